@@ -99,6 +99,14 @@ export type MarketFacts = {
   settlementRule?: SettlementRule | undefined
 }
 
+/** Names what is known of a market but for its winner, so that news of it can be told. */
+export const factsText = (market: MarketFacts): string =>
+  JSON.stringify([
+    ...[market.slug, market.question, market.windowStartMs, market.windowEndMs, market.assetIds],
+    ...[market.tickSize, market.strike, market.strikeSource, market.strikeMs, market.finalPrice],
+    ...[market.finalPriceSource, market.finalPriceMs, market.settlementRule],
+  ])
+
 type PriceOrigin = Pick<MarketFacts, 'windowStartMs' | 'windowEndMs'> & { source: PriceSource }
 
 /** A strike is the price at the start of the window; nothing where it is not known. */

@@ -17,7 +17,10 @@ export type SpotTick = {
   readonly price: string
   /** Its number in its feed, where that has numbers. */
   readonly sequence?: number | undefined
-  /** Ticks before it that were missed: by the feed's own account, or by its numbers. */
+  /**
+   * Ticks before it that were missed: by the feed's own account, or by its numbers. Of a stored one
+   * without those that came as history since.
+   */
   readonly dropped?: number | undefined
 }
 

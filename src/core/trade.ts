@@ -1,5 +1,5 @@
 import type { Millionths } from './decimal.ts'
-import type { Outcome } from './market.ts'
+import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
 
 /** A "last trade price" of the venue names no size and no side. */
@@ -15,11 +15,29 @@ export type Trade = {
   readonly side?: 'buy' | 'sell' | undefined
 }
 
+/** With its number among all that are held, of any market: later ones have greater numbers. */
+export type StoredTrade = Trade & { readonly id: number }
+
+export type TradeQuery = {
+  market: Market
+  /** Only those that are known to be of it. */
+  outcome?: Outcome | undefined
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Exclusive. */
+  toMs?: number | undefined
+  /** So many, from either end; all when both are absent. */
+  first?: number | undefined
+  last?: number | undefined
+}
+
 /**
  * A trade's place is its time and its number among those of its millisecond, from 1. The list
  * ascends, and lacks none of its first millisecond.
  */
-export function* placeTrades(trades: readonly Trade[]): Generator<{ trade: Trade; at: Position }> {
+export function* placeTrades<Each extends Trade>(
+  trades: readonly Each[],
+): Generator<{ trade: Each; at: Position }> {
   let at: Position = { timestampMs: -1, id: 0 }
   for (const trade of trades) {
     const { timestampMs } = trade

@@ -145,7 +145,9 @@ function append(run: ImportRun, part: Part): void {
   const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
   const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
   const refusal = refusalOf(() => {
+    const { accepted } = report
     countRows(report, history.append({ id, source, snapshots }), snapshots.length)
+    report.withoutGaps += report.accepted - accepted
   })
   if (refusal === undefined) return
   const place = { file, line: lines[from] ?? 0 }

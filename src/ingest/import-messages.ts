@@ -3,7 +3,7 @@
  * line: those that a recorder of ours kept, with all that it knew, and those of others.
  */
 import { ifSound } from '#src/core/errors.ts'
-import { type Market, windowFault } from '#src/core/market.ts'
+import { type Market, type MarketFacts, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
@@ -16,9 +16,10 @@ import { homeVenue } from '#src/venue/venues.ts'
 import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
+import { guardHeld } from './held-before.ts'
 import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
-import { createRebuild, createReplay, type OfMarket } from './replay.ts'
+import { createRebuild, createReplays, type OfMarket } from './replay.ts'
 
 /** Rows that wait for a transaction, where no recorder says when it made one. */
 const ROWS_MAX = 2000
@@ -34,21 +35,19 @@ const isOfMarket = (event: FeedEvent): event is OfMarket => 'timestampMs' in eve
 export function createMessageImport(run: ImportRun) {
   const { report, touched, history } = run
   const rows = createRows(run)
-  const replay = createReplay({
-    history: {
-      ...history,
-      putMarket: (facts) => history.putMarket({ ...facts, source: run.source }),
-    },
-    ...rows,
-  })
+  const replay = createReplays({ history, ...rows })
   /** Markets of which a message did not say when it was received. */
   const untimed = new Set<string>()
   const rebuild = createRebuild({
-    add(entry) {
-      const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
-      rows.add(
-        isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
-      )
+    record() {
+      const recorded = rows.record()
+      const add = (entry: Entry): void => {
+        const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
+        recorded.add(
+          isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
+        )
+      }
+      return { ...recorded, add }
     },
   })
   const findMarket = createFind(run)
@@ -74,7 +73,7 @@ export function createMessageImport(run: ImportRun) {
     if (isHeard(text)) {
       const { heard, atMs } = readHeardLine(text)
       if (heard.kind === 'market') touched.add(heard.facts.conditionId)
-      replay.take(heard, atMs)
+      replay.take(rows.place.file, heard, atMs)
       return
     }
     const receivedMs = receiptOf(parseJson(text))
@@ -107,6 +106,7 @@ export function createMessageImport(run: ImportRun) {
       if (report.ending === 'complete') {
         replay.end()
         rebuild.end()
+        rows.end()
         rows.store()
       }
       report.hashes.mismatched += replay.counts.mismatched + rebuild.counts.mismatched
@@ -139,6 +139,7 @@ function createRows(run: ImportRun) {
     },
     counts,
   )
+  const held = guardHeld({ history, nowMs: run.clock(), add })
   let waiting: Entry[] = []
   let prices: SpotTick[] = []
 
@@ -150,12 +151,18 @@ function createRows(run: ImportRun) {
     report.prices.duplicates += ticks.length - added
   }
 
+  function add(entry: Entry): void {
+    waiting.push(entry)
+    if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
+    if (waiting.length >= ROWS_MAX) rows.store()
+  }
+
   const rows = {
     place: { file: '' } as ImportPlace,
-    add(entry: Entry): void {
-      waiting.push(entry)
-      if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
-      if (waiting.length >= ROWS_MAX) rows.store()
+    record: held.record,
+    end: held.end,
+    putMarket(facts: MarketFacts, atMs: number): void {
+      history.putMarket({ ...held.factsOf(facts, atMs), source: run.source })
     },
     addPrices(ticks: readonly SpotTick[]): void {
       if (run.source === 'recorded') prices.push(...ticks)

@@ -53,6 +53,8 @@ export const emptyReport = () => ({
   entries: 0,
   accepted: 0,
   duplicates: 0,
+  /** Accepted, from lines and tables of snapshots, which say nothing of gaps. */
+  withoutGaps: 0,
   /** Lines and entries. */
   invalid: 0,
   /** Facts that could not be read, of entries that were kept without them. */

@@ -22,7 +22,7 @@ import {
 } from './import-run.ts'
 import { createTableImport, isTableHeader, splitCells, type TableImport } from './import-tables.ts'
 import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
-import { openParquet } from './parquet-rows.ts'
+import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, tableForms } from './table-forms.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
@@ -47,7 +47,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   for (const { path, opened, isLast } of queue) {
     await guard(run, path, async () => {
       const file = opened ?? (await openText(path, signal))
-      const kind = kindOf(file.head)
+      const kind = kindOf(file)
       if (!addsToMarkets.has(kind) || isLast) await importFile(importer, file, kind)
       else queue.push(await putOff(file))
     })
@@ -106,9 +106,9 @@ const addsToMarkets: ReadonlySet<FileKind> = new Set([
 const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
 
 /** An array, or an object whose first line does not end it, is a document. */
-function kindOf(head: Uint8Array): FileKind {
+function kindOf({ head, path }: TextFile): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
-  if (text.startsWith('PAR1')) return 'parquet'
+  if (isParquet(path, text)) return 'parquet'
   if (holdsMessages(text)) return 'messages'
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
@@ -197,12 +197,11 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
   return table.end()
 }
 
-/** How much was read that is of use: kept now or before, or of a kind that is not kept. */
+/** How much was read that is of use: kept now or before. */
 const countKnown = ({ trades, prices, facts, ...report }: ImportReport): number =>
   [report, trades, prices, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
   report.linesSkipped +
   report.documentsSkipped +
-  report.leftOut +
   report.windowsNotHeld
 
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {

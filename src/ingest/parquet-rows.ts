@@ -10,11 +10,17 @@ import type { Row } from './table-forms.ts'
 
 /** Rows that are in memory at a time. */
 const ROWS_AT_ONCE = 50_000
+/** The first and the last bytes of every file. */
+const MAGIC = 'PAR1'
 
 type ParquetFile = {
   columns: readonly string[]
   rows(): AsyncGenerator<Row[], void, undefined>
 }
+
+/** Whether a file is to be one by its name or its first bytes, so that it is said what it lacks. */
+export const isParquet = (path: string, head: string): boolean =>
+  head.startsWith(MAGIC) || /\.parquet$/i.test(path)
 
 /** Throws `SourceFault`. */
 export async function openParquet(path: string): Promise<ParquetFile> {
@@ -60,7 +66,8 @@ async function guard<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (cause) {
-    throw new SourceFault(`not a sound Parquet file: ${messageOf(cause)}`, { cause })
+    const expected = `it begins and ends with ${MAGIC}, and is read whole`
+    throw new SourceFault(`not a sound Parquet file (${expected}): ${messageOf(cause)}`, { cause })
   }
 }
 

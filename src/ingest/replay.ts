@@ -3,11 +3,11 @@
  * messages that others kept those that it would have made.
  */
 import { ENDLESS_MS } from '#src/core/coverage.ts'
-import type { Market, Outcome, OutcomeMap } from '#src/core/market.ts'
+import type { Market, MarketFacts, Outcome, OutcomeMap } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { noCounts } from '#src/recorder/book-output.ts'
+import { type BookCounts, noCounts } from '#src/recorder/book-output.ts'
 import { createMarketBooks, type MarketBooks } from '#src/recorder/books.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { followMarkets } from '#src/recorder/following.ts'
@@ -18,9 +18,13 @@ import { createSpotReader, type SpotReader } from '#src/recorder/spot-reader.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
+type Recorded = { add(entry: Entry): void; finish(conditionId: string): void }
 type ReplayOptions = {
-  history: Pick<MarketHistory, 'findMarket' | 'putMarket'>
-  add(entry: Entry): void
+  history: Pick<MarketHistory, 'findMarket'>
+  /** Makes what takes the rows and gaps of one recorder, or of messages that others kept. */
+  record(): Recorded
+  /** Throws what the history's throws. */
+  putMarket(facts: MarketFacts, atMs: number): void
   addPrices(ticks: readonly SpotTick[]): void
   /** Everything that was added is to be written. */
   store(): void
@@ -43,10 +47,51 @@ const createJudges = () => ({
   watch: createRecipeWatch({ changed() {} }),
 })
 
-/** Takes the lines of recorders. */
-export function createReplay({ history, add, addPrices, store }: ReplayOptions) {
+/**
+ * Takes the lines of recorders. A file continues what ended last before it began; one that begins
+ * before everything ended is of another recorder, or a copy.
+ */
+export function createReplays(options: ReplayOptions) {
   const counts = noCounts()
-  const shared = { ...createJudges(), counts, sink: { add } }
+  const all: { replay: Replay; lastMs: number }[] = []
+  let current: (typeof all)[number] | undefined
+  let currentFile: string | undefined
+
+  function find(file: string, atMs: number) {
+    if (current !== undefined && currentFile === file) return current
+    currentFile = file
+    const over = all.filter(({ lastMs }) => lastMs <= atMs).sort((a, b) => b.lastMs - a.lastMs)
+    current = over[0] ?? { replay: createReplay(options, counts), lastMs: atMs }
+    if (over.length === 0) all.push(current)
+    return current
+  }
+
+  return {
+    counts,
+
+    /** Throws what `putMarket` throws. */
+    take(file: string, heard: Heard, atMs: number): void {
+      const found = find(file, atMs)
+      found.lastMs = Math.max(found.lastMs, atMs)
+      found.replay.take(heard, atMs)
+    },
+
+    /** Nothing more comes. */
+    end(): void {
+      for (const { replay } of all) replay.end()
+    },
+  }
+}
+
+type Replay = ReturnType<typeof createReplay>
+
+/** Takes the lines of one recorder. */
+function createReplay(
+  { history, record, putMarket, addPrices, store }: ReplayOptions,
+  counts: BookCounts,
+) {
+  const recorded = record()
+  const shared = { ...createJudges(), counts, sink: recorded }
   const journal = createJournal()
   const rates = new Map<string, number | undefined>()
   const recordings = new Map<string, MarketRecording>()
@@ -82,9 +127,9 @@ export function createReplay({ history, add, addPrices, store }: ReplayOptions) 
       for (const [conditionId, recording] of recordings) forget(conditionId, recording)
       sources.beginAll()
     },
-    market({ facts, maxPerSecond }) {
+    market({ facts, maxPerSecond }, atMs) {
       rates.set(facts.conditionId, maxPerSecond)
-      history.putMarket(facts)
+      putMarket(facts, atMs)
     },
     opened({ connection, markets }, atMs) {
       if (journal.open.has(connection)) return
@@ -101,6 +146,7 @@ export function createReplay({ history, add, addPrices, store }: ReplayOptions) 
       const recording = recordings.get(conditionId)
       if (recording === undefined) return
       recording.finish()
+      recorded.finish(conditionId)
       forget(conditionId, recording)
     },
     spotOpened: ({ source }) => sources.find(source).begin(),
@@ -109,9 +155,6 @@ export function createReplay({ history, add, addPrices, store }: ReplayOptions) 
   }
 
   return {
-    counts,
-
-    /** Throws what `putMarket` throws. */
     take<Kind extends Heard['kind']>(heard: Extract<Heard, { kind: Kind }>, atMs: number): void {
       journal.settle(atMs)
       takers[heard.kind](heard, atMs)
@@ -128,7 +171,10 @@ export function createReplay({ history, add, addPrices, store }: ReplayOptions) 
 /** What reads the prices of each source. */
 function createSources() {
   const readers = new Map<string, SpotReader>(
-    Object.entries(venue.spotFeeds).map(([name, feed]) => [name, createSpotReader(feed)]),
+    Object.entries({ ...venue.spotFeeds, page: venue.pricePage }).map(([name, source]) => [
+      name,
+      createSpotReader(source),
+    ]),
   )
   return {
     beginAll(): void {
@@ -157,7 +203,7 @@ const before = (timeMs: number | undefined, nowMs: number): number | undefined =
 type Rebuilt = { books: MarketBooks; file: string; lastMs: number; end(): void }
 
 /** Takes what messages say of which nobody says what connections they came by. */
-export function createRebuild({ add }: Pick<ReplayOptions, 'add'>) {
+export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
   const counts = noCounts()
   const shared = { ...createJudges(), counts }
   const rebuilt = new Map<string, Rebuilt>()
@@ -165,6 +211,7 @@ export function createRebuild({ add }: Pick<ReplayOptions, 'add'>) {
 
   function begin(market: Market): Rebuilt {
     const { conditionId } = market
+    const { add } = record()
     const open = new Set<Outcome>()
     const end = (outcome: Outcome, atMs: number): void => {
       if (open.delete(outcome)) add({ kind: 'ended', conditionId, outcome, atMs })
@@ -188,6 +235,7 @@ export function createRebuild({ add }: Pick<ReplayOptions, 'add'>) {
       ...{ file: '', lastMs: 0 },
       end() {
         books.settle(Number.POSITIVE_INFINITY)
+        books.end()
         for (const outcome of open) end(outcome, market.windowEndMs ?? ENDLESS_MS)
       },
     }

@@ -1,8 +1,8 @@
 /** Everything that is followed, once each, whoever follows it. */
-import { type Coin, type Market, statusOf } from '#src/core/market.ts'
+import { type Coin, factsText, type Market, statusOf } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
 import { createFollower, type Follower, type Subscriber } from './follower.ts'
@@ -16,7 +16,8 @@ const BLOCK = 200
 /** Reading and sending at one go; everybody else waits that long. */
 const SLICE_MS = 1
 
-export type MarketChange = { kind: 'open' | 'closed' | 'resolved'; market: Market }
+/** `update`: more is known of a market that opened. */
+export type MarketChange = { kind: 'open' | 'update' | 'closed' | 'resolved'; market: Market }
 type Watcher = (change: MarketChange) => void
 
 export type HubOptions = {
@@ -104,13 +105,23 @@ const endOf = ({ windowEndMs = Number.POSITIVE_INFINITY }: Market): number => wi
 
 type CoinState = { watchers: Set<Watcher>; open: Map<string, Market>; over: Map<string, Market> }
 
-/** Notices which markets of coins open, close and are resolved. */
+/** Notices which markets of coins open, close and are resolved, and what is known of them since. */
 function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock'>) {
   const states = new Map<Coin, CoinState>()
   let lookedMs = 0
 
-  function listOpen(coin: Coin, nowMs: number): Map<string, Market> {
-    const pages = marketPages(history, { coin, status: 'open', nowMs, limit: BLOCK })
+  const listOpen = (coin: Coin, nowMs: number) => list({ coin, nowMs, status: 'open' })
+
+  /** Those that closed before anybody watched, and whose winner may still be announced. */
+  function listOver(coin: Coin, nowMs: number): Map<string, Market> {
+    // The longest window is a day.
+    const fromMs = Math.max(0, nowMs - UNRESOLVED_MS - DAY_MS)
+    const closed = [...list({ coin, nowMs, status: 'closed', fromMs })]
+    return new Map(closed.filter(([, market]) => nowMs - endOf(market) <= UNRESOLVED_MS))
+  }
+
+  function list(query: Omit<MarketQuery, 'limit'>): Map<string, Market> {
+    const pages = marketPages(history, { ...query, limit: BLOCK })
     return new Map([...pages].flat().map((market) => [market.conditionId, market]))
   }
 
@@ -118,7 +129,8 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
   function becomeOf(known: Market, nowMs: number, { over }: CoinState): MarketChange | undefined {
     const market = history.findMarket(known.conditionId) ?? known
     if (statusOf(market, nowMs) === 'resolved') return { kind: 'resolved', market }
-    return over.has(market.conditionId) ? undefined : { kind: 'closed', market }
+    if (!over.has(market.conditionId)) return { kind: 'closed', market }
+    return factsText(market) === factsText(known) ? undefined : { kind: 'update', market }
   }
 
   /** Of markets that were open before `now`. */
@@ -127,7 +139,7 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
     for (const [id, known] of [...open, ...over]) {
       if (now.has(id)) continue
       const change = becomeOf(known, nowMs, state)
-      if (change?.kind === 'closed') over.set(id, change.market)
+      if (change) over.set(id, change.market)
       if (change?.kind === 'resolved' || nowMs - endOf(known) > UNRESOLVED_MS) over.delete(id)
       if (change) yield change
     }
@@ -135,8 +147,11 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
 
   function look(coin: Coin, state: CoinState, nowMs: number): void {
     const now = listOpen(coin, nowMs)
-    const opened = [...now.values()].filter(({ conditionId }) => !state.open.has(conditionId))
-    const changes: MarketChange[] = opened.map((market) => ({ kind: 'open', market }))
+    const changes = [...now.values()].flatMap((market): MarketChange[] => {
+      const known = state.open.get(market.conditionId)
+      if (known === undefined) return [{ kind: 'open', market }]
+      return factsText(market) === factsText(known) ? [] : [{ kind: 'update', market }]
+    })
     changes.push(...endings(state, now, nowMs))
     state.open = now
     for (const watcher of [...state.watchers]) changes.forEach(watcher)
@@ -146,7 +161,7 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
     watch(coin: Coin, watcher: Watcher): { open: Market[]; stop: () => void } {
       const nowMs = clock()
       const state: CoinState = states.get(coin) ?? {
-        ...{ watchers: new Set(), open: listOpen(coin, nowMs), over: new Map() },
+        ...{ watchers: new Set(), open: listOpen(coin, nowMs), over: listOver(coin, nowMs) },
       }
       states.set(coin, state)
       state.watchers.add(watcher)

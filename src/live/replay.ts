@@ -19,7 +19,7 @@ export type ReplayEvent = MarketEvent | SpotEvent
 type SpotEvent = { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick; isPart?: boolean }
 
 export type MarketEvent = { timeMs: number; market: Market } & (
-  | { kind: 'open' | 'closed' | 'resolved' | 'end' }
+  | { kind: 'open' | 'update' | 'closed' | 'resolved' | 'end' }
   | { kind: 'snapshot' | 'row'; row: LiveRow }
   | { kind: 'gap'; gap: Gap }
 )
@@ -136,15 +136,21 @@ function* marketEvents(
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
   const fromMs = range.after?.timestampMs ?? startOf(market, range)
   const marks = marksOf(market, range, ports).filter(
-    ({ timeMs }) => timeMs >= fromMs && timeMs < endMs,
+    (mark) => mark.timeMs >= fromMs && (mark.timeMs < endMs || isEndAt(mark, endMs)),
   )
   let atMs = fromMs
   for (const event of mergedOf(marks, rowEvents(market, range, ports))) {
-    if (event.timeMs >= endMs) return
     atMs = event.timeMs
     yield event
   }
   yield { kind: 'end', timeMs: atMs, market }
+}
+
+/** Whether a mark is of a moment as the end of what was before it, and so of a range to there. */
+function isEndAt(mark: MarketEvent, timeMs: number): boolean {
+  if (mark.timeMs !== timeMs) return false
+  if (mark.kind === 'gap') return mark.gap.toMs === timeMs
+  return mark.kind === 'closed' || mark.kind === 'resolved'
 }
 
 /** By time; of one moment marks come first. */
@@ -160,6 +166,7 @@ function* mergedOf(marks: readonly MarketEvent[], rows: Events<MarketEvent>): Ev
 function* rowEvents(market: Market, range: ReplayRange, ports: ReplayPorts): Events<MarketEvent> {
   if (!range.hasRows) return
   const startMs = startOf(market, range)
+  if (startMs >= (range.toMs ?? Number.POSITIVE_INFINITY)) return
   if (range.after === undefined && startMs > 0)
     yield* statesAt(market, startMs, { range, read: ports.read })
   for (const row of rowsOf(market, range, ports))
@@ -180,7 +187,8 @@ function* rowsOf(market: Market, range: ReplayRange, { history, read }: ReplayPo
   let after = range.after ?? { timestampMs: startOf(market, range), id: 0 }
   for (;;) {
     const now = history.findMarket(market.conditionId) ?? market
-    const page = read.after({ ...range.filter, market: now, after, limit: ROWS_A_READ })
+    const { filter, toMs } = range
+    const page = read.after({ ...filter, market: now, after, toMs, limit: ROWS_A_READ })
     yield* page.rows
     after = page.resume
     if (!page.hasMore) return
@@ -199,9 +207,11 @@ function marksOf(
   const { windowStartMs, windowEndMs, winner } = market
   const isOver = windowEndMs !== undefined && windowEndMs <= nowMs
   const marks: MarketEvent[] = []
-  const put = (kind: 'open' | 'closed' | 'resolved', timeMs: number) =>
+  const put = (kind: 'open' | 'update' | 'closed' | 'resolved', timeMs: number) =>
     marks.push({ kind, timeMs, market })
   if (windowStartMs !== undefined && windowStartMs <= nowMs) put('open', windowStartMs)
+  const struckMs = struckLateMs(market)
+  if (struckMs <= nowMs) put('update', struckMs)
   for (const gap of range.hasRows ? history.gaps(market) : []) {
     const { fromMs, toMs, reason } = gap
     if (noticed.has(reason))
@@ -212,6 +222,10 @@ function marksOf(
   if (winner !== undefined) put('resolved', Math.max(windowEndMs ?? 0, market.lastSnapshotMs ?? 0))
   return marks.sort((a, b) => a.timeMs - b.timeMs)
 }
+
+/** When the strike is of a time after the start: `market_open` has any other. */
+const struckLateMs = ({ strike, strikeMs = 0, windowStartMs = strikeMs }: Market): number =>
+  strike !== undefined && strikeMs > windowStartMs ? strikeMs : Number.POSITIVE_INFINITY
 
 /** What was known of a market at a moment. It is resolved last: then all of it is past. */
 export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market | MarketAsOf {

@@ -8,7 +8,7 @@ import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
-import { placeTrades, type Trade } from '#src/core/trade.ts'
+import { placeTrades, type StoredTrade, type Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createRowCut } from '#src/wire/row-cut.ts'
@@ -28,6 +28,8 @@ export type RowFilter = {
 
 export type LiveRow = {
   position: Position
+  /** The number of the row in the store. */
+  seq: number
   outcome: Outcome | null
   /** The JSON object. */
   text: string
@@ -74,8 +76,8 @@ export function createRowReader(history: MarketHistory, series: SeriesReaders): 
     },
     latest(query) {
       const { channel } = query
+      if (channel === 'trades') return lastTrade(history, query)
       const last = { ...query, after: undefined, limit: 1 }
-      if (channel === 'trades') return undefined
       return channel === 'snapshots'
         ? readSnapshots(history, last, 'desc').rows[0]
         : readSeries(series[channel], last, 'desc').rows[0]
@@ -114,7 +116,7 @@ function toRow(text: string): LiveRow {
   const timestampMs = Date.parse(text.slice(timeAt, timeAt + ISO_LENGTH))
   const outcomeAt = text.indexOf(OUTCOME) + OUTCOME.length
   const outcome = text.startsWith('up"', outcomeAt) ? 'up' : 'down'
-  return { position: { timestampMs, id }, outcome, text }
+  return { position: { timestampMs, id }, seq: id, outcome, text }
 }
 const ID = '"id":"'
 const TIME = '"timestamp":"'
@@ -146,11 +148,24 @@ function readTrades(history: MarketHistory, query: RowQuery): RowPage {
   const page = placed.slice(0, limit)
   const rows = page
     .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
-    .map(({ trade, at }) => ({
-      ...{ position: at, outcome: trade.outcome ?? null, text: tradeText(trade) },
-    }))
+    .map(toTradeRow)
   return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > limit }
 }
+
+function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefined {
+  const { market, outcome, toMs } = query
+  const [last] = history.trades({ market, outcome, toMs, last: 1 })
+  if (last === undefined) return undefined
+  const { timestampMs } = last
+  // Its place is among all of its millisecond.
+  const same = history.trades({ market, fromMs: timestampMs, toMs: timestampMs + 1 })
+  const found = [...placeTrades(same)].find(({ trade }) => trade.id === last.id)
+  return found && toTradeRow(found)
+}
+
+const toTradeRow = ({ trade, at }: { trade: StoredTrade; at: Position }): LiveRow => ({
+  ...{ position: at, seq: trade.id, outcome: trade.outcome ?? null, text: tradeText(trade) },
+})
 
 /** A trade as it is served. */
 export function tradeText({ timestampMs, price, outcome, size, side }: Trade): string {

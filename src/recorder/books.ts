@@ -3,13 +3,14 @@
  * and from when to when the books are not known.
  */
 import type { GapReason } from '#src/core/coverage.ts'
-import { outcomes } from '#src/core/market.ts'
+import { type Outcome, outcomes } from '#src/core/market.ts'
 import { timeFault } from '#src/core/time.ts'
 import type { BookEvent, ChangeEvent, FeedEvent, TickEvent, TradeEvent } from '#src/venue/feed.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 
 import { type BookCounts, type BooksOutput, noCounts, type RecordedMarket } from './book-output.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
+import { createTimeOrder } from './time-order.ts'
 import { TokenBook } from './token-book.ts'
 import { Watermark } from './watermark.ts'
 
@@ -40,20 +41,25 @@ export type MarketBooks = {
    * no longer, so settle first.
    */
   lose(reason: GapReason): void
+  /** Passes on what waits for the other book only: nothing more is taken. */
+  end(): void
 }
 
 export function createMarketBooks(options: BooksOptions): MarketBooks {
-  const { market, output, counts = noCounts(), watermark = new Watermark() } = options
+  const { market, counts = noCounts(), watermark = new Watermark() } = options
   const { conditionId, assetIds } = market
   const trades = new TradePrices()
-  const terms = { ...options, counts, tradePrices: trades.prices, watermark }
+  const order = createTimeOrder(options.output, (outcome) => both[outcome].waitingMs)
+  const { output } = order
+  const terms = { ...options, output, counts, tradePrices: trades.prices, watermark }
   const up: TokenBook = new TokenBook('up', terms, () => down)
   const down: TokenBook = new TokenBook('down', terms, () => up)
-  const both = { up, down }
+  const both: Record<Outcome, TokenBook> = { up, down }
   const outcomeOf = (assetId: string) => outcomes.find((each) => assetIds[each] === assetId)
 
   function lose(reason: GapReason): void {
     for (const outcome of outcomes) both[outcome].lose(reason)
+    order.pass()
   }
 
   /** What cannot be read, or cannot be, may have been anything. */
@@ -95,6 +101,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
 
   function settle(nowMs: number): void {
     for (const outcome of outcomes) both[outcome].settle(nowMs)
+    order.pass()
   }
 
   return {
@@ -107,9 +114,11 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
       else if (event.kind === 'trade') takeTrade(event, receivedMs)
       else if (event.kind === 'book' || event.kind === 'tick') takeOfToken(event, receivedMs)
       if (isSound && 'timestampMs' in event) watermark.raise(event.timestampMs)
+      order.pass()
     },
     settle,
     lose,
+    end: order.end,
   }
 }
 

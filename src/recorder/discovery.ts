@@ -37,13 +37,14 @@ const STRIKE_MS = 5000
 const STORE_MS = 5000
 /** How long a market that is not listed yet is left alone: its window is near, or not. */
 const UNLISTED_MS = { near: 5000, far: 60_000 }
-/** From when on, how often and how long a market that is over is asked for. */
+/** How often and how long a market that is over is asked for: most are resolved within 25 s. */
 const OUTCOME_STEPS = [
+  { untilMs: 60_000, everyMs: 5000 },
   { untilMs: 600_000, everyMs: 10_000 },
   { untilMs: 21_600_000, everyMs: 60_000 },
   { untilMs: 2 * DAY_MS, everyMs: 3_600_000 },
 ] as const
-/** After the end of its window a market is heard for so long, and then closed. */
+/** After the end of its window a market is heard for so long, and asked for from then on. */
 const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
 /** Of a coin in two days there are some 800. */
@@ -78,8 +79,7 @@ export function createDiscovery(options: DiscoveryOptions) {
   const ask = createAsk(options, {
     facts,
     closing,
-    watch: (market) => watch(market),
-    onMarket: (market) => void live.set(market.conditionId, market),
+    ...{ watch, onMarket },
     findLive: ({ coin, timeframe, startMs }) =>
       [...live.values()].find(
         (each) =>
@@ -95,7 +95,6 @@ export function createDiscovery(options: DiscoveryOptions) {
       const isDue = nowMs >= market.windowEndMs + CLOSE_MS
       if (!isDue || !options.isStored(conditionId) || !facts.isStored(conditionId)) continue
       live.delete(conditionId)
-      watch(market)
       closing.add(conditionId, 'venue_silent')
     }
   }
@@ -103,11 +102,14 @@ export function createDiscovery(options: DiscoveryOptions) {
   function watch(market: Over): void {
     const { conditionId, windowEndMs } = market
     questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), {
-      dueMs: windowEndMs,
+      dueMs: windowEndMs + LINGER_MS,
     })
   }
 
-  const onMarket = (market: LiveMarket): void => void live.set(market.conditionId, market)
+  function onMarket(market: LiveMarket): void {
+    live.set(market.conditionId, market)
+    watch(market)
+  }
   const resuming = createResuming(options, { questions, ask, watch, closing, onMarket })
 
   return {

@@ -44,7 +44,10 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
 
     /** The connection is gone. */
     end(reason: GapReason): void {
-      for (const { recording } of follows.values()) recording.unfollow(source, reason)
+      for (const { recording, books } of follows.values()) {
+        books.end()
+        recording.unfollow(source, reason)
+      }
     },
   }
 }

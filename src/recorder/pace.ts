@@ -26,6 +26,10 @@ export class Pace {
     this.#counts = counts
   }
 
+  get heldMs(): number | undefined {
+    return this.#held?.timestampMs
+  }
+
   offer(state: Snapshot): void {
     if (this.#stepMs === 0) {
       this.#pass(state)

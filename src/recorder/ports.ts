@@ -1,5 +1,7 @@
 /** What the recorder uses of the outside world. */
+
 import type { Coin, Timeframe } from '#src/core/market.ts'
+import type { Log } from '#src/lib/log.ts'
 
 /** A connection that was asked for; nothing is called after `close`. */
 export type Socket = { send(text: string): void; close(): void }
@@ -26,13 +28,13 @@ export type Reporter = {
 }
 
 /** Makes a reporter that writes lines. */
-export function createReporter(log: (line: string) => void): Reporter {
+export function createReporter(log: Log): Reporter {
   const open = new Set<string>()
   return {
     report(topic, text) {
       if (open.has(topic)) return
       open.add(topic)
-      log(text)
+      log(text, 'warn')
     },
     settle(topic, text) {
       if (open.delete(topic)) log(text)

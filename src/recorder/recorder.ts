@@ -1,7 +1,9 @@
 /** The recorder: finds markets, hears their books, and keeps what is true of them. */
+
 import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Catalogue } from '#src/venue/catalogue.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
@@ -22,7 +24,7 @@ import {
 } from './ports.ts'
 import { createRecipeWatch } from './recipe-watch.ts'
 import { createSink, type Sink } from './sink.ts'
-import { recordSpot, type SpotSource } from './spot.ts'
+import { recordSpot, type SpotOptions, type SpotSource } from './spot.ts'
 
 /** How often batches are looked at, and how often everything else is. */
 const FAST_MS = 1
@@ -60,8 +62,9 @@ export type RecorderOptions = {
   every: Every
   clock: Clock
   random: () => number
-  log: (line: string) => void
+  log: Log
   spotSources: readonly SpotSource[]
+  spotPage?: SpotOptions['page']
   /** Rows were committed. */
   onStored?: (() => void) | undefined
   /** Keeps what is heard, where that is wanted; `toHeardLine` makes lines of it. */
@@ -74,7 +77,7 @@ const RECIPE_TEXT =
 /** Its parts, and how they hang together. */
 function createParts(options: RecorderOptions) {
   const { venue, clock } = options
-  const reporter = createReporter((line) => options.log(`bookfeed: ${line}`))
+  const reporter = createReporter((line, level) => options.log(`bookfeed: ${line}`, level))
   const journal = createJournal(options.keep)
   journal.note({ kind: 'started' }, clock())
   const hearing = createHearing(reporter)
@@ -98,7 +101,10 @@ function createParts(options: RecorderOptions) {
     createLane({ ...options, url: options.feedUrl, reporter, journal, onMessage: hearing.hear }),
   )
   const recordings = createRecordings(options, { sink, reporter, journal })
-  const spot = recordSpot({ ...options, sources: options.spotSources, reporter, journal })
+  const spot = recordSpot({
+    ...{ ...options, reporter, journal },
+    ...{ sources: options.spotSources, page: options.spotPage },
+  })
   const lifecycle = options.hearsLifecycle
     ? followLifecycle({
         ...{ ...options, reporter },
@@ -228,7 +234,7 @@ function notePuts(options: RecorderOptions, journal: Journal): DiscoveryOptions[
 
 /** Counts messages, and watches the venue's clock. */
 function createHearing(reporter: Reporter) {
-  const heard = { messages: 0, faults: 0, unknown: 0, driftMs: 0 }
+  const heard = { messages: 0, faults: 0, unknown: 0, driftMs: undefined as number | undefined }
   const unknownMessages: string[] = []
   const drifts: number[] = []
   let leastMs = Number.POSITIVE_INFINITY
@@ -254,7 +260,8 @@ function createHearing(reporter: Reporter) {
       if (leastMs !== Number.POSITIVE_INFINITY) drifts.push(leastMs)
       leastMs = Number.POSITIVE_INFINITY
       if (drifts.length > DRIFT_SECONDS) drifts.shift()
-      heard.driftMs = drifts.length === 0 ? 0 : Math.min(...drifts)
+      if (drifts.length === 0) return
+      heard.driftMs = Math.min(...drifts)
       const seconds = Math.round(heard.driftMs / 1000)
       if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
         reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)

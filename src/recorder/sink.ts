@@ -1,11 +1,11 @@
 /** Brings what was heard into the history, in batches. */
-import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { AppError, type ErrorCode, ifSound } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryWriter, Recording } from '#src/history/history.ts'
+import type { MarketHistory, Recording } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
-import { createHeldBack } from './held-back.ts'
+import { createHeldBack, type FindLastMs, missedFromMs } from './held-back.ts'
 import type { Reporter } from './ports.ts'
 
 /** Rows that one transaction writes at most: some 30 ms. */
@@ -15,7 +15,7 @@ const WAITING_MAX = 20_000
 const RETRY_MS = 1000
 
 export type SinkOptions = {
-  history: Pick<HistoryWriter, 'record'>
+  history: Pick<MarketHistory, 'record' | 'findMarket'>
   clock: Clock
   reporter: Reporter
   /** How long a row waits for others, milliseconds. */
@@ -37,13 +37,13 @@ export type SinkOptions = {
  */
 export function createSink(options: SinkOptions) {
   const { clock, reporter, batchMs } = options
-  let waiting: Entry[] = []
-  let dueMs = 0
+  let [waiting, dueMs]: [Entry[], number] = [[], 0]
   const hasRoom = createRoomCheck(options)
   let refusal: unknown
   const counts = noCounts()
   const write = createWrite(options, counts)
-  const heldBack = createHeldBack(write)
+  const findLastMs = lastMsIn(options.history)
+  const heldBack = createHeldBack(write, findLastMs)
 
   function add(entry: Entry): void {
     if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
@@ -54,7 +54,7 @@ export function createSink(options: SinkOptions) {
     // Gaps stay: what opens and ends them is little, and the history must not lose it.
     const kept = waiting.filter(isGapChange)
     counts.dropped += waiting.length - kept.length
-    waiting = [...kept, ...gapsOf(waiting)]
+    waiting = [...kept, ...gapsOf(waiting, findLastMs)]
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
     options.onOverflow()
   }
@@ -120,10 +120,15 @@ export function createSink(options: SinkOptions) {
   }
 }
 
+const lastMsIn =
+  ({ findMarket }: SinkOptions['history']): FindLastMs =>
+  (conditionId, outcome) =>
+    ifSound(() => findMarket(conditionId)?.spans[outcome]?.lastMs)
+
 const noCounts = () => ({
   ...{ rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
   /** From the venue's time of the newest state of the last batch until it was stored. */
-  lagMs: 0,
+  lagMs: undefined as number | undefined,
 })
 
 function lagOf(batch: readonly Entry[], nowMs: number): number | undefined {
@@ -159,7 +164,7 @@ type Counts = Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>
 
 /** Returns what writes entries in one transaction; what is wrong with one market stops no other. */
 export function createWrite(
-  { history, reporter }: Pick<SinkOptions, 'history' | 'reporter'>,
+  { history, reporter }: Pick<SinkOptions, 'reporter'> & { history: Pick<MarketHistory, 'record'> },
   counts: Counts,
 ) {
   function writeEach(byMarket: ReadonlyMap<string, readonly Entry[]>, fault: AppError): void {
@@ -196,13 +201,14 @@ export const isOfOneMarket = (error: unknown): error is AppError =>
   error instanceof AppError && ofOneMarket.has(error.code)
 
 /** What is not known where states are dropped. */
-function gapsOf(entries: readonly Entry[]): Entry[] {
+function gapsOf(entries: readonly Entry[], findLastMs: FindLastMs): Entry[] {
   const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
   const byToken = Map.groupBy(dropped, ({ conditionId, outcome }) => `${conditionId} ${outcome}`)
   return [...byToken.values()].flatMap((states) => {
     const [first, last] = [states[0], states.at(-1)]
     if (first === undefined || last === undefined) return []
-    const { conditionId, outcome, timestampMs: fromMs } = first
+    const { conditionId, outcome } = first
+    const fromMs = missedFromMs(first, findLastMs)
     const gap = { outcome, fromMs, toMs: last.timestampMs + 1, reason: 'recorder_down' } as const
     return [{ kind: 'opened', conditionId, gap }]
   })

@@ -3,11 +3,12 @@ import type { Coin } from '#src/core/market.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryWriter } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { sentenceOf } from '#src/lib/message.ts'
 import type { SpotFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'
 import type { Journal } from './journal.ts'
+import { followPage, type PagePricesOptions } from './page-prices.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 import { createSpotReader } from './spot-reader.ts'
 
@@ -24,6 +25,8 @@ export type SpotSource = { name: string; feed: SpotFeed; url: string; key: strin
 export type SpotOptions = {
   history: Pick<HistoryWriter, 'putSpot'>
   sources: readonly SpotSource[]
+  /** The page of prices, where it is to be asked. */
+  page?: Pick<PagePricesOptions, 'page' | 'url' | 'fetch'> | undefined
   coins: readonly Coin[]
   openSocket: OpenSocket
   every: Every
@@ -53,11 +56,14 @@ export function recordSpot(options: SpotOptions) {
       waiting = []
       reporter.settle('spot', 'Prices can be written again.')
     } catch (error) {
-      reporter.report('spot', `Prices cannot be written: ${messageOf(error)}.`)
+      reporter.report('spot', `Prices cannot be written: ${sentenceOf(error)}`)
     }
   }
 
-  const followed = sources.map((source) => followSource(source, options, take))
+  const followed = [
+    ...sources.map((source) => followSource(source, options, take)),
+    ...(options.page ? [followPage({ ...options, ...options.page }, take)] : []),
+  ]
   const stop = every(FLUSH_MS, flush)
   return {
     status: () => ({ ...counts, sources: followed.map(({ status }) => status()) }),

@@ -102,6 +102,11 @@ export class TokenBook {
     this.#pace = new Pace(terms)
   }
 
+  /** Time of the first state that was not passed on yet, if there is one. */
+  get waitingMs(): number | undefined {
+    return this.#pace.heldMs ?? (this.#queue[0]?.state ?? this.#batch)?.timestampMs
+  }
+
   takeBook(event: BookEvent, receivedMs: number): void {
     const { counts, output } = this.#terms
     const { timestampMs, hash } = event
@@ -118,7 +123,11 @@ export class TokenBook {
       output.found({ outcome: this.#outcome, atMs: timestampMs + 1 })
       return
     }
-    if (timestampMs < this.#timeMs) this.#forget()
+    if (timestampMs < this.#timeMs) {
+      // What was taken since the last true state led nowhere.
+      this.#batch = undefined
+      this.#queue = []
+    }
     const batch = this.#open(timestampMs, receivedMs)
     Object.assign(batch, { ...noClaims, hash, isWhole: true, isBased: true })
     this.#restore(event)
@@ -227,12 +236,6 @@ export class TokenBook {
     this.#hasLevels = true
     this.#timeMs = event.timestampMs
     this.#isPlain = true
-  }
-
-  /** Forgets what was taken since the last true state, which led nowhere. */
-  #forget(): void {
-    this.#batch = undefined
-    this.#queue = []
   }
 
   /** Returns the batch of a millisecond, ending the one of another. */

@@ -33,6 +33,24 @@ export type SpotFeed = {
   decode(text: string, receivedMs: number): SpotTick[] | undefined
 }
 
+/** A page that has prices of coins at the ends of windows, by HTTP. */
+export type PricePage = {
+  /** Where it is when no other address is configured; without a slash at its end. */
+  url: string
+  /** Of averages that it has (TWAP), and 0 for prices of the moment. */
+  windowsSeconds: readonly number[]
+  /** Length of the windows, which begin at multiples of it since 1970. */
+  periodMs: number
+  path(asked: PageQuestion): string
+  /**
+   * Reads `{"asked": …, "answer": …}`, the answer as it came; never throws. Undefined for what
+   * cannot be read.
+   */
+  decode(text: string, receivedMs: number): SpotTick[] | undefined
+}
+
+export type PageQuestion = { coin: Coin; startMs: number; windowSeconds: number }
+
 /** What one message says. Times are the venue's, Unix milliseconds. */
 export type FeedEvent =
   | BookEvent

@@ -4,7 +4,7 @@ import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 import type { Catalogue, CataloguePorts } from './catalogue.ts'
-import type { SpotFeed, VenueFeed } from './feed.ts'
+import type { PricePage, SpotFeed, VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
 /** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
@@ -24,13 +24,13 @@ export type Venue = {
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
   /** Its catalogue, and where that is when no other address is configured. */
   catalogueUrl: string
-  /** Where it shows the prices of windows while they are open. */
-  pricesUrl: string
   createCatalogue(ports: CataloguePorts): Catalogue
   /** Its market data as it happens. */
   feed: VenueFeed
   /** Where it passes reference prices on, by the names of the configuration. */
   spotFeeds: Readonly<Record<'live' | 'rtds', SpotFeed>>
+  /** Where it shows prices of windows while they are open. */
+  pricePage: PricePage
 }
 
 export type MarketWindow = { coin: Coin; timeframe: Timeframe; startMs: number }

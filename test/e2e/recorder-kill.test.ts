@@ -14,9 +14,10 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
-import { faultsOf, judge } from '../recorder/judge.ts'
+import { judgeStored } from '../recorder/judge-stored.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import { startKillableServer } from '../support/killable-server.ts'
+import { recordingEnv } from '../support/recording-env.ts'
 import { generatedPlaybook } from '../support/venue/generated.ts'
 import { startVenue, systemClock, type Venue } from '../support/venue/venue.ts'
 
@@ -72,23 +73,6 @@ async function rowsOf(history: MarketHistory, venue: Venue): Promise<Set<string>
   return kept
 }
 
-/** Of what is stored and true up to the last row: what is wrong, and how many gaps there are. */
-async function judgeStored(history: MarketHistory, venue: Venue) {
-  const harness = createHarness({ history })
-  const ask = async (path: string) => {
-    harness.time.nowMs = venue.nowMs()
-    return (await harness.send(path)).json()
-  }
-  const judgements = []
-  for (const market of venue.markets()) {
-    const { up, down } = history.findMarket(market.conditionId)?.spans ?? {}
-    const heldMs = Math.min(up?.lastMs ?? 0, down?.lastMs ?? 0)
-    const states = venue.played(market.conditionId).filter((each) => each.timestampMs <= heldMs)
-    if (states.length > 0) judgements.push(await judge(ask, { market, states }))
-  }
-  return { faults: faultsOf(judgements), gaps: judgements.flatMap(({ gaps }) => gaps) }
-}
-
 describe('kill -9', () => {
   test(
     `behavior: of a server that records loses no row that was read, ${ROUNDS} times`,
@@ -103,12 +87,7 @@ describe('kill -9', () => {
         playbook: generatedPlaybook({ seed: KILL_SEED, startMs, stepsPerSecond: 100 }),
         pace: { by: 'clock', clock: systemClock },
       })
-      const env = {
-        ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
-        ...{ BOOKFEED_RECORD: 'on', BOOKFEED_RECORD_COINS: 'btc' },
-        ...{ BOOKFEED_RECORD_TIMEFRAMES: '5m', BOOKFEED_FREE_MB: '0' },
-        ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
-      }
+      const env = recordingEnv(data, venue)
       const path = join(data, 'history.db')
       for (let round = 0; round <= ROUNDS; round++) {
         const server = await startKillableServer(env)

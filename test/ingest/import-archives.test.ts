@@ -226,6 +226,13 @@ describe('importFiles of archives', () => {
     const file = await write('cut.parquet', 'PAR1 and nothing more of it')
     const { report, faults } = await importWith(file)
     expect(report.filesFailed).toBe(1)
-    expect(faults[0]?.reason).toStartWith('not a sound Parquet file: ')
+    expect(faults[0]?.reason).toStartWith('not a sound Parquet file (it begins and ends with PAR1')
+  })
+
+  test('error: random bytes under the name of a Parquet file are told what it is', async () => {
+    const file = await write('noise.parquet', 'x{\0\u00ff not a table\n'.repeat(100))
+    const { report, faults } = await importWith(file)
+    expect([report.filesFailed, report.invalid]).toEqual([1, 0])
+    expect(faults[0]?.reason).toStartWith('not a sound Parquet file (it begins and ends with PAR1')
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { toldTrades } from '../history/books.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'
 import {
@@ -33,7 +34,7 @@ function seen(history: MarketHistory) {
   if (market === undefined) return undefined
   const { slug, windowStartMs, winner, winnerSource, strike, finalPrice, tickSize } = market
   const { assetIds, snapshotCounts, question } = market
-  const trades = history.trades({ market })
+  const trades = toldTrades(history, { market })
   const facts = {
     slug,
     windowStartMs,

@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 
 import { openDataFolder } from '#src/cli/open-data-folder.ts'
 import { startRecording } from '#src/cli/record.ts'
+import { coverageOf, type Gap } from '#src/core/coverage.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 
+import { toldTrades } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createHarness } from '../support/harness.ts'
 import { snapshotRuns } from '../support/snapshot-runs.ts'
@@ -67,20 +70,43 @@ async function record(name: string, env: Record<string, string> = {}) {
 
 const inMemory = () => openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
 
-type Replay = { nowMs: number; history?: MarketHistory; from?: number }
+type Replay = { nowMs: number; history?: MarketHistory; from?: number; to?: number }
 
-async function replay(raw: string, { nowMs, history = inMemory(), from = 0 }: Replay) {
-  const names = (await readdir(raw)).sort().slice(from)
+async function replay(raw: string, { nowMs, history = inMemory(), from = 0, to }: Replay) {
+  const names = (await readdir(raw)).sort().slice(from, to)
+  const files = names.map((name) => join(raw, name))
+  return { ...(await importAll(files, { nowMs, history })), names }
+}
+
+async function importAll(files: string[], { nowMs, history = inMemory() }: Replay) {
   const faults: unknown[] = []
   const report = await importFiles({
-    ...{ history, source: 'recorded', clock: () => nowMs, isStrict: false },
-    files: names.map((name) => join(raw, name)),
+    ...{ history, files, source: 'recorded', clock: () => nowMs, isStrict: false },
     signal: new AbortController().signal,
     onFault: (fault) => faults.push(fault),
     onProgress: () => {},
   })
-  return { history, report, faults, names }
+  return { history, report, faults }
 }
+
+/** Makes gaps that follow on each other one: which parts they came in says nothing. */
+function withGap(gaps: Gap[], gap: Gap): Gap[] {
+  const last = gaps.at(-1)
+  return last?.toMs === gap.fromMs && last.outcome === gap.outcome && last.reason === gap.reason
+    ? [...gaps.slice(0, -1), { ...last, toMs: gap.toMs }]
+    : [...gaps, gap]
+}
+
+/** The gaps of each market as they are served, and the times of its states. */
+const timesOf = (history: MarketHistory, nowMs: number) =>
+  history.listMarkets({ coin: 'btc', limit: 50 }).map((market) => ({
+    gaps: coverageOf({ market, gaps: history.gaps(market), nowMs }).flatMap(({ gaps }) =>
+      gaps.reduce(withGap, []),
+    ),
+    states: [...snapshotRuns(history, { market })]
+      .flat()
+      .map(({ outcome, timestampMs }) => ({ outcome, timestampMs })),
+  }))
 
 /**
  * Everything that the routes say of the markets, but for cursors, which a secret of each signs, and
@@ -106,11 +132,17 @@ async function everything(history: MarketHistory, nowMs: number) {
     routes: [await ask('/v1/btc/markets'), await ask('/v1/coins')],
     markets: await Promise.all(markets.map(of)),
     gaps: markets.map((market) => history.gaps(market)),
-    trades: markets.map((market) => history.trades({ market })),
+    trades: markets.map((market) => toldTrades(history, { market })),
     rows: markets.map((market) => [...snapshotRuns(history, { market })].flat()),
     spot: history.spot({ coin: 'btc', order: 'asc', limit: 10_000 }),
   }
 }
+
+const withoutReasons = (all: ReturnType<typeof timesOf>) =>
+  all.map(({ gaps, states }) => {
+    const unnamed = gaps.map((gap): Gap => ({ ...gap, reason: 'import' }))
+    return { states, gaps: unnamed.reduce(withGap, []) }
+  })
 
 describe('importFiles of raw messages', () => {
   test.each([
@@ -145,6 +177,17 @@ describe('importFiles of raw messages', () => {
         0,
       ])
       expect(await everything(replayed.history, nowMs)).toEqual(first)
+      const markets = () => replayed.history.listMarkets({ coin: 'btc', limit: 50 })
+      for (const market of markets())
+        if (market.lastSnapshotMs) replayed.history.putMarket({ ...market, tickSize: 1000 })
+      // A part may choose others of the rows that a rate leaves out.
+      const beside = () =>
+        markets().map((market) => [market.tickSize, replayed.history.gaps(market)])
+      const held = beside()
+      for (const part of [{ to: 1 }, { from: 1 }]) {
+        const { faults } = await replay(raw, { nowMs, history: replayed.history, ...part })
+        expect([faults, beside()]).toEqual([[], held])
+      }
       history.dispose()
     },
     60_000,
@@ -166,5 +209,61 @@ describe('importFiles of raw messages', () => {
     expect(rows.length).toBeGreaterThan(100)
     expect(rows.filter((row) => !all.has(textOf(row)) && row.isVerified !== true)).toEqual([])
     history.dispose()
+  }, 60_000)
+
+  test('behavior: files that overlap make no gap where another has the book', async () => {
+    const { history, raw, nowMs } = await record('overlapping')
+    history.dispose()
+    const names = (await readdir(raw)).sort()
+    const [first = '', second = ''] = names.map((name) => join(raw, name))
+    /** Of a recorder that was killed while another one went on. */
+    const killed = join(folder, 'killed.jsonl.gz')
+    const lines = gunzipSync(await readFile(second))
+      .toString()
+      .split('\n')
+    const killedMs = RECORD_MS + 52_000
+    const kept = lines.filter((line) => Number(/"_recv":(\d+)/.exec(line)?.[1]) < killedMs)
+    expect([names.length, kept.length < lines.length]).toEqual([2, true])
+    await writeFile(killed, gzipSync(kept.join('\n')))
+    const copies = [first, second].map((file) => file.replace('.gz', '-copy.gz'))
+    for (const [at, file] of copies.entries()) await copyFile([first, second][at] ?? '', file)
+    const [copy = '', copy2 = ''] = copies
+
+    async function importOrder(...imports: string[][]) {
+      const into = inMemory()
+      for (const files of imports) {
+        const { faults } = await importAll(files, { nowMs, history: into })
+        expect(faults).toEqual([])
+      }
+      return timesOf(into, nowMs)
+    }
+
+    const whole = await importOrder([first, second])
+    expect(whole.flatMap(({ gaps }) => gaps).length).toBeGreaterThan(2)
+    expect(await importOrder([first, second, copy, copy2])).toEqual(whole)
+    expect(await importOrder([first, copy, second, copy2])).toEqual(whole)
+    expect(await importOrder([first, copy], [copy2, second])).toEqual(
+      await importOrder([first], [second]),
+    )
+    // Until the second file has a whole book, only the first one knows the book; each may see
+    // another reason why it does not.
+    const known = withoutReasons(whole)
+    for (const order of [
+      [[first, killed, second]],
+      [[second, first, killed]],
+      [[first, killed], [second]],
+      [[second], [first, killed]],
+    ])
+      expect(withoutReasons(await importOrder(...order))).toEqual(known)
+    const apart = await importOrder([second], [first])
+    expect(withoutReasons(apart)).toEqual(withoutReasons(await importOrder([first], [second])))
+    const falsely = apart.map(({ gaps, states }, at) =>
+      states.filter(({ outcome, timestampMs }) => {
+        const isIn = (gap: Gap) =>
+          gap.outcome === outcome && gap.fromMs <= timestampMs && timestampMs < gap.toMs
+        return gaps.some(isIn) && !whole[at]?.gaps.some(isIn)
+      }),
+    )
+    expect(falsely.flat()).toEqual([])
   }, 60_000)
 })

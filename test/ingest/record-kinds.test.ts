@@ -6,6 +6,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { StoredMarket } from '#src/history/tables/market-table.ts'
 import { createRandom } from '#src/lib/random.ts'
 
+import { toldTrades } from '../history/books.ts'
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
@@ -65,7 +66,7 @@ function seen(history: MarketHistory) {
   // The sums hold the ids of rows, which follow the order of their acceptance.
   const { revision, id, layout, isClosed, tradeSum, gapSum, ...facts } = market as StoredMarket
   const rows = [...snapshotRuns(history, { market })].flat().map(({ id: _, ...row }) => row)
-  return { facts, rows, trades: history.trades({ market }), markets: history.totals().markets }
+  return { facts, rows, trades: toldTrades(history, { market }), markets: history.totals().markets }
 }
 
 describe('the kind of an object', () => {

@@ -1,64 +1,28 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
-import type { Market, Outcome } from '#src/core/market.ts'
+import type { Outcome } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { aSnapshot, conditionIdOf, createBookMaker, START_MS } from '../history/books.ts'
 import { followEvents } from '../support/event-client.ts'
-import { addKey, createHarness } from '../support/harness.ts'
+import {
+  append,
+  closeAll,
+  gzip,
+  plain,
+  putMarket,
+  startServer,
+  WINDOW_MS,
+} from '../support/event-server.ts'
+import { addKey } from '../support/harness.ts'
 import { idOf } from '../support/operation-requests.ts'
 import { until } from '../support/until.ts'
 
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-const WINDOW_MS = 300_000
-let batches = 0
-
-function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots })
-}
-
-function putMarket(history: MarketHistory, number = 1, facts: Partial<Market> = {}): void {
-  history.putMarket({
-    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS, ...facts },
-  })
-}
-
-/** A server on a port of its own, ticked every millisecond. */
-function startServer() {
-  const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
-  const harness = createHarness({ history })
-  const { app, key } = harness
-  harness.time.nowMs = START_MS + 60_000
-  const server = Bun.serve({ port: 0, fetch: app.fetch, idleTimeout: 10 })
-  const timer = setInterval(app.tick, 1)
-  closers.push(async () => {
-    clearInterval(timer)
-    await server.stop(true)
-    history.dispose()
-  })
-  putMarket(history)
-  const url = `http://127.0.0.1:${server.port}`
-  const headersOf = (more = {}) => ({ authorization: `Bearer ${key}`, ...more })
-  const follow = async (path: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(url + path, { headers: headersOf(headers) })
-    const client = followEvents(response)
-    closers.push(() => client.leave())
-    return { response, ...client }
-  }
-  return { ...harness, history, url, follow }
-}
+afterEach(closeAll)
 
 const PATH = `/v1/btc/markets/${conditionIdOf(1)}`
-const plain = { 'accept-encoding': 'identity' }
-const gzip = { 'accept-encoding': 'gzip' }
 
 /** States of both outcomes. */
 function randomStates(random: Random): Snapshot[] {
@@ -96,7 +60,7 @@ async function walkAndFollow(random: Random, channel: string): Promise<void> {
   await writeAll(history, random, states)
   const data = await read(`cursor=${cursor}`)
   await client.until(() => client.rows().length >= data.length)
-  expect(client.events().map((each) => each.data)).toEqual(data as never)
+  expect(client.rows().map((each) => each.data)).toEqual(data as never)
   // The id of an event is a cursor here and there.
   const at = random.integer(data.length)
   const id = client.rows()[at]?.id ?? cursor
@@ -177,19 +141,21 @@ describe('GET …/live of a market', () => {
   test('behavior: gaps and what becomes of the market are said', async () => {
     const { history, follow, time } = startServer()
     append(history, [aSnapshot()])
+    let told = 0
     for (const headers of [plain, gzip]) {
       const client = await follow(`${PATH}/live`, headers)
       await client.until(() => client.events().length > 0)
       const gap = { outcome: 'up', fromMs: START_MS + 10, reason: 'venue_silent' } as const
-      history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + 20 + batches }])
+      history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + 20 + told++ }])
       await client.until(() => client.events().some(({ name }) => name === 'gap'))
       expect(client.events().at(-1)?.data).toMatchObject({ reason: 'venue_silent', outcome: 'up' })
-      batches++
     }
     const client = await follow(`${PATH}/live`, gzip)
     await client.until(() => client.events().length > 0)
+    putMarket(history, 1, { strike: '7', strikeSource: 'simulated', strikeMs: START_MS })
+    await client.until(() => client.events().at(-1)?.name === 'market_update')
     time.nowMs = START_MS + WINDOW_MS
-    await client.until(() => client.events().some(({ name }) => name === 'market_closed'))
+    await client.until(() => client.events().at(-1)?.name === 'market_closed')
     putMarket(history, 1, { winner: 'up', winnerSource: 'simulated', question: 'Über “Up”?' })
     await client.until(() => client.events().some(({ name }) => name === 'market_resolved'))
     expect(client.events().at(-1)?.data).toMatchObject({ winner: 'up', question: 'Über “Up”?' })
@@ -336,65 +302,5 @@ describe('GET …/live of a market', () => {
     await client.ended
     expect(client.text()).toContain('retry:')
     expect((await sendAs(key, `${PATH}/live`)).status).toBe(401)
-  })
-})
-
-describe('GET …/live of a coin', () => {
-  for (const headers of [plain, gzip]) {
-    const coding = headers['accept-encoding']
-    test(`behavior: rows of every market, also of those that open, whoever connects again, ${coding}`, async () => {
-      const { history, follow, time } = startServer()
-      putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
-      const inMarket = (number: number, timestampMs: number, size: number) => {
-        const timeframe = number === 2 ? ('15m' as const) : ('5m' as const)
-        return aSnapshot({ conditionId: conditionIdOf(number), timeframe, timestampMs }, size)
-      }
-      append(history, [inMarket(1, START_MS, 10_000), inMarket(2, START_MS, 10_000)])
-      const client = await follow('/v1/btc/live', headers)
-      await client.until(() => client.events().length === 2)
-      for (let row = 1; row <= 30; row++)
-        append(history, [inMarket(1 + (row % 2), START_MS + row, row * 10_000)])
-      await client.until(() => client.rows().length === 30)
-      const seen = client.rows()[9]?.id ?? ''
-      await client.leave()
-      // One ends, another one opens, and both go on while nobody is there.
-      putMarket(history, 1, { winner: 'up', winnerSource: 'simulated' })
-      append(history, [inMarket(1, START_MS + 50, 70_000)])
-      time.nowMs = START_MS + WINDOW_MS
-      const windowStartMs = START_MS + WINDOW_MS
-      putMarket(history, 3, { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS })
-      append(history, [inMarket(3, windowStartMs, 10_000)])
-      const again = await follow('/v1/btc/live', { ...headers, 'last-event-id': seen })
-      await again.until(() => again.rows().length === 22)
-      putMarket(history, 4, { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS })
-      append(history, [inMarket(4, windowStartMs + 1, 10_000)])
-      time.nowMs += 500
-      await again.until(() => again.rows().length === 23)
-      const idsOf = (number: number, events: typeof client.events) =>
-        events()
-          .filter(({ data, name }) => name === 'row' && data.conditionId === conditionIdOf(number))
-          .map(({ data }) => data.timestamp)
-      const first = client.rows().slice(0, 10)
-      for (const number of [1, 2]) {
-        const all = [...idsOf(number, () => first), ...idsOf(number, again.events)]
-        const more = number === 1 ? 16 : 15
-        expect([number, all.length, new Set(all).size]).toEqual([number, more, more])
-      }
-      expect([idsOf(3, again.events).length, idsOf(4, again.events).length]).toEqual([1, 1])
-      expect(again.events().map(({ name }) => name)).toContainValues([
-        'market_resolved',
-        'market_open',
-      ])
-    })
-  }
-
-  test('behavior: only markets of a timeframe', async () => {
-    const { history, follow } = startServer()
-    putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
-    const conditionId = conditionIdOf(2)
-    append(history, [aSnapshot(), aSnapshot({ conditionId, timeframe: '15m' })])
-    const client = await follow('/v1/btc/live?timeframe=15m&channel=quotes')
-    await client.until(() => client.events().length === 1)
-    expect(client.events()[0]?.data).toMatchObject({ outcome: 'up' })
   })
 })

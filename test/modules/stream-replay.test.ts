@@ -199,6 +199,48 @@ describe('replay of GET /v1/stream', () => {
     )
   })
 
+  test('behavior: what ends at `to` comes, and each market ends, also one that is cut', async () => {
+    const { history, url, key, time } = startLiveServer()
+    const ends = [START_MS + WINDOW_MS, START_MS + 2 * WINDOW_MS]
+    for (const [index, afterMs] of [0, WINDOW_MS].entries()) {
+      putMarket(history, index + 1, afterMs)
+      // The second has rows after its window, and so a winner that is told with the last of them.
+      const times = index === 0 ? [5, 9000] : [0, 5, 9000, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 7]
+      append(history, statesOf(index + 1, times, START_MS + afterMs))
+      resolve(history, index + 1, afterMs)
+    }
+    const gap = { outcome: 'up', reason: 'venue_silent', fromMs: START_MS + 200_000 } as const
+    history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + WINDOW_MS }])
+    time.nowMs = START_MS + 10 * WINDOW_MS
+    const client = connect(url, key)
+    async function play(from: number, to: number, channel: string): Promise<string[]> {
+      const asked = { op: 'replay', id: channel, channel, coin: 'btc', speed: 0 }
+      await client.send({ ...asked, from, to })
+      const messages = (await client.untilType('replay_end')).filter(({ id }) => id === channel)
+      await client.send({ op: 'unsubscribe', id: channel })
+      for (const time of timesOf(messages)) expect(time).toBeLessThan(to)
+      return messages.flatMap(({ type, conditionId, data, reason }) =>
+        (type.startsWith('market_') && type !== 'market_update') || reason === gap.reason
+          ? `${type} ${Number(conditionId ?? data?.conditionId)}`
+          : [],
+      )
+    }
+    const ended = ['market_closed 1', 'market_resolved 1', 'market_end 1']
+    for (const channel of ['quotes', 'markets']) {
+      const first = channel === 'quotes' ? ['gap 1', ...ended] : ended
+      expect(await play(START_MS, START_MS + WINDOW_MS, channel)).toEqual([
+        ...['market_open 1', ...first],
+      ])
+      // Those that are played on from there have none of it again.
+      expect(await play(START_MS + WINDOW_MS, ends[1] ?? 0, channel)).toEqual([
+        ...['market_open 2', 'market_closed 2', 'market_end 2'],
+      ])
+      expect(await play(START_MS, START_MS + 6000, channel)).toEqual([
+        ...['market_open 1', 'market_end 1'],
+      ])
+    }
+  })
+
   test('behavior: what it says of a moment is the same whatever came after', async () => {
     const { history, url, key, time, send } = startLiveServer()
     time.nowMs = START_MS + 1000
@@ -258,6 +300,10 @@ describe('replay of GET /v1/stream', () => {
     await client.send({ op: 'replay', id: 'r', channel: 'markets', coin: 'btc', ...range })
     const { data } = (await client.untilType('market_open')).at(-1) ?? {}
     expect(data).toMatchObject({ strike: null, strikeSource: null, strikeTime: null })
+    const later = { ...range, to: START_MS + 2 }
+    await client.send({ op: 'replay', id: 's', channel: 'markets', coin: 'btc', ...later })
+    const update = (await client.untilType('market_update')).at(-1)
+    expect(update).toMatchObject({ id: 's', data: { strike: 64_000.5, strikeSource: 'simulated' } })
   })
 
   test('error: what is no range or speed is named', async () => {

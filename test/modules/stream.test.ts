@@ -37,6 +37,25 @@ describe('GET /v1/stream', () => {
     expect(row).toMatchObject({ id: 'a', channel: 'snapshots', prevSeq: snapshot?.seq, seq: 2 })
   })
 
+  test('behavior: who comes after a market has closed still gets its winner', async () => {
+    const { history, url, key, time } = startLiveServer()
+    put(history)
+    append(history, [aSnapshot({}, 10_000)])
+    time.nowMs = START_MS + 301_000
+    const client = connect(url)
+    await client.send({ op: 'auth', key })
+    const one = { channel: 'quotes', coin: 'btc', conditionId: conditionIdOf(1) }
+    await client.send({ op: 'subscribe', id: 'a', ...one })
+    await client.untilType('snapshot')
+    history.putMarket({
+      ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
+      ...{ winner: 'up', winnerSource: 'simulated' },
+    })
+    time.nowMs += 1000
+    const messages = await client.untilType('market_resolved')
+    expect(messages.map(({ type }) => type)).toEqual(['market_resolved'])
+  })
+
   test('behavior: a cursor of a route continues live, and one of a row in the route', async () => {
     const { history, url, key, send } = startLiveServer()
     put(history)
@@ -145,7 +164,9 @@ describe('GET /v1/stream', () => {
       code: 'unauthenticated',
     })
     await client.send({ op: 'auth', key })
-    expect(await errorOf('no json')).toMatchObject({ code: 'invalid_request' })
+    expect(await errorOf('no json')).toMatchObject({
+      ...{ code: 'invalid_request', detail: 'The message is not JSON.' },
+    })
     expect(await errorOf({ op: 'dance' })).toMatchObject({ code: 'invalid_parameter', param: 'op' })
     expect(await errorOf({ op: 'subscribe', id: 'a', coin: 'btc' })).toMatchObject({
       param: 'channel',
@@ -156,6 +177,11 @@ describe('GET /v1/stream', () => {
       expect(await errorOf({ ...subscribe, ...place, from: 'x' })).toMatchObject({
         ...{ code: 'cursor_invalid', param: 'from' },
       })
+    const replay = { ...subscribe, op: 'replay', conditionId: conditionIdOf(1) }
+    for (const speed of [0.05, -1, 1001])
+      expect((await errorOf({ ...replay, speed }))?.detail).toContain(
+        'must be 0, or a number from 0.1 to 1000.',
+      )
     expect(await errorOf({ ...subscribe, seconds: 5 })).toMatchObject({ param: 'seconds' })
     expect(await errorOf({ ...subscribe, conditionId: conditionIdOf(9) })).toMatchObject({
       ...{ code: 'unknown_market', id: 'a' },
@@ -163,6 +189,86 @@ describe('GET /v1/stream', () => {
     await client.send(subscribe)
     await client.until(({ type }) => type === 'subscribed')
     expect(await errorOf(subscribe)).toMatchObject({ code: 'invalid_parameter', param: 'id' })
+    await client.send({ ...subscribe, id: 'm', channel: 'markets' })
+    await client.until(({ type }) => type === 'subscribed')
+    expect(await errorOf({ op: 'snapshot', id: 'm' })).toMatchObject({ param: 'id', id: 'm' })
+  })
+
+  const ofSpot = ['conditionId', 'timeframe', 'outcome', 'depth']
+  const ofMarkets = ['outcome', 'depth', 'source', 'window']
+  const range = { from: START_MS, to: START_MS + 1, speed: 0 }
+  test.each([
+    [{ op: 'subscribe', channel: 'spot' }, ofSpot],
+    [{ op: 'subscribe', channel: 'markets' }, [...ofMarkets, 'from']],
+    [{ op: 'subscribe', channel: 'quotes' }, ['depth', 'source', 'window']],
+    [{ op: 'replay', channel: 'spot', ...range }, [...ofSpot, 'with']],
+    [{ op: 'replay', channel: 'markets', ...range }, [...ofMarkets, 'cursor']],
+    [{ op: 'replay', channel: 'quotes', ...range }, ['depth', 'source', 'window']],
+  ])('error: a member that does not fit the channel is named: %o', async (asked, names) => {
+    const { url, key, history } = startLiveServer()
+    put(history)
+    const client = connect(url, key)
+    const values: Record<string, unknown> = {
+      ...{ conditionId: conditionIdOf(1), timeframe: '5m', outcome: 'up', depth: 5 },
+      ...{ source: 'chainlink', window: 60, from: 'AQGd', cursor: 'AQGd', with: 'spot' },
+    }
+    for (const name of names) {
+      await client.send({ id: 'a', coin: 'btc', ...asked, [name]: values[name] })
+      const refused = (await client.untilType('error')).at(-1)
+      expect(refused).toMatchObject({ code: 'invalid_parameter', param: name })
+    }
+  })
+
+  test('behavior: what is known of a market after it opened comes once', async () => {
+    const { url, key, history, time } = startLiveServer()
+    const client = connect(url, key)
+    await client.send({ op: 'subscribe', id: 'm', channel: 'markets', coin: 'btc' })
+    await client.untilType('subscribed')
+    putMarket(history)
+    time.nowMs += 1000
+    expect((await client.untilType('market_open')).at(-1)?.data).toMatchObject({ strike: null })
+    const facts = history.findMarket(conditionIdOf(1))
+    if (facts === undefined) throw new Error('no market')
+    const strike = { strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS } as const
+    const put = (more: object) => {
+      history.putMarket({ ...facts, ...strike, ...more })
+      time.nowMs += 1000
+    }
+    put({})
+    const update = (await client.untilType('market_update')).at(-1)
+    expect(update?.data).toMatchObject({ strike: 64_000.5, status: 'open' })
+    time.nowMs += 1000
+    await Bun.sleep(20)
+    time.nowMs = START_MS + 301_000
+    expect((await client.untilType('market_closed')).length).toBe(1)
+    put({ finalPrice: '64001', finalPriceSource: 'simulated', finalPriceMs: START_MS + 300_000 })
+    const final = (await client.untilType('market_update')).at(-1)
+    expect(final?.data).toMatchObject({ finalPrice: 64_001, status: 'closed' })
+    put({ winner: 'up', winnerSource: 'simulated' })
+    expect((await client.untilType('market_resolved')).length).toBe(1)
+  })
+
+  test('behavior: a snapshot of what has no row yet is answered, and then comes', async () => {
+    const { url, key, history, time } = startLiveServer()
+    const client = connect(url, key)
+    const names = ['quotes', 'spot'] as const
+    for (const channel of names)
+      await client.send({ op: 'subscribe', id: channel, channel, coin: 'btc' })
+    const answerOf = async (id: string) => {
+      await client.send({ op: 'snapshot', id })
+      return (await client.until((each) => each.type.startsWith('snapshot') && each.id === id)).at(
+        -1,
+      )
+    }
+    // Without a market, and with one that has no row.
+    for (const id of names) expect(await answerOf(id)).toEqual({ type: 'snapshot_empty', id })
+    putMarket(history)
+    time.nowMs += 1000
+    await client.untilType('market_open')
+    expect(await answerOf('quotes')).toEqual({ type: 'snapshot_empty', id: 'quotes' })
+    append(history, [aSnapshot()])
+    await client.until(isRow)
+    expect(await answerOf('quotes')).toMatchObject({ type: 'snapshot', data: { id: '1' } })
   })
 
   test('error: a tier without the route or coin learns which has it; a bad key is closed with 4001', async () => {

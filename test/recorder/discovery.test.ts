@@ -101,6 +101,23 @@ describe('createDiscovery', () => {
     expect(answers).toBe(3)
   })
 
+  test('behavior: the winner is known soon after the venue knows it, with few questions', async () => {
+    let answers = 0
+    const { advance, history, clock } = start({
+      read: async () => {
+        answers++
+        const isResolved = clock() >= START_MS + FIVE_MS + 21_000
+        const winner = { winner: 'up', winnerSource: 'venue', finalPrice: '7' } as const
+        return { ...factsOf(START_MS), ...(isResolved ? winner : {}) }
+      },
+    })
+    await advance(FIVE_MS + 27_000)
+    expect(history.findMarket(conditionIdOf(1))?.winner).toBe('up')
+    expect(answers).toBeLessThanOrEqual(3)
+    await advance(120_000)
+    expect(answers).toBeLessThanOrEqual(3)
+  })
+
   test('behavior: what was not resolved when it stopped is asked for at the next start', async () => {
     const { advance, asked, history } = start()
     const before = factsOf(START_MS - 2 * FIVE_MS)

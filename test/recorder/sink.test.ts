@@ -20,6 +20,7 @@ function start(options: Partial<SinkOptions> = {}) {
         written.push(recording)
         return { accepted: recording.snapshots.length, duplicates: 0 }
       },
+      findMarket: () => undefined,
     },
     clock: world.clock,
     reporter: createReporter((line) => lines.push(line)),
@@ -67,6 +68,7 @@ describe('createSink', () => {
     const kept: number[] = []
     const { sink, lines, advance } = start({
       history: {
+        findMarket: () => undefined,
         record({ snapshots }) {
           if (isAway) throw new Error('disk I/O error.')
           kept.push(snapshots.length)
@@ -134,6 +136,7 @@ describe('createSink', () => {
     const { sink, advance } = start({
       freeBytes: () => disk.free,
       history: {
+        findMarket: history.findMarket,
         record(recording) {
           if (disk.isFull) throw new AppError('storage_unavailable', 'No room is left.')
           return history.record(recording)
@@ -151,6 +154,31 @@ describe('createSink', () => {
     await advance(1500)
     expect([gaps(), history.totals().snapshots]).toEqual([before, 1])
   })
+
+  test.each([2, 20_001])(
+    'behavior: the gap of a full disk, of %s states, begins after the last that is stored',
+    async (count) => {
+      const disk = { free: 5000 }
+      const history = openHistory(':memory:')
+      const { snapshot } = state()
+      history.putMarket({ ...snapshot, source: 'recorded' })
+      const { sink, advance } = start({ freeBytes: () => disk.free, history })
+      const at = (ms: number) =>
+        ({ kind: 'state', snapshot: { ...snapshot, timestampMs: START_MS + ms } }) as const
+      sink.add(at(0))
+      await advance(1500)
+      disk.free = 0
+      await advance(1500)
+      // The outcome is silent for longer than is usual, and then heard.
+      for (let each = 0; each < count; each++) sink.add(at(8000 + each))
+      await advance(1500)
+      if (count > 2) disk.free = 5000
+      await advance(1500)
+      const market = history.findMarket(snapshot.conditionId)
+      const [gap] = market ? history.gaps(market) : []
+      expect(gap).toMatchObject({ fromMs: START_MS + 1, reason: 'recorder_down' })
+    },
+  )
 
   test('behavior: no more is written at once than there is room for', async () => {
     // In MiB, each time that it is looked at.
@@ -171,6 +199,7 @@ describe('createSink', () => {
     const kept: string[] = []
     const { sink, lines, advance } = start({
       history: {
+        findMarket: () => undefined,
         record({ snapshots }) {
           const ids = snapshots.map(({ conditionId }) => conditionId)
           if (ids.includes(bad)) throw new AppError('market_conflict', `Market ${bad} is odd.`)

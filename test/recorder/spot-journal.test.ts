@@ -124,6 +124,6 @@ describe('messages of prices that are kept', () => {
 
   test('error: a source that is not known is named', async () => {
     const { faults } = await imported(lines.map((line) => line.replace('"live"', '"other"')))
-    expect(new Set(faults)).toEqual(new Set(['source: none of live, rtds']))
+    expect(new Set(faults)).toEqual(new Set(['source: none of live, rtds, page']))
   })
 })

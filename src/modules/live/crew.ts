@@ -104,8 +104,8 @@ function createNames() {
     return known
   }
   return ({ output, legs }: Lane): string => {
-    const places = [...legs].map(([id, { at, status, gaps }]) => {
-      return [id, at.timestampMs, at.id, status, numberOf(gaps)]
+    const places = [...legs].map(([id, { at, status, facts, gaps }]) => {
+      return [id, at.timestampMs, at.id, status, facts, numberOf(gaps)]
     })
     return JSON.stringify([output.step, places])
   }

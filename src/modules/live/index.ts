@@ -15,7 +15,7 @@ import type { LiveService } from './service.ts'
 const VARY = 'Accept-Encoding, Origin'
 const LAST_EVENT_ID = 'Last-Event-ID'
 
-const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an \`id\`; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an \`id\`; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_update\` (more is known of it, such as its strike), \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
 
 const shared = {
   access: 'snapshots',
@@ -105,7 +105,7 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
       path: '/v1/:coin/live',
       operationId: 'followCoin',
       summary: 'Every open market of a coin as it happens',
-      description: `Markets that open join, from their first row on; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between. ${description}`,
+      description: `Markets that open join, with \`market_open\` and then their last rows as \`snapshot\` events; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In \`quotes\`, \`prices\` and \`trades\`, whose rows do not name their market, \`conditionId\` is the first member of \`data\`, before those of the row. ${description}`,
       query: CoinLiveQuery,
       answer,
     }),

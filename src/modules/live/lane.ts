@@ -2,6 +2,7 @@
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
 
 import { changesOf, createLeg, type Leg, type LegPorts, takeGap, unwrittenGaps } from './leg.ts'
@@ -25,6 +26,7 @@ export type LaneOptions = {
 }
 
 export type LanePorts = LegPorts & {
+  history: MarketHistory
   rows: RowReader
   places: Places
   /** Monotonic milliseconds. */
@@ -40,7 +42,9 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
   /** Those for whom pieces may wait. */
   const late = new Set<Member>()
   const linesBefore = createLines(options, ports, legs)
-  const writeRows = createRowWriter({ filter, output, linesBefore, ports, put, say })
+  const writer = { filter, output, linesBefore, ports, put, say }
+  const writeRows = createRowWriter(writer)
+  const writeLast = createLastWriter(writer)
   let sentMs = timer()
 
   function put(bytes: Uint8Array): void {
@@ -66,19 +70,31 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
       legs.delete(market.conditionId)
   }
 
-  /** Returns false for a market that is followed, or is not wanted. */
-  function add(market: Market, at: Position | undefined): boolean {
-    if ((timeframe ?? market.timeframe) !== market.timeframe || legs.has(market.conditionId))
-      return false
-    legs.set(market.conditionId, createLeg(ports, { market, at, filter }))
-    return true
+  /** Returns undefined for a market that is followed, or is not wanted. */
+  function add(market: Market, at: Position | undefined): Leg | undefined {
+    if ((timeframe ?? market.timeframe) !== market.timeframe || legs.has(market.conditionId)) return
+    const leg = createLeg(ports, { market, at, filter })
+    legs.set(market.conditionId, leg)
+    return leg
   }
 
+  function onOpen(market: Market): void {
+    const leg = add(market, undefined)
+    if (leg === undefined) return
+    say('market_open', ports.describeMarket(market))
+    writeLast([leg])
+  }
+
+  /** Why a market that opened cannot be read: the next writing ends with it, and no other lane. */
+  let fault: unknown
   const watch =
     conditionId === undefined
       ? ports.hub.watch(coin, ({ kind, market }) => {
-          if (kind === 'open' && add(market, nowhere))
-            say('market_open', ports.describeMarket(market))
+          try {
+            if (kind === 'open') onOpen(market)
+          } catch (error) {
+            fault = error
+          }
         })
       : undefined
 
@@ -89,20 +105,12 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     start(isContinued: boolean): void {
       put(output.event('retry:3000'))
       for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
-      if (isContinued) return
-      const latest = [...legs.values()].flatMap((leg) =>
-        lastRows(ports.rows, { ...filter, market: leg.market }).map((row) => ({ leg, row })),
-      )
-      for (const [index, { leg, row }] of latest.entries()) {
-        const lines = linesBefore('snapshot', leg, row.position)
-        // Whoever is cut off before the last of them has no place to continue from: begins again.
-        const before = index < latest.length - 1 ? 'event:snapshot\ndata:' : lines
-        put(output.row(leg.market, row, before))
-      }
+      if (!isContinued) writeLast(legs.values())
     },
 
     /** Writes some of what is new. */
     advance(): void {
+      if (fault !== undefined) throw fault
       for (const leg of [...legs.values()]) advance(leg)
       if (timer() - sentMs >= heartbeatMs) put(output.event(':'))
     },
@@ -138,6 +146,21 @@ function createRowWriter({ filter, output, linesBefore, ports, put, say }: RowWr
       if (gap) say('gap', takeGap(leg, gap))
     }
     return true
+  }
+}
+
+/** Writes the last rows of markets. */
+function createLastWriter({ filter, output, linesBefore, ports, put }: RowWriter) {
+  return (legs: Iterable<Leg>): void => {
+    const latest = [...legs].flatMap((leg) =>
+      lastRows(ports.rows, { ...filter, market: leg.market }).map((row) => ({ leg, row })),
+    )
+    for (const [index, { leg, row }] of latest.entries()) {
+      const lines = linesBefore('snapshot', leg, row.position)
+      // Whoever is cut off before the last of them has no place to continue from: begins again.
+      const before = index < latest.length - 1 ? 'event:snapshot\ndata:' : lines
+      put(output.row(leg.market, row, before))
+    }
   }
 }
 

@@ -10,12 +10,20 @@ export type Output = Omit<EventStream, 'fork'> & {
 }
 
 type Sources = { history: MarketHistory; rows: RowReader }
+type OutputOptions = {
+  filter: RowFilter
+  isGzip: boolean
+  /** Whether there are rows of several markets, so that each has to name its own. */
+  isMixed: boolean
+}
 
-export function createOutput({ history, rows }: Sources, filter: RowFilter, isGzip: boolean) {
-  if (!isGzip) return createTextOutput(plain, rows, filter)
+export function createOutput({ history, rows }: Sources, options: OutputOptions): Output {
+  const { filter, isGzip, isMixed } = options
+  const text = { rows, filter, isNaming: isMixed && filter.channel !== 'snapshots' }
+  if (!isGzip) return createTextOutput(plain, text)
   const isWhole = filter.channel === 'snapshots' && filter.depth === undefined
   const stream = history.events()
-  return isWhole ? createBookOutput(stream) : createTextOutput(stream, rows, filter)
+  return isWhole ? createBookOutput(stream) : createTextOutput(stream, text)
 }
 
 type TextStream = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
@@ -32,10 +40,16 @@ const plain: TextStream = {
   end: () => new Uint8Array(0),
 }
 
+/** `isNaming` where rows do not name their market by themselves, and have to. */
+type TextOptions = { rows: RowReader; filter: RowFilter; isNaming: boolean }
+
 /** Rows as they are read. */
-function createTextOutput(stream: TextStream, rows: RowReader, filter: RowFilter): Output {
-  const row: Output['row'] = ({ conditionId }, { text, outcome }, before) =>
-    stream.event(before + text, `${conditionId} ${outcome}`)
+function createTextOutput(stream: TextStream, options: TextOptions): Output {
+  const { rows, filter, isNaming } = options
+  const row: Output['row'] = ({ conditionId }, { text, outcome }, before) => {
+    const data = isNaming ? `{"conditionId":"${conditionId}",${text.slice(1)}` : text
+    return stream.event(before + data, `${conditionId} ${outcome}`)
+  }
   return {
     event: stream.event,
     row,
@@ -49,7 +63,7 @@ function createTextOutput(stream: TextStream, rows: RowReader, filter: RowFilter
       return stream.step
     },
     sum: stream.sum,
-    fork: (sum) => createTextOutput(stream.fork(sum), rows, filter),
+    fork: (sum) => createTextOutput(stream.fork(sum), options),
     end: stream.end,
   }
 }

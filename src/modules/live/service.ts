@@ -69,9 +69,11 @@ export function createLiveService(deps: LiveDeps) {
       const more = { retryAfterSeconds: RETRY_AFTER_SECONDS }
       if (isStopped) throw new AppError('unavailable', 'The server stops.', more)
       const { options, cursor, isGzip } = start
+      const { filter, conditionId } = options
+      const isMixed = conditionId === undefined
       const legs = legsAt(ports, start)
       const close = start.takePlace()
-      const output = createOutput({ history, rows }, options.filter, isGzip)
+      const output = createOutput({ history, rows }, { filter, isGzip, isMixed })
       const member = new Member(start.isAllowed)
       const onEnd = () => {
         close()

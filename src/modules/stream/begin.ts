@@ -1,4 +1,5 @@
 /** What operations begin: subscriptions and replays, with the cursors of the routes. */
+import type { Gap } from '#src/core/coverage.ts'
 import { type CursorCodec, decodePosition, decodeSeen, encodeSpotPlace } from '#src/core/cursor.ts'
 import { AppError, ifSound } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
@@ -26,6 +27,8 @@ export type BeginDeps = {
   hub: Hub
   spot: SpotWatch
   rows: RowReader
+  /** As streams tell them; the same list as long as it is true. */
+  gaps: (market: Market) => readonly Gap[]
   cursors: CursorCodec
   findMarket: FindMarket
   clock: Clock
@@ -68,7 +71,7 @@ export function createBegin(deps: BeginDeps) {
       { id, filter, coin, timeframe, market, from: after, onSlow, hasRows },
       {
         ...{ ...outlet, hub, rows, findMarket, shared: codec.shared },
-        gaps: (each) => ifSound(() => history.gaps(each)) ?? [],
+        gaps: (each) => ifSound(() => deps.gaps(each)) ?? [],
         describeMarket: (each) => deps.describeMarket(each, clock()),
       },
     )
@@ -158,10 +161,10 @@ function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
       return { ...decodePosition(payload), seen: decodeSeen(payload) ?? history.lastSpotId() }
     },
 
-    shared(market: Market, filter: RowFilter, { position, text, isPart }: LiveRow): string {
+    shared(market: Market, filter: RowFilter, { position, seq, text, isPart }: LiveRow): string {
       const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
       const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
-      return `${place},"seq":${position.id},${tail(cursor, text)}`
+      return `${place},"seq":${seq},${tail(cursor, text)}`
     },
 
     sharedTick(filter: SpotFilter, tick: StoredTick, at?: Position & { seen?: number }): string {

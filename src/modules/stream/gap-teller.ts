@@ -1,11 +1,10 @@
 /** Says what was not recorded of a market, to a subscription of it. */
 import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
-
-const keyOf = ({ outcome, reason, fromMs, toMs }: Gap) => `${outcome} ${reason} ${fromMs} ${toMs}`
+import { gapKeyOf, takenBack } from '#src/live/gaps.ts'
 
 /**
- * Tells each gap that is not over at `startMs` once, and again when it has ended. `list` returns
- * the same list as long as it is true.
+ * Tells each gap that is not over at `startMs` once, again when it has ended, and as an empty one
+ * when it is none after all. `list` returns the same list as long as it is true.
  */
 export function createGapTeller(
   list: () => readonly Gap[],
@@ -13,26 +12,23 @@ export function createGapTeller(
   startMs: number,
 ) {
   let seen: readonly Gap[] = []
-  let sent = new Set(
-    list()
-      .filter(({ toMs }) => toMs <= startMs)
-      .map(keyOf),
-  )
+  let sent = byKey(list().filter(({ toMs }) => toMs <= startMs))
   let unsent: Gap[] = []
 
   function look(): void {
     const gaps = list()
     if (gaps === seen) return
     seen = gaps
-    unsent = gaps.filter((gap) => !sent.has(keyOf(gap)))
-    sent = sent.intersection(new Set(gaps.map(keyOf)))
+    for (const gap of takenBack(sent.values(), gaps)) send(gap)
+    unsent = gaps.filter((gap) => !sent.has(gapKeyOf(gap)))
+    sent = byKey(gaps.filter((gap) => sent.has(gapKeyOf(gap))))
   }
 
   /** Tells what was seen and begins before a moment. */
   function tell(untilMs: number): void {
     const later = unsent.findIndex(({ fromMs }) => fromMs >= untilMs)
     for (const gap of unsent.splice(0, later < 0 ? unsent.length : later)) {
-      sent.add(keyOf(gap))
+      sent.set(gapKeyOf(gap), gap)
       send(gap)
     }
   }
@@ -46,3 +42,6 @@ export function createGapTeller(
     },
   }
 }
+
+const byKey = (gaps: readonly Gap[]): Map<string, Gap> =>
+  new Map(gaps.map((gap) => [gapKeyOf(gap), gap]))

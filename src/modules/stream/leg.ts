@@ -16,7 +16,7 @@ import type { Paced } from '#src/live/runner.ts'
 
 import { createGapTeller } from './gap-teller.ts'
 import { gapText } from './gap-text.ts'
-import { createOutbox, type Item, type OnSlow, type Outlet } from './outbox.ts'
+import { createOutbox, emptyText, type Item, type OnSlow, type Outlet } from './outbox.ts'
 
 /** Rows that are read in one step of catching up. */
 const STEP_ROWS = 50
@@ -61,7 +61,7 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
   function goLive(): void {
     follower = hub.follower(market, filter)
     follower.join(rows.deliver, ports.onFault)
-    if (isSnapshotOwed) rows.sendLast()
+    if (isSnapshotOwed && !rows.sendLast() && from) ports.send(emptyText(place.id))
     gaps.tellAll()
     if (from) ports.send(`{"type":"live","id":${place.id},"conditionId":"${place.conditionId}"}`)
     if (farewell !== undefined) depart(farewell)
@@ -93,12 +93,15 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
   return {
     start: (): void => (from ? ports.inTurns(catchUp()) : goLive()),
 
-    /** Sends the last rows; where those that are held still come, after the last of them. */
-    snapshot(): void {
+    /**
+     * Sends the last rows; where those that are held still come, after the last of them. Returns
+     * whether there are any, or will be said to be none.
+     */
+    snapshot(): boolean {
       isSnapshotOwed = follower === undefined
-      if (isSnapshotOwed) return
+      if (isSnapshotOwed) return true
       rows.sendRest()
-      rows.sendLast()
+      return rows.sendLast()
     },
 
     drained: outbox.drained,
@@ -161,11 +164,14 @@ function createSender(market: Market, options: LegOptions, ports: LegPorts) {
     /** Whether all that was written was handed on. */
     areAll: (follower: Follower): boolean => held.isWith(follower),
 
-    sendLast(): void {
-      for (const row of held.last()) {
+    /** Returns whether there are any. */
+    sendLast(): boolean {
+      const last = held.last()
+      for (const row of last) {
         at = comparePositions(row.position, at) > 0 ? row.position : at
         outbox.repeat(held.toItem(row))
       }
+      return last.length > 0
     },
 
     /** Sends rows as long as they are taken; returns whether these were the last that are held. */
@@ -221,7 +227,7 @@ function createHeld(market: Market, filter: RowFilter, ports: LegPorts) {
       row.shared ??= shared(market, filter, row)
       // A trade is not the state of anything.
       const lane = filter.channel === 'trades' ? undefined : (row.outcome ?? '')
-      return { seq: row.position.id, lane, rest: row.shared }
+      return { seq: row.seq, lane, rest: row.shared }
     },
   }
 }

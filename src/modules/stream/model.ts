@@ -22,6 +22,9 @@ import { DEPTH_MAX } from '#src/wire/row-cut.ts'
 /** Longest name of a subscription. */
 const ID_LENGTH_MAX = 64
 const SPEED_MAX = 1000
+/** Below it is only 0: as fast as it is taken. */
+export const SPEED_MIN = 0.1
+export const speedText = `0, or a number from ${SPEED_MIN} to ${SPEED_MAX}`
 
 const id = Type.String({
   minLength: 1,
@@ -37,6 +40,7 @@ const momentOf = (description: string) =>
 const speed = Type.Number({
   minimum: 0,
   maximum: SPEED_MAX,
+  'x-expected': speedText,
   description:
     'How many times as fast as it was: 0.1 to 1000, or 0 for as fast as it is read and taken.',
   examples: [60],
@@ -44,17 +48,23 @@ const speed = Type.Number({
 
 const filters = {
   timeframe: Type.Optional(
-    literals(timeframes, { description: 'Only markets of this length.', examples: ['5m'] }),
+    literals(timeframes, {
+      description: 'Only markets of this length. Not of `spot`.',
+      examples: ['5m'],
+    }),
   ),
   conditionId: Type.Optional(
     Type.String({
       pattern: MARKET_NAME_PATTERN,
-      description: `One market instead of every one of the coin: ${marketNameText}.`,
+      description: `One market instead of every one of the coin: ${marketNameText}. Not of \`spot\`.`,
       examples: [exampleMarket.conditionId],
     }),
   ),
   outcome: Type.Optional(
-    literals(outcomes, { description: 'Only this outcome; both when absent.', examples: ['up'] }),
+    literals(outcomes, {
+      description: 'Only this outcome; both when absent. Not of `spot` and `markets`.',
+      examples: ['up'],
+    }),
   ),
   depth: Type.Optional(
     Type.Integer({
@@ -142,7 +152,9 @@ const operationMembers = {
       }),
     ),
     from: Type.Optional(momentOf('First moment. Needed without `conditionId`.')),
-    to: Type.Optional(momentOf('End, exclusive. Needed without `conditionId`.')),
+    to: Type.Optional(
+      momentOf('End, exclusive, but for what ends there. Needed without `conditionId`.'),
+    ),
     cursor: cursor('Continue after the row with this cursor. With `conditionId`, or of `spot`.'),
     speed,
   },
@@ -179,7 +191,7 @@ const rowPlace = {
 }
 const rowOrigin = {
   seq: count(
-    'The number of the row: its `id`, or of a trade its number among those of its millisecond.',
+    'The number of the row in the store: its `id`; a trade has one too, which its row does not show.',
     42,
   ),
   cursor: Type.Optional(
@@ -208,17 +220,25 @@ export function serverMessages(rows: RowSchemas): Record<string, Described> {
     ],
     unsubscribed: ['A subscription or replay was ended by you.', { id }],
     snapshot: ['The last row of an outcome, at the beginning or on request.', ...ofRow],
+    snapshot_empty: ['A snapshot was asked for, and no row is held yet.', { id }],
     row: ['A row that was written, exactly as the route of the channel has it.', ...ofRow],
     live: [
       'Everything since `from` was sent; from now on rows come as they are written.',
       ofMarket,
       { id, coin },
     ],
-    gap: ['A gap that is new, or has ended: what was not recorded.', { ...ofMarket, ...gap }],
+    gap: [
+      'A gap that is new, has ended, or is none after all: what was not recorded.',
+      { ...ofMarket, ...gap },
+    ],
     market_open: ['The window of a market begins.', ...marketNowOrThen],
+    market_update: ['More is known of a market since it opened.', ...marketNowOrThen],
     market_closed: ['The window of a market is over; rows may still come.', ...marketNowOrThen],
     market_resolved: ['The winner of a market is known; its rows end.', market],
-    market_end: ['Of a replay: there are no more rows of this market.', ofMarket],
+    market_end: [
+      'Of a replay: nothing more comes of this market, which may be cut by `to`.',
+      ofMarket,
+    ],
     replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
     replay_end: ['A replay is at its end; `seek` goes back.', { id }],
     heartbeat: ['Nothing else was to be sent.', { time: time('Time of the server.') }],
@@ -247,7 +267,10 @@ const gap = {
   outcome: choice(outcomes, 'Outcome.', 'up'),
   reason: choice(gapReasons, 'Why: as of coverage.', 'recorder_down'),
   from: time('First moment that is missing.'),
-  to: timeOrNull('End, exclusive; null while it goes on.', '2026-04-14T08:00:09.120Z'),
+  to: timeOrNull(
+    'End, exclusive; null while it goes on, `from` where nothing is missing after all.',
+    '2026-04-14T08:00:09.120Z',
+  ),
 }
 
 const replayState = {

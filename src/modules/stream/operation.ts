@@ -3,16 +3,22 @@ import { parameterError } from '#src/core/errors.ts'
 import { parseObject } from '#src/http/body.ts'
 import { parseBody } from '#src/http/schema-reader.ts'
 
-import { type Op, type Operation, type Operations, operationSchemas, ops } from './model.ts'
+import {
+  type Op,
+  type Operation,
+  type Operations,
+  operationSchemas,
+  ops,
+  SPEED_MIN,
+  speedText,
+} from './model.ts'
 
-/** Below it is only 0: as fast as it is taken. */
-const SPEED_MIN = 0.1
 /** Of an id that is sent back. */
 const ID_LENGTH_MAX = 64
 
 /** Throws `invalid_request`, or `invalid_parameter` naming the member. */
 export function readOperation(message: string): Operation {
-  const body = parseObject(message)
+  const body = parseObject(message, 'The message')
   const op = ops.find((each) => each === body.op)
   if (op === undefined)
     throw parameterError(
@@ -53,16 +59,27 @@ const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
 }
 
 /** Members that only some channels have. */
-function assertMembers(
-  { channel, depth, conditionId, source, window }: Operations['subscribe' | 'replay'],
-  hasSpot: boolean,
-): void {
-  if (depth !== undefined && channel !== 'snapshots')
-    throw parameterError('depth', '`depth` is of `snapshots` only.')
-  if (channel === 'spot' && conditionId !== undefined)
-    throw parameterError('conditionId', '`spot` is of the coin and has no `conditionId`.')
-  if (!hasSpot && (source ?? window) !== undefined)
-    throw parameterError(source === undefined ? 'window' : 'source', 'That is of `spot` only.')
+function assertMembers(operation: Operations['subscribe' | 'replay'], hasSpot: boolean): void {
+  const { channel } = operation
+  const isSpot = channel === 'spot'
+  const hasNoRows = channel === 'markets'
+  const ofSpot = 'is of `spot` only.'
+  const ofMarkets = 'is of markets: `spot` is of the coin.'
+  const ofRows = 'is of rows: `markets` has none.'
+  const faults = {
+    depth: channel !== 'snapshots' && 'is of `snapshots` only.',
+    conditionId: isSpot && ofMarkets,
+    timeframe: isSpot && ofMarkets,
+    outcome: (isSpot && ofMarkets) || (hasNoRows && ofRows),
+    // A moment is of any channel; a cursor is of a row.
+    from: operation.op === 'subscribe' && hasNoRows && ofRows,
+    cursor: hasNoRows && ofRows,
+    with: isSpot && 'adds `spot` to another channel.',
+    source: !hasSpot && ofSpot,
+    window: !hasSpot && ofSpot,
+  }
+  for (const [name, fault] of Object.entries(faults))
+    if (fault && name in operation) throw parameterError(name, `\`${name}\` ${fault}`)
 }
 
 function assertRange(
@@ -86,5 +103,5 @@ function assertRange(
 
 function assertSpeed(speed: number): void {
   if (speed === 0 || speed >= SPEED_MIN) return
-  throw parameterError('speed', `\`speed\` must be 0, or at least ${SPEED_MIN}.`)
+  throw parameterError('speed', `\`speed\` must be ${speedText}.`)
 }

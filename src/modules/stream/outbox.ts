@@ -24,6 +24,9 @@ type Kind = 'row' | 'snapshot'
 /** `isNew` unless its row was sent before. */
 type Waiting = Item & { kind: Kind | 'other'; isNew: boolean }
 
+/** Answers whoever asks for last rows where there are none. `name` is that of `gapText`. */
+export const emptyText = (name: string): string => `{"type":"snapshot_empty","id":${name}}`
+
 export function createOutbox(
   { id, onSlow }: { id: string; onSlow: OnSlow },
   { send, isSlow, hold }: Outlet,

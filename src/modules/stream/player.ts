@@ -168,7 +168,7 @@ function createEventText(
     const { kind, market } = event
     const { conditionId } = market
     if (kind === 'row' || kind === 'snapshot') {
-      const place = { of: conditionId, seq: event.row.position.id }
+      const place = { of: conditionId, seq: event.row.seq }
       return rowText(kind, place, ports.shared(market, filter, event.row))
     }
     if (kind === 'gap') return gapText(name, market, event.gap)

@@ -1,7 +1,7 @@
 /**
  * One connection of the stream: who it is of, what is asked of it, and what it has subscribed to.
  */
-import { AppError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Paced } from '#src/live/runner.ts'
@@ -261,7 +261,7 @@ function createSubscriptions(
   }
 }
 
-const idError = (text: string) => new AppError('invalid_parameter', text, { param: 'id' })
+const idError = (text: string) => parameterError('id', text)
 
 /** Operations in their order: at once, or in turns with everybody's work. */
 function createQueue(

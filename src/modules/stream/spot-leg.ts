@@ -14,7 +14,7 @@ import {
 } from '#src/live/spot.ts'
 
 import { SLOW_MS } from './leg.ts'
-import { createOutbox, type Item, type OnSlow, type Outlet } from './outbox.ts'
+import { createOutbox, emptyText, type Item, type OnSlow, type Outlet } from './outbox.ts'
 import type { Subscription } from './subscription.ts'
 
 const STEP_TICKS = 200
@@ -58,9 +58,10 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
   }
 
   /** Whoever is cut off before the last of them has not all of it. */
-  function sendLast(place: SpotPlace): void {
+  function sendLast(place: SpotPlace, isAsked: boolean): void {
     const ticks = latestTicks(history, filter)
     for (const tick of ticks) outbox.repeat(toItem(tick, tick === ticks.at(-1) ? place : undefined))
+    if (isAsked && ticks.length === 0) ports.send(emptyText(JSON.stringify(id)))
   }
 
   function goLive(): void {
@@ -72,7 +73,7 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
       return
     }
     if (at) deliver(ticksSince(history, filter, { place: at, uptoId: now.place().seen }))
-    if (isSnapshotOwed) sendLast(now.place())
+    if (isSnapshotOwed) sendLast(now.place(), from !== undefined)
     if (from) ports.send(`{"type":"live","id":${JSON.stringify(id)},"coin":"${filter.coin}"}`)
   }
 
@@ -106,10 +107,9 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
 
   return {
     snapshot(): void {
-      isSnapshotOwed = following === undefined
-      if (following === undefined) return
-      following.look()
-      sendLast(following.place())
+      following?.look()
+      if (following) sendLast(following.place(), true)
+      else isSnapshotOwed = true
     },
     drained: outbox.drained,
     tellGaps() {},

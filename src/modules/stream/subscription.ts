@@ -1,9 +1,10 @@
 /** One subscription of a connection: the markets that it follows. */
-import { AppError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { MarketChange } from '#src/live/hub.ts'
 
 import { createLeg, type Leg, type LegOptions, type LegPorts } from './leg.ts'
+import { emptyText } from './outbox.ts'
 import type { Player } from './player.ts'
 
 export type SubscriptionOptions = LegOptions & {
@@ -23,7 +24,7 @@ export type SubscriptionPorts = LegPorts & {
 export type Subscription = {
   /** The connection takes more again. */
   drained(): void
-  /** Sends the last rows. */
+  /** Sends the last rows. Throws `invalid_parameter` where it has none. */
   snapshot(): void
   /** Sends the gaps that are new. */
   tellGaps(): void
@@ -91,7 +92,10 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
     },
 
     snapshot(): void {
-      for (const leg of legs.values()) leg.snapshot()
+      if (!options.hasRows)
+        throw parameterError('id', 'The channel `markets` has no rows, and so no snapshot.')
+      const sent = [...legs.values()].map((leg) => leg.snapshot())
+      if (!sent.includes(true)) send(emptyText(name))
     },
 
     tellGaps(): void {

@@ -5,6 +5,7 @@ import { isRecord } from '#src/lib/record.ts'
 import { type Catalogue, CatalogueFault, type CataloguePorts } from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 import type { KnownFacts, MarketWindow } from '../venue.ts'
+import { pricePath } from './price-page.ts'
 import { readEvent, recordKinds } from './records.ts'
 import { namesOf } from './windows.ts'
 
@@ -19,16 +20,9 @@ const PAGES_MAX = 10
 /** Where Gamma is when no other address is configured. */
 export const GAMMA_URL = 'https://gamma-api.polymarket.com'
 
-/** Where the venue's site is; its page of prices is asked for nothing else. */
-export const SITE_URL = 'https://polymarket.com'
-/** What the site calls lengths of windows. */
-const variants: Readonly<Record<string, string>> = {
-  ...{ '5m': 'fiveminute', '15m': 'fifteen', '1h': 'hourly', '4h': 'fourhour', '1d': 'daily' },
-}
-/**
- * Windows that are settled by an average of a minute; the page returns spot without asking for it.
- */
-const twap = { twapEnabled: 'true', twapLookbackSeconds: '60' }
+/** Windows of these lengths are settled by an average of a minute, the others by spot. */
+const strikeSeconds = ({ timeframe }: MarketWindow): number =>
+  timeframe === '1h' || timeframe === '1d' ? 0 : 60
 
 /** Makes the client; nothing is asked before a verb is called. */
 export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
@@ -99,16 +93,8 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
     strike:
       pricesUrl === undefined
         ? undefined
-        : async ({ coin, timeframe, startMs, endMs }, { signal }) => {
-            const query = new URLSearchParams({
-              symbol: coin.toUpperCase(),
-              eventStartTime: new Date(startMs).toISOString(),
-              variant: variants[timeframe] ?? '',
-              endDate: new Date(endMs).toISOString(),
-              ...(timeframe === '1h' || timeframe === '1d' ? {} : twap),
-            })
-            return strikeAt(`${pricesUrl}/api/crypto/crypto-price?${query}`, signal)
-          },
+        : (window, { signal }) =>
+            strikeAt(`${pricesUrl}${pricePath(window, strikeSeconds(window))}`, signal),
 
     async read(slug, reading) {
       return (await bySlug(slug, reading)).find((facts) => facts.slug === slug)

@@ -1,7 +1,8 @@
 import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
-import { createCatalogue, GAMMA_URL, SITE_URL } from './catalogue.ts'
+import { createCatalogue, GAMMA_URL } from './catalogue.ts'
 import { feed } from './feed.ts'
+import { pricePage } from './price-page.ts'
 import { toRecordedLine } from './recorded-line.ts'
 import { recordKinds } from './records.ts'
 import { slugOf, titleOf } from './slug.ts'
@@ -13,5 +14,6 @@ export const polymarket: Venue = {
   kinds: recordKinds,
   ...{ createBookVerifier, toRecordedLine, slugOf, titleOf, feed },
   spotFeeds: { live, rtds },
-  ...{ windowStarts, catalogueUrl: GAMMA_URL, pricesUrl: SITE_URL, createCatalogue },
+  pricePage,
+  ...{ windowStarts, catalogueUrl: GAMMA_URL, createCatalogue },
 }

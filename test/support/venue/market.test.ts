@@ -84,8 +84,12 @@ describe('startVenue', () => {
 
   test('behavior: a tick that changes is said for both tokens, and hashed from then on', async () => {
     const tickChange = { afterSteps: 20, tick: '0.001' }
-    await using venue = await startGround({ tickChange })
+    let now = START_MS
+    await using venue = await startGround({ tickChange, clock: () => now })
     using client = await follow(venue)
+    await until(() => client.texts.length > 0)
+    // The clock waited for the client, who so hears of the change.
+    now += 20_000
     await until(() => client.texts.length > 400)
     const messages = client.messages()
     const changes = messages.filter(({ event_type }) => event_type === 'tick_size_change')

@@ -1,0 +1,107 @@
+/** Asks the venue's page for prices of coins, where no socket has them. */
+import type { Coin } from '#src/core/market.ts'
+import type { SpotTick } from '#src/core/spot.ts'
+import { CatalogueFault, type CataloguePorts } from '#src/venue/catalogue.ts'
+import type { PricePage } from '#src/venue/feed.ts'
+
+import type { Journal } from './journal.ts'
+import type { Every } from './ports.ts'
+import { createQuestions, type QuestionsOptions } from './questions.ts'
+import { createSpotReader } from './spot-reader.ts'
+
+const NAME = 'page'
+/** Until a price that is not there yet is asked for again, and one that moves. */
+const AGAIN_MS = 5000
+const MOVING_MS = 10_000
+/** A window's first price comes after some seconds; without it the next window is waited for. */
+const PATIENCE_MS = 60_000
+
+export type PagePricesOptions = QuestionsOptions & {
+  page: PricePage
+  /** Without a slash at its end. */
+  url: string
+  fetch: CataloguePorts['fetch']
+  coins: readonly Coin[]
+  every: Every
+  journal: Pick<Journal, 'note'>
+}
+
+/**
+ * Starts to ask: of each coin once a window for each average, more often only where the page has a
+ * price that moves. After failures it waits longer and longer, up to a minute.
+ */
+export function followPage(options: PagePricesOptions, take: (ticks: readonly SpotTick[]) => void) {
+  const { page, url, coins, clock, journal, reporter } = options
+  const questions = createQuestions(options)
+  const reader = createSpotReader(page)
+  let [heardMs, faults, isConnected] = [clock(), 0, false]
+  /** Start of the last window of which a price came. */
+  let pricedMs = -1
+
+  async function get(path: string, signal: AbortSignal): Promise<string | undefined> {
+    const response = await options.fetch(`${url}${path}`, { signal })
+    // It does not have the prices of every window.
+    if (response.status === 400 || response.status === 404) return undefined
+    if (!response.ok) throw CatalogueFault.of(response, NAME)
+    return response.text()
+  }
+
+  /** Throws `CatalogueFault` for what cannot be read. */
+  function hear(text: string): SpotTick[] {
+    const receivedMs = clock()
+    const ticks = reader.read(text, receivedMs)
+    const isSound = ticks !== undefined
+    journal.note({ kind: 'spotMessage', source: NAME, text, isSound }, receivedMs)
+    if (ticks === undefined) throw new CatalogueFault('The page did not answer with prices.')
+    heardMs = receivedMs
+    take(ticks)
+    return ticks
+  }
+
+  async function ask(coin: Coin, windowSeconds: number, signal: AbortSignal): Promise<number> {
+    const startMs = Math.floor(clock() / page.periodMs) * page.periodMs
+    const asked = { coin, startMs, windowSeconds }
+    const answer = await get(page.path(asked), signal)
+    const ticks =
+      answer === undefined ? [] : hear(`{"asked":${JSON.stringify(asked)},"answer":${answer}}`)
+    isConnected = answer !== undefined
+    if (ticks.length > 0) {
+      pricedMs = Math.max(pricedMs, startMs)
+      reporter.settle(`spot ${NAME}`, 'The page has prices again.')
+    }
+    const nowMs = clock()
+    if (ticks.some(({ timestampMs }) => timestampMs > startMs)) return nowMs + MOVING_MS
+    if (pricedMs < startMs && nowMs > startMs + PATIENCE_MS) {
+      const where = `${new URL(url).origin} has no price of this window`
+      reporter.report(`spot ${NAME}`, `No prices come of ${NAME}: ${where}. Is its URL right?`)
+    }
+    const isHeld = ticks.length > 0 || nowMs > startMs + PATIENCE_MS
+    return isHeld ? startMs + page.periodMs : nowMs + AGAIN_MS
+  }
+
+  async function tryToAsk(...question: Parameters<typeof ask>): Promise<number> {
+    try {
+      return await ask(...question)
+    } catch (error) {
+      faults++
+      isConnected = false
+      throw error
+    }
+  }
+
+  journal.note({ kind: 'spotOpened', source: NAME }, clock())
+  for (const coin of coins)
+    for (const seconds of page.windowsSeconds)
+      questions.add(`${coin} ${seconds}`, (signal) => tryToAsk(coin, seconds, signal), {
+        dueMs: clock(),
+        source: NAME,
+      })
+  const stop = options.every(1000, questions.tick)
+  return {
+    status: () => ({ name: NAME, faults, isConnected, heardMs }),
+    dispose(): void {
+      stop()
+      questions.dispose()
+    },
+  }
+}

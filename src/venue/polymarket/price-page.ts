@@ -1,0 +1,65 @@
+/** The page of the venue's site with the prices at the start and the end of a window. */
+import { isCoin, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import type { SpotTick } from '#src/core/spot.ts'
+import { isRecord } from '#src/lib/record.ts'
+
+import type { PricePage } from '../feed.ts'
+import { exactDecimal, parseJson } from '../json-fields.ts'
+import type { MarketWindow } from '../venue.ts'
+
+/** What the page calls lengths of windows. */
+const variants: Readonly<Record<Timeframe, string>> = {
+  ...{ '5m': 'fiveminute', '15m': 'fifteen', '1h': 'hourly', '4h': 'fourhour', '1d': 'daily' },
+}
+/** The shortest windows have the most prices. */
+const TIMEFRAME = '5m'
+const PERIOD_MS = timeframeMs[TIMEFRAME]
+
+/** It answers with averages of so many seconds where it is asked for them, else with spot. */
+export function pricePath(
+  { coin, timeframe, startMs, endMs }: MarketWindow & { endMs: number },
+  windowSeconds: number,
+): string {
+  const query = new URLSearchParams({
+    symbol: coin.toUpperCase(),
+    eventStartTime: new Date(startMs).toISOString(),
+    variant: variants[timeframe],
+    endDate: new Date(endMs).toISOString(),
+  })
+  if (windowSeconds > 0) {
+    query.set('twapEnabled', 'true')
+    query.set('twapLookbackSeconds', String(windowSeconds))
+  }
+  return `/api/crypto/crypto-price?${query}`
+}
+
+export const pricePage: PricePage = {
+  url: 'https://polymarket.com',
+  windowsSeconds: [0, 60],
+  periodMs: PERIOD_MS,
+
+  path: ({ coin, startMs, windowSeconds }) =>
+    pricePath({ coin, timeframe: TIMEFRAME, startMs, endMs: startMs + PERIOD_MS }, windowSeconds),
+
+  decode(text, receivedMs) {
+    const { asked, answer } = recordOf(parseJson(text))
+    const { coin, startMs, windowSeconds } = recordOf(asked)
+    const { openPrice, closePrice, completed, timestamp, incomplete } = recordOf(answer)
+    const isKnown = [startMs, windowSeconds].every(Number.isSafeInteger) && isRecord(answer)
+    if (!isKnown || typeof coin !== 'string' || !isCoin(coin)) return undefined
+    // Until a window is over, its last price, where there is one, is that of the answer's time.
+    const closeMs = completed === true ? Number(startMs) + PERIOD_MS : Number(timestamp)
+    const prices = [
+      { timestampMs: Number(startMs), value: incomplete === true ? null : openPrice },
+      { timestampMs: closeMs, value: closePrice },
+    ]
+    return prices.flatMap(({ timestampMs, value }): SpotTick[] => {
+      const price = exactDecimal(value, 0)
+      if (price === undefined || !Number.isSafeInteger(timestampMs)) return []
+      const series = { coin, source: 'price_page', windowSeconds: Number(windowSeconds) }
+      return [{ ...series, timestampMs, receivedMs, price }]
+    })
+  },
+}
+
+const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})

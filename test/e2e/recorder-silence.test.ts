@@ -1,0 +1,134 @@
+/**
+ * kill -9 of `bookfeed record`, which another process serves: whoever follows live is told at once
+ * that nothing is recorded, and when it is again.
+ */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openLedger } from '#src/ledger/open.ts'
+import type { Tier } from '#src/selling/tier.ts'
+
+import { followEvents } from '../support/event-client.ts'
+import { addKey } from '../support/harness.ts'
+import { startKillableServer } from '../support/killable-server.ts'
+import { connect } from '../support/live-client.ts'
+import { bookfeed } from '../support/program.ts'
+import { generatedPlaybook } from '../support/venue/generated.ts'
+import { startVenue, systemClock } from '../support/venue/venue.ts'
+
+const SECOND_MS = 1000
+const TEST_MS_MAX = 30_000
+
+const tier: Tier = {
+  ...{ tierId: 'silence', name: 'Silence', rank: 98, isForSale: false, requestsPerMinute: 1000 },
+  coins: ['btc'],
+  routes: ['markets', 'snapshots'],
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-silence-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type ToldGap = { outcome: string; reason: string; from: string; to: string | null }
+
+describe('kill -9 of a recorder of its own', () => {
+  for (const workers of ['0', '2']) {
+    test(
+      `behavior: live clients get its gap while it is down, once, and its end (${workers} threads)`,
+      async () => {
+        const data = join(folder, workers)
+        const startMs = systemClock()
+        await using venue = await startVenue({
+          playbook: generatedPlaybook({
+            ...{ seed: 'silence', startMs, stepsPerSecond: 20, timeframes: ['1d'] },
+          }),
+          pace: { by: 'clock', clock: systemClock },
+        })
+        const env = {
+          ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
+          ...{ BOOKFEED_SAMPLE: 'off', BOOKFEED_WORKERS: workers, BOOKFEED_FREE_MB: '0' },
+          ...{ BOOKFEED_RECORD_COINS: 'btc', BOOKFEED_RECORD_TIMEFRAMES: '1d' },
+          ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
+        }
+        const record = () =>
+          Bun.spawn(bookfeed('record'), { env, stdout: 'ignore', stderr: 'ignore' })
+        const server = await startKillableServer(env)
+        const ledger = openLedger(join(data, 'ledger.db'), { nowMs: systemClock() })
+        const key = addKey(ledger, tier)
+        ledger.dispose()
+        let recorder = record()
+        try {
+          const url = `${server.origin.replace('http', 'ws')}/v1/stream`
+          const socket = connect(url, key)
+          await socket.send({ op: 'subscribe', id: 's', channel: 'snapshots', coin: 'btc' })
+          await socket.untilType('row')
+          const headers = { authorization: `Bearer ${key}` }
+          const events = followEvents(await fetch(`${server.origin}/v1/btc/live`, { headers }))
+          await events.until(() => events.rows().length > 0)
+          const [socketGaps, eventGaps] = [
+            () => socket.messages.filter(({ type }) => type === 'gap') as unknown as ToldGap[],
+            () =>
+              events
+                .events()
+                .filter(({ name }) => name === 'gap')
+                .map((event) => event.data as ToldGap),
+          ]
+          const lists = [socketGaps, eventGaps]
+          const untilEach = async (count: number): Promise<void> => {
+            while (lists.some((list) => list().length < count)) await Bun.sleep(10)
+          }
+          await Bun.sleep(SECOND_MS)
+          const [before] = lists.map((list) => list().length)
+          recorder.kill('SIGKILL')
+          await recorder.exited
+          const killedMs = systemClock()
+          await untilEach((before ?? 0) + 2)
+          expect(systemClock() - killedMs).toBeLessThan(8 * SECOND_MS)
+          const lastOf = (outcome: string) =>
+            Date.parse(
+              String(
+                socket.messages.findLast(
+                  ({ type, data: row }) => type === 'row' && row?.outcome === outcome,
+                )?.data?.timestamp,
+              ),
+            )
+          const open = ['up', 'down'].map((outcome) => ({
+            ...{ outcome, reason: 'recorder_down', to: null },
+            from: new Date(lastOf(outcome) + 1).toISOString(),
+          }))
+          for (const list of lists) {
+            const told = list().slice(-2).toSorted(byOutcome)
+            expect(told).toMatchObject(open)
+          }
+          const counts = lists.map((list) => list().length)
+          recorder = record()
+          await Promise.all(
+            lists.map(async (list, at) => {
+              while (list().length < (counts[at] ?? 0) + 2) await Bun.sleep(10)
+            }),
+          )
+          // Until the new recorder's status is read too.
+          await Bun.sleep(4 * SECOND_MS)
+          for (const [at, list] of lists.entries()) {
+            const told = list().slice(counts[at])
+            // Each is told again once: with its end.
+            const ends = open.map(({ to: _, ...rest }) => ({ ...rest, to: expect.any(String) }))
+            expect(told.toSorted(byOutcome)).toMatchObject(ends)
+            expect(told).toHaveLength(2)
+            for (const { from, to } of told) expect(to && to > from).toBe(true)
+          }
+          await events.leave()
+          socket.socket.close()
+        } finally {
+          recorder.kill('SIGKILL')
+          await recorder.exited
+          await server.kill()
+        }
+      },
+      TEST_MS_MAX,
+    )
+  }
+})
+
+const byOutcome = (a: ToldGap, b: ToldGap): number => b.outcome.localeCompare(a.outcome)

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+
+import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { createGapView } from '#src/live/gaps.ts'
+import { createGapTeller } from '#src/modules/stream/gap-teller.ts'
+
+import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+
+const END_MS = START_MS + 300_000
+const LAST_MS = START_MS + 1000
+const openGap = { reason: 'recorder_down', toMs: ENDLESS_MS } as const
+const afterLast = { outcome: 'up', fromMs: LAST_MS + 1, ...openGap } as const
+const ofDown = { outcome: 'down', fromMs: START_MS, ...openGap } as const
+
+let history: MarketHistory
+let time: { nowMs: number; silentMs: number | undefined }
+let told: Gap[]
+let teller: ReturnType<typeof createGapTeller>
+const market = () => {
+  const found = history.findMarket(conditionIdOf(1))
+  if (found === undefined) throw new Error('It was put.')
+  return found
+}
+const record = (timestampMs: number) =>
+  history.record({ snapshots: [aSnapshot({ outcome: 'up', timestampMs })], trades: [], gaps: [] })
+const take = () => {
+  teller.tellAll()
+  return told.splice(0)
+}
+
+beforeEach(() => {
+  history = openHistory(':memory:', { lagMs: 0 })
+  time = { nowMs: LAST_MS + 10_000, silentMs: undefined }
+  told = []
+  history.putMarket({
+    ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'recorded' },
+    ...{ windowStartMs: START_MS, windowEndMs: END_MS },
+  })
+  record(LAST_MS)
+  const view = createGapView({
+    ...{ history, clock: () => time.nowMs, silence: () => time.silentMs },
+  })
+  teller = createGapTeller(
+    () => view(market()),
+    (gap) => void told.push(gap),
+    0,
+  )
+})
+afterEach(() => history.dispose())
+
+describe('gaps of streams', () => {
+  test('default: a recorder that is silent leaves what it notes later, told once', () => {
+    expect(take()).toEqual([])
+    time.silentMs = LAST_MS + 500
+    expect(take()).toEqual([ofDown, afterLast])
+    expect(take()).toEqual([])
+    // It runs again, and has not begun with the market.
+    time.silentMs = undefined
+    expect(take()).toEqual([])
+    const { conditionId } = market()
+    const opened = [afterLast, ofDown].map(
+      (gap) => ({ kind: 'opened', conditionId, gap: { ...gap } }) as const,
+    )
+    history.record({ snapshots: [], trades: [], gaps: opened })
+    expect(take()).toEqual([])
+    const ended = { kind: 'ended', conditionId, outcome: 'up', atMs: LAST_MS + 9000 } as const
+    history.record({ snapshots: [], trades: [], gaps: [ended] })
+    expect(take()).toEqual([{ ...afterLast, toMs: LAST_MS + 9000 }])
+  })
+
+  test('behavior: what was missing after all is none is told as empty', () => {
+    time.silentMs = LAST_MS + 500
+    take()
+    time.silentMs = undefined
+    record(LAST_MS + 200)
+    expect(take()).toEqual([{ ...afterLast, toMs: afterLast.fromMs }])
+  })
+
+  test('behavior: a state of a recorder that runs again is not before a gap', () => {
+    time.silentMs = LAST_MS + 500
+    take()
+    record(LAST_MS + 9000)
+    const isOwn = ({ outcome, reason }: Gap) => outcome === 'up' && reason === 'recorder_down'
+    expect(take().filter(isOwn)).toEqual([{ ...afterLast, toMs: afterLast.fromMs }])
+  })
+
+  test('behavior: it ends with the window, and begins in none that was over before', () => {
+    time.silentMs = LAST_MS + 500
+    take()
+    time.nowMs = END_MS + 1
+    expect(take()).toEqual([
+      { ...ofDown, toMs: END_MS },
+      { ...afterLast, toMs: END_MS },
+    ])
+    const later = createGapView({ history, clock: () => END_MS + 1, silence: () => END_MS })
+    expect(later(market())).toEqual([])
+  })
+})
