@@ -5,8 +5,8 @@ import { ifSound } from '#src/core/errors.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import type { Route } from '#src/http/route.ts'
-import { documentRoutes, openapi, swaggerPage } from '#src/http/swagger.ts'
-import { dashboardPages } from '#src/modules/dashboard/index.ts'
+import { documentRoutes, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
+import { dashboardPages, type PageDeps } from '#src/modules/dashboard/index.ts'
 import { findExample } from '#src/modules/documentation/index.ts'
 
 import type { AppDeps } from './app.ts'
@@ -16,7 +16,7 @@ const isPublic = ({ access }: Route): boolean => access !== 'operator'
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
-  { version, history }: Pick<AppDeps, 'version' | 'history'>,
+  { version, history, facts }: Pick<AppDeps, 'version' | 'history'> & Pick<PageDeps, 'facts'>,
   routes: readonly Route[],
 ) {
   const components = createComponents()
@@ -31,8 +31,9 @@ export function createPages(
   })
     .use(trap.plugin)
     .use(openapi(version, components, () => ifSound(() => findExample(history))))
-    .use(swaggerPage())
-    .use(dashboardPages())
+    .use(swaggerAssets())
+    // Of `/swagger` it replaces the page of the plugin.
+    .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))
     .use(documentRoutes(routes.filter(isPublic), components))
     .compile()
   return {

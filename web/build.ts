@@ -1,29 +1,17 @@
 /**
  * Makes the files of the dashboard from its source, in memory and within some 70 ms: from a
- * checkout nothing has to be built before, and an executable can hold what this returned. The page
- * loads only what is named here, by names that change with the content.
+ * checkout nothing has to be built before. The page loads only what is named here, by names that
+ * change with the content.
  */
-
+import { ASSETS_PATH, inlineScript, type WebFiles } from './document.ts'
 import { guidePlugin } from './guide-plugin.ts'
-
-export type WebFiles = {
-  /** By name, without a folder. */
-  assets: ReadonlyMap<string, { text: string; contentType: string }>
-  html: string
-  /** For the policy: the hash of the one script in the page. */
-  inlineScriptHash: string
-}
+import { moduleOf, type PageModule, pagePaths } from './paths.ts'
 
 const ENTRY = new URL('main.tsx', import.meta.url).pathname
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
-export const ASSETS_PATH = '/assets'
-
-/** Before the first paint, so that a chosen theme does not flash in the other one. */
-const inlineScript =
-  "try{const t=localStorage.getItem('bookfeed.theme');if(t)document.documentElement.dataset.theme=t}catch{}"
 
 export async function buildWebFiles(): Promise<WebFiles> {
-  const { outputs } = await Bun.build({
+  const { outputs, metafile } = await Bun.build({
     entrypoints: [ENTRY],
     target: 'browser',
     minify: true,
@@ -33,43 +21,46 @@ export async function buildWebFiles(): Promise<WebFiles> {
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [guidePlugin],
     jsx: { runtime: 'automatic', importSource: 'preact' },
+    metafile: true,
   })
   const assets = new Map<string, { text: string; contentType: string }>()
   let script = ''
-  const styles: string[] = []
+  let style = ''
   for (const output of outputs) {
-    const name = output.path.replace(/^.*\//, '')
-    const text = await output.text()
+    const [name, text] = [nameOf(output.path), await output.text()]
     if (output.kind === 'entry-point') script = name
     if (!name.endsWith('.css')) assets.set(name, { text, contentType: TYPES.js })
-    // Those of the frame go before those of pages.
-    else if (name.startsWith('main-')) styles.unshift(text)
-    else styles.push(text)
+    // That of the start holds those of all pages: one that came with its page would move things.
+    else if (name.startsWith('main-')) {
+      style = name
+      assets.set(name, { text, contentType: TYPES.css })
+    }
   }
-  // Styles are small, and one that came with its page would move what is there.
-  const text = styles.join('\n')
-  const style = `style-${Bun.hash(text).toString(36)}.css`
-  assets.set(style, { text, contentType: TYPES.css })
-  const inlineScriptHash = new Bun.CryptoHasher('sha256').update(inlineScript).digest('base64')
-  return { assets, html: toHtml(script, style), inlineScriptHash }
+  const chunksOf = createChunkFinder(metafile, script)
+  return {
+    ...{ assets, script, style },
+    chunks: Object.fromEntries(pagePaths.map(moduleOf).map((module) => [module, chunksOf(module)])),
+    inlineScriptHash: new Bun.CryptoHasher('sha256').update(inlineScript).digest('base64'),
+  }
 }
 
-const toHtml = (script: string, style: string) => `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Bookfeed</title>
-  <meta name="description" content="Order books of prediction markets, recorded at full depth: see them, replay them, get a key.">
-  <meta name="color-scheme" content="light dark">
-  <link rel="icon" href="data:,">
-  <script>${inlineScript}</script>
-  <link rel="stylesheet" href="${ASSETS_PATH}/${style}">
-  <script type="module" src="${ASSETS_PATH}/${script}"></script>
-</head>
-<body>
-  <div id="app"></div>
-  <noscript>The dashboard needs JavaScript. The API does not: <a href="/llms.txt">what there is</a>.</noscript>
-</body>
-</html>
-`
+const nameOf = (path: string): string => path.replace(/^.*\//, '')
+
+/** Finds the chunks that a page needs beside the script that starts: itself and what it imports. */
+function createChunkFinder(metafile: Bun.BuildMetafile | undefined, script: string) {
+  const outputs = Object.entries(metafile?.outputs ?? {}).map(
+    ([path, output]) => [nameOf(path), output] as const,
+  )
+  const byName = new Map(outputs)
+  return (module: PageModule): string[] => {
+    const [entry] =
+      outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(`${module}.tsx`)) ?? []
+    const found = new Set(entry === undefined ? [] : [entry])
+    for (const name of found) {
+      for (const { path, kind } of byName.get(name)?.imports ?? []) {
+        if (kind === 'import-statement' && nameOf(path) !== script) found.add(nameOf(path))
+      }
+    }
+    return [...found]
+  }
+}

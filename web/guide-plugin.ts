@@ -76,6 +76,8 @@ export function renderGuide(file: string, text: string) {
       href.startsWith('#') ? all : toLink(file, href, inner),
     )
     .replace(/<pre>(.*?)<\/pre>/gs, (_, code: string) => codeBlock(code))
+    // A head without a text is the head of nothing.
+    .replace(/<th( align="\w+")?><\/th>/g, '<td></td>')
     .replace(/<table>/g, '<div class="table-wrap" tabindex="0"><table>')
     .replace(/<\/table>/g, '</table></div>')
   return { html, headings }

@@ -2,13 +2,21 @@
 
 import { render } from 'preact'
 
-import { App } from './app/app.tsx'
-import { interceptLinks } from './lib/location.ts'
 import './styles/base.css'
 import './styles/parts.css'
 import './styles/docs.css'
 import './styles/pay.css'
+import { App } from './app/app.tsx'
+import { loadPage } from './app/page-slot.tsx'
+import { currentPath, interceptLinks } from './lib/location.ts'
+import { matchPath } from './paths.ts'
 
 interceptLinks()
-const root = document.getElementById('app')
-if (root !== null) render(<App />, root)
+// The document has its code fetched already: the first paint shows all of the page.
+const found = matchPath(currentPath())
+const loading = found === undefined ? Promise.resolve() : loadPage(found.module)
+const start = () => {
+  const root = document.getElementById('app')
+  if (root !== null) render(<App />, root)
+}
+loading.then(start, start)

@@ -1,27 +1,34 @@
 /** The addresses of pages: the server answers these, and the page finds its way by them. */
 
-export const pagePaths = [
-  '/',
-  '/markets/:coin',
-  '/markets/:coin/:market',
-  '/coverage',
-  '/coverage/:coin',
-  '/pricing',
-  '/account',
-  '/docs',
-  '/docs/:name',
-  '/admin',
-] as const
+/** By pattern the module that shows it, in `pages/`. */
+const pages = {
+  '/': 'explore/explore-page',
+  '/markets/:coin': 'explore/explore-page',
+  '/markets/:coin/:market': 'market/market-page',
+  '/coverage': 'coverage/coverage-page',
+  '/coverage/:coin': 'coverage/coverage-page',
+  '/pricing': 'pricing/pricing-page',
+  '/account': 'account/account-page',
+  '/docs': 'docs/docs-page',
+  '/docs/:name': 'docs/docs-page',
+  '/swagger': 'docs/swagger-page',
+  '/admin': 'admin/admin-page',
+} as const
 
-export type PagePath = (typeof pagePaths)[number]
+type PagePath = keyof typeof pages
+export type PageModule = (typeof pages)[PagePath]
+export const pagePaths = Object.keys(pages) as PagePath[]
+export const moduleOf = (path: PagePath): PageModule => pages[path]
+
 export type Params = Readonly<Record<string, string>>
+export type Found = { module: PageModule; params: Params }
 
 /** The page at a path, and the parts that its pattern names; undefined where there is none. */
-export function matchPath(path: string): { page: PagePath; params: Params } | undefined {
+export function matchPath(path: string): Found | undefined {
   const parts = path.split('/')
   for (const page of pagePaths) {
     const params = matchParts(page.split('/'), parts)
-    if (params !== undefined) return { page, params }
+    if (params !== undefined) return { module: pages[page], params }
   }
   return undefined
 }

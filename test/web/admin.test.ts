@@ -7,6 +7,7 @@ import {
   createBrowser,
   keepShot,
   lookAtAll,
+  until,
 } from '../support/browser.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
 import { createOperatorServer, recording, TOKEN } from '../support/operator-server.ts'
@@ -62,6 +63,7 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     const page = await browser.open('/admin')
     await page.click('text=Tiers')
     await page.click('button:has-text("Edit Pro")')
+    expect(await page.textContent('h2:has-text("Edit")')).toBe('Edit Pro')
     await page.fill('input[name=price]', 'free')
     await page.click('text=Check')
     await page.waitForSelector('[role=alert] >> text=plain decimal')
@@ -94,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     expect((await server.sendAs(key, '/v1/keys')).status).toBe(200)
     await page.fill('input[name=search]', 'desk 4')
     await page.click('button:has-text("Search")')
-    await page.waitForFunction("document.querySelectorAll('tbody tr').length === 1")
+    await until(page, "document.querySelectorAll('tbody tr').length === 1")
     await page.click('tbody button:has-text("Revoke")')
     await page.click('dialog[open] button:has-text("Revoke")')
     await page.waitForSelector('td >> text=revoked')
@@ -140,6 +142,8 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
 
   test('behavior: who is not known as the operator enters the token, which nothing keeps', async () => {
     const page = await stranger.open('/admin')
+    await page.waitForSelector('input[name=token]')
+    expect(page.faults).toEqual([])
     await page.fill('input[name=token]', 'wrong')
     await page.click('text=Enter')
     await page.waitForSelector('text=This is not the token')

@@ -49,6 +49,7 @@ describe('renderGuide', () => {
     const html = render('```sh\ncurl <url> & "x"\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |')
     expect(html).toContain('curl &lt;url&gt; &amp;')
     expect(html).not.toContain('style=')
+    expect(render('| a | |\n|---|--:|\n| 1 | 2 |')).toContain('<th>a</th><td></td>')
   })
 })
 
@@ -60,7 +61,7 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
       ['TypeScript', 'typescript', 'ts'],
       ['Python', 'python', 'py'],
     ] as const) {
-      await page.click(`fieldset >> text=${language}`)
+      await page.click(`.tabs >> text=${language}`)
       const text = await read(`examples/${folder}/history.${ending}`)
       const isShown = `[...document.querySelectorAll('pre')].some((pre) => pre.textContent === ${JSON.stringify(text)})`
       await until(page, isShown)
@@ -114,7 +115,17 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     expect(page.faults).toEqual([])
   })
 
-  test.each(['', '/payments', '/examples'])(
+  test('default: the reference has one `main`, which is that of Swagger UI', async () => {
+    const page = await browser.open('/swagger')
+    await page.waitForSelector('main#operations')
+    expect(await page.locator('main').count()).toBe(1)
+    await page.click('.docs-nav >> text=Quick start')
+    await page.waitForSelector('main#content h1')
+    expect(await page.locator('main').count()).toBe(1)
+    expect(page.faults).toEqual([])
+  })
+
+  test.each(['', '/payments', '/examples', '/dashboard'])(
     'default: /docs%s looks right at every width in both themes',
     async (name) => {
       const look = { name: `docs${name.replace('/', '-')}`, ready: 'article h1' }

@@ -6,16 +6,24 @@ import {
   BROWSER_MS_MAX,
   chromiumPath,
   createBrowser,
+  keepKey,
   lookAtAll,
   type TestPage,
   until,
 } from '../support/browser.ts'
-import { createHarness } from '../support/harness.ts'
-import { appendRows, createMarketHistory, type KnownMarket } from '../support/market-history.ts'
+import { addKey, createHarness } from '../support/harness.ts'
+import {
+  appendRows,
+  createMarketHistory,
+  type KnownMarket,
+  someTicks,
+} from '../support/market-history.ts'
 
 setDefaultTimeout(3 * BROWSER_MS_MAX)
 
 const { history, both, open } = createMarketHistory()
+// What is simulated goes with what is simulated alone.
+history.putSpot(someTicks('btc', 40).map((tick) => ({ ...tick, source: 'simulated' })))
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
@@ -52,6 +60,15 @@ const hues = (page: TestPage, selector: string) =>
     }
     return { bids: (4 * counts.bids) / data.length, asks: (4 * counts.asks) / data.length }
   })()`)
+
+/** As somebody runs what he has copied; a status that is no success is a failure. */
+const runners: Record<string, (code: string) => string[]> = {
+  curl: (code) => ['sh', '-ec', code.replaceAll('curl ', 'curl --fail -sS -o /dev/null ')],
+  TypeScript: (code) => [process.execPath, '-e', code],
+  ...(Bun.which('python3') === null ? {} : { Python: (code: string) => ['python3', '-c', code] }),
+}
+const exitCodeOf = (command: string[]): Promise<number> =>
+  Bun.spawn(command, { stdout: 'ignore', stderr: 'inherit' }).exited
 
 async function openMarket(market = both, tab = {}, query = ''): Promise<TestPage> {
   const page = await browser.open(pageOf(market) + query, tab)
@@ -92,6 +109,11 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const prices = await hues(page, '.line-chart canvas')
     expect(prices.bids).toBeGreaterThan(0.0005)
     expect(prices.asks).toBeGreaterThan(0.0005)
+    // Most of this market is a gap, in which no book is known.
+    expect(await page.textContent('.market-side')).toContain('none since the gap at')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    await until(page, `document.querySelector('.market-side').textContent.includes('as of')`)
     const depth = await hues(page, 'canvas.depth')
     expect(depth.bids + depth.asks).toBeGreaterThan(0.02)
     expect(await page.locator('.ladder-bid').count()).toBe(8)
@@ -118,6 +140,51 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: a first view of a market takes few requests of an allowance', async () => {
+    const first = async (market: KnownMarket, key?: string) => {
+      const page = await browser.open(
+        '/llms.txt',
+        key === undefined ? {} : { prepare: keepKey(key) },
+      )
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await page.goto(new URL(pageOf(market), server.url).href)
+      // The last of them.
+      const last = market === open ? '.tag.live:has-text("Live")' : '.ladder .ladder-bid'
+      await page.waitForSelector(last)
+      return asked.filter((path) => path.startsWith('/v1/')).length
+    }
+    // One of them because it has gaps.
+    expect(await first(both)).toBe(6)
+    // With one for its gaps, and the stream of what comes.
+    expect(await first(open, addKey(harness.ledger, undefined))).toBeWithin(4, 7)
+  })
+
+  test('behavior: a crosshair in one picture is that of all', async () => {
+    const page = await openMarket()
+    const crosshairs = () =>
+      page.evaluate<string[]>(
+        "[...document.querySelectorAll('.line-chart .u-cursor-x')].map((line) => line.style.transform)",
+      )
+    const moment = () => page.textContent('.player > output')
+    const [before, then] = [await crosshairs(), await moment()]
+    await page.locator('.heat').hover({ position: { x: 80, y: 60 } })
+    await until(page, `document.querySelector('.player > output').textContent !== '${then}'`)
+    const after = await crosshairs()
+    expect(after.length).toBeGreaterThanOrEqual(2)
+    expect(new Set(after).size).toBe(1)
+    expect(after).not.toEqual(before)
+    // The other way round.
+    const second = await moment()
+    await page
+      .locator('.line-chart .u-over')
+      .first()
+      .hover({ position: { x: 300, y: 40 } })
+    await until(page, `document.querySelector('.player > output').textContent !== '${second}'`)
+    expect(new Set(await crosshairs()).size).toBe(1)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: plays with the keyboard, and the book follows', async () => {
     const page = await openMarket()
     const clock = () => page.textContent('.player > output')
@@ -141,14 +208,17 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
 
   test('behavior: every picture names its calls, which work, and is saved', async () => {
     const page = await openMarket()
+    // Asked for when it would be seen.
+    await page.locator('footer').scrollIntoViewIfNeeded()
+    await page.waitForSelector('text=BTC and the strike')
     const figures = page.locator('.figure')
     expect(await figures.count()).toBeGreaterThanOrEqual(4)
     for (const figure of await figures.all()) {
       await figure.locator('button:has-text("API")').click()
-      const code = (await figure.locator('pre').textContent()) ?? ''
-      for (const [, url = ''] of code.matchAll(/'(http[^']*)'/g)) {
-        const answer = await fetch(url, { headers: { authorization: 'Bearer sample' } })
-        expect([url, answer.status]).toEqual([url, 200])
+      for (const [language, run] of Object.entries(runners)) {
+        await figure.locator(`.tabs button:has-text("${language}")`).click()
+        const code = (await figure.locator('pre').textContent()) ?? ''
+        expect([code, await exitCodeOf(run(code))]).toEqual([code, 0])
       }
       await figure.locator('button:has-text("API")').click()
     }
@@ -195,7 +265,8 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const first = await page.textContent('.day-card')
     await page.keyboard.press('End')
     expect(await page.textContent('.day-card')).not.toBe(first)
-    await page.locator('.calendar-wrap rect').last().hover()
+    await page.locator('.calendar-wrap rect').first().hover()
+    expect(await page.textContent('.day-card')).toBe(first)
     expect(page.faults).toEqual([])
   })
 

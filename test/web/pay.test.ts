@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { Page } from 'playwright-core'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
@@ -9,17 +8,14 @@ import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
 import {
-  accessFaults,
   BROWSER_MS_MAX,
   chromiumPath,
   createBrowser,
   keepKey,
-  keepShot,
   lookAtAll,
-  type TestPage,
 } from '../support/browser.ts'
 import { useChain } from '../support/chain-ground.ts'
-import { addWallet, type PageWallet } from '../support/page-wallet.ts'
+import { addWallet } from '../support/page-wallet.ts'
 import {
   addCustomer,
   type Customer,
@@ -28,6 +24,7 @@ import {
   stateOf,
   wallClock,
 } from '../support/paid-server.ts'
+import { shoot, sign, type Visitor, visitWith, waitForState } from '../support/paying-page.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 
 setDefaultTimeout(BROWSER_MS_MAX)
@@ -57,24 +54,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     server.time.skewMs = 0
   })
 
-  type Visit = { page: TestPage; wallet: PageWallet }
-  type Visitor = { secret: `0x${string}`; key?: string; onChain?: number; width?: number }
-
-  async function visit(
-    path: string,
-    { secret, key, onChain, width = 1280 }: Visitor,
-  ): Promise<Visit> {
-    let wallet: PageWallet | undefined
-    const page = await browser.open(path, {
-      width,
-      async prepare(opened) {
-        wallet = await addWallet(opened, { chain, key: secret, ...(onChain ? { onChain } : {}) })
-        if (key) await keepKey(key)(opened)
-      },
-    })
-    if (wallet === undefined) throw new Error('The page has no wallet.')
-    return { page, wallet }
-  }
+  const visit = (path: string, visitor: Visitor) => visitWith({ browser, chain }, path, visitor)
 
   /** A customer with money, whose page is at the quote. */
   async function atQuote(token = 'USDC', more: Partial<Visitor & { funds: bigint }> = {}) {
@@ -89,61 +69,12 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     const before = await stateOf(server, customer)
     return { ...at, customer, before }
   }
-  const sign = (page: TestPage) => page.click('text=Sign and pay')
-  const waitForState = (page: TestPage, state: string) =>
-    page.waitForSelector(`[data-state="${state}"]`, { timeout: 30_000 })
   const moved = async (customer: Customer, before: { payer: bigint; payee: bigint }) => {
     const { payer, payee, periods } = await stateOf(server, customer)
     return { paid: before.payer - payer, got: payee - before.payee, periods }
   }
   const once = { paid: 19_000_000n, got: 19_000_000n, periods: 1 }
   const nothing = { paid: 0n, got: 0n, periods: 0 }
-  const shoot = async ({ page }: Pick<Visit, 'page'>, name: string) => {
-    expect(await accessFaults(page)).toEqual([])
-    await page.evaluate('scrollTo(0, 0)')
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme })
-      await keepShot(page, `pay-${name}-${theme}`)
-    }
-    await page.emulateMedia({ colorScheme: 'light' })
-  }
-
-  test('default: a wallet signs in, buys a tier, and the money moves once', async () => {
-    const secret = generatePrivateKey()
-    const { address } = privateKeyToAccount(secret)
-    await chain.mintUsdc(address, 100_000_000n)
-    const { page, wallet } = await visit('/pricing', { secret })
-    await page.click('text=Choose Pro')
-    await shoot({ page }, 'sign-in')
-    await page.click('text=Sign in with Test Wallet')
-    const key = (await page.textContent('[data-key]')) ?? ''
-    expect(key).toStartWith('bf_live_')
-    await shoot({ page }, 'fresh-key')
-    await page.click('text=I have saved it')
-    expect(await page.textContent('body')).not.toContain(key)
-    await page.click('text=Get a quote')
-    await page.waitForSelector('text=What you will sign')
-    const words = await page.textContent('.facts')
-    for (const said of ['49 USDC', address, chain.payee.address, 'Polygon', 'Pro, 30 days'])
-      expect(words).toContain(said)
-    await shoot({ page }, 'review')
-    await sign(page)
-    await waitForState(page, 'provisioned')
-    await shoot({ page }, 'receipt')
-    expect(wallet.signed()).toMatchObject({
-      primaryType: 'TransferWithAuthorization',
-      message: { from: address, to: chain.payee.address, value: '49000000' },
-    })
-    expect(await chain.balanceOf('USDC', address)).toBe(51_000_000n)
-    expect(await page.textContent('.facts')).toContain('0x')
-
-    await page.click('text=Your account')
-    await page.waitForSelector('text=Renew Pro')
-    await page.waitForSelector('.tag.up:has-text("provisioned")')
-    await shoot({ page }, 'account')
-    expect(page.faults).toEqual([])
-  })
-
   test('default: checkout looks right at every width in both themes', async () => {
     const { key, wallet } = await addCustomer(server)
     const look = {
@@ -168,14 +99,36 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
   test('default: USDT is approved once, and then signed', async () => {
     const { page, wallet, customer } = await atQuote('USDT')
     await page.waitForSelector('text=USDT needs an approval first')
-    await shoot({ page }, 'approval')
+    await shoot(page, 'approval')
     const before = await stateOf(server, customer, 'USDT')
     await page.click('text=Approve 19 USDT')
     await sign(page)
     await waitForState(page, 'provisioned')
+    const receipt = await page.textContent('.checkout')
+    expect(receipt).toContain('Paid19 USDT')
+    expect(receipt).toContain('It begins at once')
     const after = await stateOf(server, customer, 'USDT')
     expect([before.payer - after.payer, after.periods]).toEqual([19_000_000n, 1])
     expect(wallet.asked.filter((method) => method === 'eth_sendTransaction')).toHaveLength(1)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a lower tier is said to begin after the higher one, before signing and after', async () => {
+    const customer = await addCustomer(server)
+    const paid = await customer.settle(await customer.sign(await customer.quote('pro')))
+    const { endsAt } = paid.body.subscription as { endsAt: string }
+    const { key, wallet } = customer
+    const { page } = await visit('/pricing?tier=starter', { secret: wallet.key, key })
+    await page.click('text=Pay with Test Wallet')
+    await page.click('text=Get a quote')
+    await page.waitForSelector('text=What you will sign')
+    const begins = `on ${endsAt.slice(0, 10)} ${endsAt.slice(11, 19)}`
+    expect(await page.textContent('.checkout')).toContain(begins)
+    await sign(page)
+    await waitForState(page, 'provisioned')
+    const receipt = await page.textContent('.checkout')
+    expect(receipt).toContain(`It begins ${begins}`)
+    expect(receipt).not.toContain('at once')
     expect(page.faults).toEqual([])
   })
 
@@ -192,7 +145,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
       await sign(page)
       await waitForState(page, state)
       expect(await page.textContent('main')).not.toMatch(/try again|Sign and pay/i)
-      await shoot({ page }, state)
+      await shoot(page, state)
       isDead = () => false
       await waitForState(page, 'provisioned')
       expect(await moved(customer, before)).toEqual(once)
@@ -223,12 +176,33 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await sign(page)
     await page.waitForSelector('[data-remedy="same_by_itself"]')
     expect(await page.textContent('main')).toContain('Do not sign another')
-    await shoot({ page }, 'held')
+    await shoot(page, 'held')
     isDead = () => false
     await waitForState(page, 'provisioned')
     expect(await moved(customer, before)).toEqual(once)
     expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
     page.forgive(failed(503))
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a lost answer says that the payment may be on its way, and never to try again', async () => {
+    const { page, wallet, customer, before } = await atQuote()
+    await page.route(
+      '**/settle',
+      async (route) => {
+        await route.fetch()
+        await route.abort('connectionreset')
+      },
+      { times: 1 },
+    )
+    await sign(page)
+    await page.waitForSelector('text=Your payment may be on its way')
+    expect(await page.textContent('main')).not.toMatch(/try again|cannot be reached|Sign and pay/i)
+    await shoot(page, 'lost')
+    await waitForState(page, 'provisioned')
+    expect(await moved(customer, before)).toEqual(once)
+    expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
+    page.forgive(/ERR_CONNECTION_RESET/)
     expect(page.faults).toEqual([])
   })
 
@@ -261,7 +235,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     const { page, wallet, customer, before } = await atQuote('USDC', { onChain: 1 })
     await page.waitForSelector('text=Your wallet is on another network')
     expect(await page.isVisible('text=Sign and pay')).toBe(false)
-    await shoot({ page }, 'wrong-chain')
+    await shoot(page, 'wrong-chain')
     wallet.refuse('wallet_switchEthereumChain')
     await page.click('text=Switch to Polygon')
     await page.waitForSelector('text=You declined in the wallet')
@@ -283,7 +257,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     wallet.refuse('eth_signTypedData_v4')
     await sign(page)
     await page.waitForSelector('text=Nothing was signed, and nothing was sent')
-    await shoot({ page }, 'refused')
+    await shoot(page, 'refused')
     expect(await moved(customer, before)).toEqual(nothing)
     await sign(page)
     await waitForState(page, 'provisioned')
@@ -295,7 +269,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     const { page, wallet, customer, before } = await atQuote('USDC', { funds: 1_000_000n })
     await page.waitForSelector('text=This wallet holds 1 USDC')
     expect(await page.isVisible('text=Sign and pay')).toBe(false)
-    await shoot({ page }, 'too-little')
+    await shoot(page, 'too-little')
     expect([wallet.signed(), await moved(customer, before)]).toEqual([{}, nothing])
     await chain.mintUsdc(customer.wallet.address, 30_000_000n)
     await page.click('text=Look again')
@@ -313,7 +287,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     const before = await stateOf(server, customer)
     await sign(page)
     await page.waitForSelector('[data-remedy="same_by_hand"]')
-    await shoot({ page }, 'emptied')
+    await shoot(page, 'emptied')
     expect(await moved(customer, before)).toEqual(nothing)
     await chain.mintUsdc(address, 30_000_000n)
     await page.click('text=Submit the same payment again')
@@ -329,7 +303,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await chain.sanction(customer.wallet.address)
     await sign(page)
     await page.waitForSelector('[data-remedy="stop"]')
-    await shoot({ page }, 'sanctioned')
+    await shoot(page, 'sanctioned')
     expect(await moved(customer, before)).toEqual(nothing)
     const stranger = await visit('/account', { secret: customer.wallet.key })
     await stranger.page.click('text=Sign in with Test Wallet')
@@ -343,7 +317,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
   test('error: without a wallet the page says what to do', async () => {
     const page = await browser.open('/account')
     await page.waitForSelector('text=No wallet was found in this browser')
-    await shoot({ page }, 'no-wallet')
+    await shoot(page, 'no-wallet')
     expect(page.faults).toEqual([])
   })
 
@@ -355,7 +329,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await chain.setTime((await chain.time()) + 11 * 60)
     await sign(page)
     await page.waitForSelector('[data-remedy="new_quote"]')
-    await shoot({ page }, 'expired')
+    await shoot(page, 'expired')
     expect(await moved(customer, before)).toEqual(nothing)
     await page.click('text=Get a new quote')
     await sign(page)

@@ -1,6 +1,12 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { BROWSER_MS_MAX, chromiumPath, createBrowser, lookAtAll } from '../support/browser.ts'
+import {
+  BROWSER_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  lookAtAll,
+} from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
@@ -31,21 +37,61 @@ describe('the files of the dashboard', () => {
     expect(again.status).toBe(304)
   })
 
-  test('default: every page is the same document, and no other path is one', async () => {
-    const text = await (await get('/', { 'accept-encoding': 'identity' })).text()
-    for (const path of [
-      '/markets/btc',
-      '/markets/btc/0xab',
-      '/coverage/eth',
-      '/docs/live',
-      '/admin',
-    ])
-      expect(await (await get(path, { 'accept-encoding': 'identity' })).text()).toBe(text)
-    for (const path of ['/nothing', '/markets', '/assets/main.js', '/markets/btc/0xab/more']) {
-      const missing = await get(path, { accept: 'text/html' })
-      expect([path, missing.status]).toEqual([path, 404])
-      expect(missing.headers.get('content-type')).toBe('application/problem+json')
+  test('default: every page has its own code in its document, and HEAD answers as GET', async () => {
+    for (const [path, module] of [
+      ...[
+        ['/markets/btc', 'explore-page'],
+        ['/markets/btc/0xab', 'market-page'],
+      ],
+      ...[
+        ['/coverage/eth', 'coverage-page'],
+        ['/docs/live', 'docs-page'],
+        ['/admin', 'admin-page'],
+      ],
+    ] as const) {
+      const page = await get(path, { 'accept-encoding': 'identity' })
+      expect(await page.text()).toMatch(
+        new RegExp(`<link rel="modulepreload" href="/assets/${module}-\\w+.js">`),
+      )
+      const head = await sendAs(undefined, path, { method: 'HEAD' })
+      expect([path, head.status, await head.text()]).toEqual([path, 200, ''])
+      expect(head.headers.get('content-length')).toBe(page.headers.get('content-length'))
     }
+  })
+
+  test('behavior: another path gives a person a page, and a program a problem', async () => {
+    for (const path of ['/nothing', '/markets', '/markets/btc/0xab/more']) {
+      const page = await get(path, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+      expect([path, page.status]).toEqual([path, 404])
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(page.headers.get('content-security-policy')).toStartWith("default-src 'none'")
+      const problem = await get(path, { accept: '*/*' })
+      expect([path, problem.status]).toEqual([path, 404])
+      expect(problem.headers.get('content-type')).toBe('application/problem+json')
+    }
+    for (const path of [
+      '/v1/nothing',
+      '/v1/btc/nothing',
+      '/admin/api/nothing',
+      '/assets/main.js',
+    ]) {
+      const problem = await get(path, { accept: 'text/html' })
+      expect([path, problem.status]).toEqual([path, 404])
+      expect(problem.headers.get('content-type')).toBe('application/problem+json')
+    }
+  })
+
+  test('default: a document says what may be read without a key', async () => {
+    const text = await (await get('/', { 'accept-encoding': 'identity' })).text()
+    const [, facts = ''] =
+      /<script type="application\/json" id="facts">(.*)<\/script>/.exec(text) ?? []
+    const sample = await (await get('/v1/sample')).json()
+    expect(JSON.parse(facts)).toEqual({
+      sample,
+      isSelling: false,
+      isSignupOpen: true,
+      operator: 'off',
+    })
   })
 
   test('behavior: files are compressed, kept for ever, and 120 kB in all', async () => {
@@ -67,14 +113,45 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
   test('behavior: links change the page without loading it again, and back works', async () => {
     const page = await browser.open('/')
     await page.evaluate('window.isSame = true')
+    await page.waitForSelector('h1')
+    await page.keyboard.press('Tab')
+    expect(await page.textContent(':focus')).toBe('Skip to content')
     await page.click('nav >> text=Coverage')
     await page.waitForURL('**/coverage')
+    await page.waitForSelector('#content:focus')
     expect(await page.textContent('h1')).toContain('Coverage')
     await page.goBack()
     await page.waitForSelector('nav a[aria-current]:has-text("Explore")')
     expect(await page.evaluate('window.isSame')).toBe(true)
     expect(page.faults).toEqual([])
   })
+
+  test.each([390, 1280])(
+    'behavior: nothing moves after the first paint, %d px wide',
+    async (width) => {
+      const shifts: string[] = []
+      for (const path of ['/', '/coverage', '/pricing', '/account', '/docs', '/docs/errors']) {
+        const page = await browser.open('/llms.txt', { width })
+        // Slow enough that each page is painted before its data is there.
+        await page.route('**/v1/**', async (route) => {
+          await Bun.sleep(200)
+          await route.continue()
+        })
+        await page.goto(new URL(path, server.url).href)
+        await page.waitForLoadState('networkidle')
+        const shift = await page.evaluate(`new Promise((resolve) => {
+        new PerformanceObserver((list) => {
+          const moved = ({ value, sources }) => value + ' ' + sources.map(({ node }) => node?.outerHTML)
+          resolve(list.getEntries().map(moved).join())
+        }).observe({ type: 'layout-shift', buffered: true })
+        setTimeout(() => resolve(''), 200)
+      })`)
+        if (shift !== '') shifts.push(`${path}: ${shift}`)
+        await page.context().close()
+      }
+      expect(shifts).toEqual([])
+    },
+  )
 
   test('behavior: a theme is chosen, and outlives a reload', async () => {
     const page = await browser.open('/')
@@ -115,12 +192,50 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     expect((await stored()).join('')).not.toContain(key)
   })
 
+  test('behavior: a call that is copied reads the key from KEY, as the examples do', async () => {
+    const page = await browser.open('/coverage', { prepare: keepKey(key) })
+    await page.click('button:has-text("API")')
+    await page.waitForSelector('.calls >> text=export KEY=')
+    for (const [language, command] of [
+      ['curl', ['sh', '-ec']],
+      ['TypeScript', [process.execPath, '-e']],
+      ['Python', ['python3', '-c']],
+    ] as const) {
+      await page.click(`.calls .tabs >> text=${language}`)
+      const code = (await page.textContent('.calls pre'))?.replace('curl ', 'curl --fail ') ?? ''
+      if (Bun.which(command[0]) === null) continue
+      const run = Bun.spawn(['env', `KEY=${key}`, ...command, code], { stdout: 'ignore' })
+      expect([code, await run.exited]).toEqual([code, 0])
+    }
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a picture that is saved has a caption above it', async () => {
+    const page = await browser.open('/coverage')
+    await page.waitForSelector('.calendar rect.chosen')
+    const saved = page.waitForEvent('download')
+    await page.click('button:has-text("PNG")')
+    const png = Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
+    // The calendar alone is seven squares of 24 pixels and a border of four.
+    expect(png.readUInt32BE(20)).toBe(172 + 48)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: a path without a page says so', async () => {
     const page = await browser.open('/')
     await page.evaluate(
       "history.pushState(null, '', '/nowhere'); dispatchEvent(new Event('popstate'))",
     )
     await page.waitForSelector('text=Nothing here')
+    for (const path of ['/markets/doge', '/markets/doge/0xab', '/coverage/doge']) {
+      const none = await browser.open(path)
+      await none.waitForSelector('text=There is no coin doge here')
+      expect(none.faults).toEqual([])
+    }
+    const other = await browser.open('/nowhere')
+    await other.waitForSelector('text=Nothing here')
+    other.forgive(/status of 404/)
+    expect(other.faults).toEqual([])
   })
 
   test('default: pages that are not there yet look right', async () => {

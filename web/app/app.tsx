@@ -1,6 +1,9 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
+import { facts } from '../lib/facts.ts'
+import { tokenStore } from '../lib/key.ts'
 import { useLocation } from '../lib/location.ts'
+import { useStore } from '../lib/store.ts'
 import { matchPath } from '../paths.ts'
 import { Header } from './header.tsx'
 import { PageSlot } from './page-slot.tsx'
@@ -8,23 +11,30 @@ import { PageSlot } from './page-slot.tsx'
 export function App() {
   const { path } = useLocation()
   const found = matchPath(path)
+  const token = useStore(tokenStore)
+  // Swagger UI has a `main` of its own, and a page has one.
+  const Content = found?.module === 'docs/swagger-page' ? 'div' : 'main'
+  const isFirst = useRef(true)
   useEffect(() => {
-    document.getElementById('content')?.focus({ preventScroll: true })
-  }, [found?.page])
+    // A document that was just loaded begins at its first link, as every other does.
+    if (!isFirst.current) document.getElementById('content')?.focus({ preventScroll: true })
+    isFirst.current = false
+  }, [found?.module])
   return (
     <>
       <a class="skip" href="#content">
         Skip to content
       </a>
       <Header path={path} />
-      <main id="content" tabIndex={-1}>
+      <Content id="content" tabIndex={-1}>
         <PageSlot found={found} />
-      </main>
+      </Content>
       <footer class="foot">
         <span>Bookfeed: order books as they were.</span>
         <a href="/swagger">API reference</a>
         <a href="/llms.txt">llms.txt</a>
         <a href="/errors">Error codes</a>
+        {(facts.operator === 'open' || token !== undefined) && <a href="/admin">Admin</a>}
       </footer>
     </>
   )

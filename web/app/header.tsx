@@ -11,7 +11,7 @@ const links = [
   { to: '/coverage', name: 'Coverage', isHere: (path: string) => path.startsWith('/coverage') },
   { to: '/pricing', name: 'Pricing', isHere: (path: string) => path === '/pricing' },
   { to: '/account', name: 'Account', isHere: (path: string) => path === '/account' },
-  { to: '/docs', name: 'Docs', isHere: (path: string) => path.startsWith('/docs') },
+  { to: '/docs', name: 'Docs', isHere: (path: string) => /^\/(docs|swagger)/.test(path) },
 ]
 
 export const Header = ({ path }: { path: string }) => (

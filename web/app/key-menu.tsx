@@ -5,6 +5,7 @@ import { useRef, useState } from 'preact/hooks'
 import { rateStore } from '../lib/api.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
+import { Button } from '../parts/button.tsx'
 
 const wellFormed = /^bf_live_\w{20,}$/
 
@@ -14,10 +15,10 @@ export function KeyMenu() {
   const close = () => panel.current?.hidePopover()
   return (
     <div class="key-menu">
-      <button type="button" class="button small" popovertarget="key-panel">
+      <Button look="small" popovertarget="key-panel">
         <span class={key === undefined ? 'dot' : 'dot dot-on'} aria-hidden="true" />
         {key === undefined ? 'Use a key' : `…${key.slice(-4)}`}
-      </button>
+      </Button>
       <div
         id="key-panel"
         class="panel"
@@ -79,9 +80,7 @@ function KeyForm({ onDone }: { onDone: () => void }) {
         Otherwise it is forgotten with the page. It is sent to this server alone. Without a key you
         see a sample. <a href="/account">Get a key</a>
       </p>
-      <button type="submit" class="button primary">
-        Use this key
-      </button>
+      <Button text="Use this key" type="submit" look="primary" />
     </form>
   )
 }
@@ -97,16 +96,13 @@ function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => vo
         {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten with this page.'}
         {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
       </p>
-      <button
-        type="button"
-        class="button"
+      <Button
+        text="Forget it"
         onClick={() => {
           apiKey.forget()
           onDone()
         }}
-      >
-        Forget it
-      </button>
+      />
     </div>
   )
 }

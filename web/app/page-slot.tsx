@@ -3,48 +3,46 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import type { PagePath, Params } from '../paths.ts'
+import { coinNames } from '../parts/links.tsx'
+import type { Found, PageModule, Params } from '../paths.ts'
 
 type Page = ComponentType<{ params: Params }>
-type Load = () => Promise<Page>
 
-const explore: Load = async () => (await import('../pages/explore/explore-page.tsx')).ExplorePage
-const coverage: Load = async () =>
-  (await import('../pages/coverage/coverage-page.tsx')).CoveragePage
-const docs: Load = async () => (await import('../pages/docs/docs-page.tsx')).DocsPage
-
-const pages: Record<PagePath, Load> = {
-  '/': explore,
-  '/markets/:coin': explore,
-  '/markets/:coin/:market': async () =>
-    (await import('../pages/market/market-page.tsx')).MarketPage,
-  '/coverage': coverage,
-  '/coverage/:coin': coverage,
-  '/pricing': async () => (await import('../pages/pricing/pricing-page.tsx')).PricingPage,
-  '/account': async () => (await import('../pages/account/account-page.tsx')).AccountPage,
-  '/docs': docs,
-  '/docs/:name': docs,
-  '/admin': async () => (await import('../pages/admin/admin-page.tsx')).AdminPage,
+const loads: Record<PageModule, () => Promise<Page>> = {
+  'explore/explore-page': async () =>
+    (await import('../pages/explore/explore-page.tsx')).ExplorePage,
+  'market/market-page': async () => (await import('../pages/market/market-page.tsx')).MarketPage,
+  'coverage/coverage-page': async () =>
+    (await import('../pages/coverage/coverage-page.tsx')).CoveragePage,
+  'pricing/pricing-page': async () =>
+    (await import('../pages/pricing/pricing-page.tsx')).PricingPage,
+  'account/account-page': async () =>
+    (await import('../pages/account/account-page.tsx')).AccountPage,
+  'docs/docs-page': async () => (await import('../pages/docs/docs-page.tsx')).DocsPage,
+  'docs/swagger-page': async () => (await import('../pages/docs/swagger-page.tsx')).SwaggerPage,
+  'admin/admin-page': async () => (await import('../pages/admin/admin-page.tsx')).AdminPage,
 }
 
-const loaded = new Map<Load, Page>()
+const loaded = new Map<PageModule, Page>()
 
-export function PageSlot({ found }: { found: { page: PagePath; params: Params } | undefined }) {
-  const load = found && pages[found.page]
-  const [, setLoaded] = useState<Load>()
+/** Makes a page ready to be shown at once. */
+export async function loadPage(module: PageModule): Promise<void> {
+  loaded.set(module, await loads[module]())
+}
+
+export function PageSlot({ found }: { found: Found | undefined }) {
+  const module = found?.module
+  const [, setLoaded] = useState<PageModule>()
   const [isFailed, setFailed] = useState(false)
   useEffect(() => {
-    if (load === undefined || loaded.has(load)) return
+    if (module === undefined || loaded.has(module)) return
     setFailed(false)
-    load().then(
-      (page) => {
-        loaded.set(load, page)
-        setLoaded(() => load)
-      },
+    loadPage(module).then(
+      () => setLoaded(module),
       () => setFailed(true),
     )
-  }, [load])
-  if (load === undefined) {
+  }, [module])
+  if (found === undefined) {
     return (
       <section class="card">
         <h1>Nothing here</h1>
@@ -54,8 +52,18 @@ export function PageSlot({ found }: { found: { page: PagePath; params: Params } 
       </section>
     )
   }
-  const Page = loaded.get(load)
-  if (Page !== undefined && found !== undefined) return <Page params={found.params} />
+  if (!((found.params.coin?.toLowerCase() ?? 'btc') in coinNames)) {
+    return (
+      <section class="card">
+        <h1>No such coin</h1>
+        <p>
+          There is no coin {found.params.coin} here. <a href="/">Explore the markets</a>.
+        </p>
+      </section>
+    )
+  }
+  const Page = loaded.get(found.module)
+  if (Page !== undefined) return <Page params={found.params} />
   if (!isFailed) return <div class="page-wait" aria-busy="true" />
   return (
     <p role="alert">

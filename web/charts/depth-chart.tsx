@@ -86,6 +86,7 @@ function draw(canvas: HTMLCanvasElement, book: Book | undefined, colors: Colors)
     context.fill()
     context.globalAlpha = 1
   }
+  if (book === undefined) return
   context.fillStyle = colors.soft
   context.textAlign = 'left'
   context.fillText(`${showCompact(bids.at(-1)?.total ?? 0)} shares bid`, 4, 11)

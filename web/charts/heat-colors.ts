@@ -2,9 +2,11 @@
 
 export type Rgb = [red: number, green: number, blue: number]
 
+/** Of `#08705f`, or `#fff`. */
 export function toRgb(color: string): Rgb {
-  const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map(Number)
-  return [red, green, blue]
+  const digits = color.length > 4 ? color.slice(1) : color.slice(1).replace(/./g, '$&$&')
+  const value = Number.parseInt(digits, 16)
+  return [value >> 16, (value >> 8) & 255, value & 255]
 }
 
 const STEPS = 64
@@ -29,7 +31,6 @@ export function stepOf(size: number, cutOff: number): number {
 }
 
 /** The size that a share of all cells is below. */
-export function quantileOf(sizes: number[], share: number): number {
-  const sorted = sizes.toSorted((a, b) => a - b)
+export function quantileOf(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 1
 }

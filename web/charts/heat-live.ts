@@ -1,6 +1,7 @@
 /** A heat map that goes on: states that came since it was made are put into its columns. */
 
 import type { Book, HeatColumn, Heatmap, Level } from '../lib/bodies.ts'
+import { type Gap, gapBetween } from './line-data.ts'
 
 /** As the server bins: sizes of levels in one bin are added up. */
 function toSide(levels: readonly Level[], priceStep: number): HeatColumn['bids'] {
@@ -47,20 +48,27 @@ function join(
   }
 }
 
-/** An average cannot be continued without its parts: of a new column it shows the last size. */
-export function withBooks(heat: Heatmap, books: readonly Book[]): Heatmap {
+/**
+ * An average cannot be continued without its parts: of a new column it shows the last size. What
+ * was there goes on until the next book, or until a gap of the outcome begins.
+ */
+export function withBooks(heat: Heatmap, books: readonly Book[], gaps: readonly Gap[]): Heatmap {
   if (books.length === 0) return heat
   const columns = [...heat.columns]
   const startMs = Date.parse(heat.from)
-  const columnAt = (timestamp: string) =>
-    Math.floor((Date.parse(timestamp) - startMs) / heat.stepMs)
-  let before = columnAt(books[0]?.timestamp ?? heat.to)
+  const columnAt = (ms: number) => Math.floor((ms - startMs) / heat.stepMs)
+  let beforeMs = Date.parse(books[0]?.timestamp ?? heat.to)
   for (const { timestamp, bids, asks } of books) {
-    const index = columnAt(timestamp)
+    const ms = Date.parse(timestamp)
+    const index = columnAt(ms)
     if (index < 0 || index >= columns.length) continue
+    const before = columnAt(beforeMs)
     const former = columns[before] ?? null
-    for (let between = before + 1; between <= index; between++) columns[between] = former
-    before = index
+    for (let between = before + 1; between <= index; between++) {
+      const isKnown = !gapBetween(gaps, beforeMs, startMs + between * heat.stepMs)
+      columns[between] = isKnown ? former : null
+    }
+    beforeMs = ms
     columns[index] = join(columns[index] ?? null, { bids, asks }, heat)
   }
   return { ...heat, columns }

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 
 import type { Heatmap, Trade } from '../lib/bodies.ts'
 import { useStore } from '../lib/store.ts'
@@ -20,14 +20,11 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
-  const cells = useMemo(() => {
-    performance.mark('heat-data')
-    return paintCells(heat, cutOff, colors)
-  }, [heat, cutOff, colors])
+  const cells = useMemo(() => paintCells(heat, cutOff, colors), [heat, cutOff, colors])
   const scene = useRef<Omit<Scene, 'view' | 'cursorMs'>>({ heat, cells, trades, colors })
   scene.current = { heat, cells, trades, colors }
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const canvas = canvasRef.current
     if (canvas === null) return
     let frame = 0
@@ -40,14 +37,11 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
     const ask = () => {
       if (frame === 0) frame = requestAnimationFrame(draw)
     }
-    const resize = new ResizeObserver(() => {
-      canvas.width = Math.round(canvas.clientWidth * devicePixelRatio)
-      canvas.height = Math.round(canvas.clientHeight * devicePixelRatio)
-      draw()
-    })
+    const resize = new ResizeObserver(() => fit(canvas) && draw())
     resize.observe(canvas)
     const ends = [axis.view.subscribe(ask), axis.cursorMs.subscribe(ask), steer(canvas, axis)]
-    ask()
+    fit(canvas)
+    draw()
     return () => {
       resize.disconnect()
       cancelAnimationFrame(frame)
@@ -63,6 +57,15 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
       aria-label={`Sizes of bids and asks of ${heat.outcome} by price and time; the ladder has the numbers of a moment`}
     />
   )
+}
+
+/** Gives the picture as many pixels as it is shown with; true where they were other ones. */
+function fit(canvas: HTMLCanvasElement): boolean {
+  const width = Math.round(canvas.clientWidth * devicePixelRatio)
+  const height = Math.round(canvas.clientHeight * devicePixelRatio)
+  if (canvas.width === width && canvas.height === height) return false
+  Object.assign(canvas, { width, height })
+  return true
 }
 
 /** Points with the mouse or a finger, drags to pan, zooms with the wheel. */

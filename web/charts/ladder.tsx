@@ -8,7 +8,6 @@ export function Ladder({ book }: { book: Book | undefined }) {
   const asks = (book?.asks ?? []).slice(0, DEPTH)
   const bids = (book?.bids ?? []).slice(0, DEPTH)
   const most = Math.max(1, ...[...asks, ...bids].map(({ size }) => size))
-  const spread = asks[0] && bids[0] ? asks[0].price - bids[0].price : null
   return (
     <table class="ladder num" aria-label="Best levels">
       <thead>
@@ -20,12 +19,18 @@ export function Ladder({ book }: { book: Book | undefined }) {
       <tbody>
         <Rows levels={padded(asks).reverse()} side="ask" most={most} />
         <tr class="ladder-spread">
-          <td colSpan={2}>{spread === null ? 'one side only' : `spread ${showPrice(spread)}`}</td>
+          <td colSpan={2}>{book ? middleOf(book) : '\u00a0'}</td>
         </tr>
         <Rows levels={padded(bids)} side="bid" most={most} />
       </tbody>
     </table>
   )
+}
+
+function middleOf({ asks, bids }: Book): string {
+  const [ask, bid] = [asks[0], bids[0]]
+  if (ask && bid) return `spread ${showPrice(ask.price - bid.price)}`
+  return ask || bid ? 'one side only' : 'no orders'
 }
 
 /** So many rows always, so that nothing below moves. */

@@ -7,6 +7,7 @@ import 'uplot/dist/uPlot.min.css'
 import { showTime } from '../lib/format.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
+import { indexAt } from './find-at.ts'
 import { AXIS_WIDTH } from './heat-canvas.ts'
 import type { TimeAxis } from './time-axis.ts'
 
@@ -104,7 +105,14 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
     ...{ width, height },
     padding: [6, 0, 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+    cursor: {
+      ...{ y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+      // What prevailed, as in the figures: the nearest point may be a later one.
+      dataIdx: ({ data }, line) => {
+        const at = indexAt(data[0], axis.cursorMs.get() / 1000)
+        return data[line]?.[at] == null ? null : at
+      },
+    },
     scales: { x: { time: true, range: () => toSeconds(axis) }, y: range ? { range } : {} },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     axes: [

@@ -5,10 +5,24 @@ import type { LineData } from './line-chart.tsx'
 
 export type Gap = { outcome: Outcome; fromMs: number; toMs: number }
 
+/** `to` is null of one that goes on. */
+export const toGap = (gap: { outcome: Outcome; from: string; to: string | null }): Gap => ({
+  outcome: gap.outcome,
+  fromMs: Date.parse(gap.from),
+  toMs: gap.to === null ? Infinity : Date.parse(gap.to),
+})
+
 export const gapsOf = (coverage: Coverage | undefined): Gap[] =>
   (coverage?.outcomes ?? []).flatMap(({ outcome, gaps }) =>
-    gaps.map(({ from, to }) => ({ outcome, fromMs: Date.parse(from), toMs: Date.parse(to) })),
+    gaps.map((gap) => toGap({ outcome, ...gap })),
   )
+
+/** The last gap that begins after one moment and by another: what was known ends with it. */
+export const gapBetween = (
+  gaps: readonly Gap[],
+  afterMs: number,
+  untilMs: number,
+): Gap | undefined => gaps.findLast(({ fromMs }) => fromMs > afterMs && fromMs <= untilMs)
 
 type Change = { ms: number; outcome: Outcome; value: number | null }
 

@@ -1,8 +1,15 @@
 /** The client of the operator's routes: from this machine without anything, else with the token. */
 
-import { useEffect, useState } from 'preact/hooks'
-
-import { type Problem, send, toProblem, urlOf } from './api.ts'
+import {
+  type Loaded,
+  type Problem,
+  type QueryValues,
+  request,
+  toProblem,
+  urlOf,
+  useAsked,
+} from './api.ts'
+import { tokenStore } from './key.ts'
 import { createStore, useStore } from './store.ts'
 
 export type {
@@ -18,22 +25,16 @@ export type {
   Transfer,
 } from '#src/modules/admin/model.ts'
 
-/** In memory alone: it opens everything. */
-export const tokenStore = createStore<string | undefined>(undefined)
 /** Rises with each change, so that whatever is shown is asked for again. */
 const changes = createStore(0)
 
-type Options = { body?: object; query?: Record<string, string | undefined>; signal?: AbortSignal }
+type Options = { body?: object; signal?: AbortSignal }
 
-async function ask<T>(path: string, { body, query, signal }: Options): Promise<T> {
+function ask<T>(path: string, options: Options): Promise<T> {
   const token = tokenStore.get()
-  const response = await send(`/admin/api${path}`, {
-    authorization: token === undefined ? null : `Bearer ${token}`,
-    ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { method: 'POST', body }),
-    ...(signal === undefined ? {} : { signal }),
-  })
-  return (await response.json()) as T
+  const authorization = token === undefined ? null : `Bearer ${token}`
+  const method = options.body === undefined ? {} : ({ method: 'POST' } as const)
+  return request<T>(`/admin/api${path}`, { authorization, ...method, ...options })
 }
 
 /** Changes something; returns the answer, or why not. */
@@ -49,44 +50,12 @@ export async function act<T>(path: string, body: object): Promise<T | Problem> {
 export const isProblem = (answer: object): answer is Problem =>
   'code' in answer && 'detail' in answer
 
-export type Asked<T> = { data?: T; problem?: Problem }
+export type Asked<T> = Pick<Loaded<T>, 'data' | 'problem'>
 
-/** What a route says now and, with `everyMs`, again and again while the page is seen. */
-export function useAdmin<T>(
-  path: string,
-  query?: Record<string, string | undefined>,
-  everyMs?: number,
-): Asked<T> {
-  const [state, setState] = useState<Asked<T>>({})
-  const [token, change] = [useStore(tokenStore), useStore(changes)]
-  const url = urlOf(path, query)
-  useEffect(() => {
-    const aborter = new AbortController()
-    let timer = 0
-    const wait = () => {
-      if (everyMs !== undefined) timer = window.setTimeout(load, everyMs)
-    }
-    const load = () => {
-      if (timer !== 0 && document.visibilityState !== 'visible') return wait()
-      return ask<T>(url, { signal: aborter.signal }).then(
-        (data) => {
-          setState({ data })
-          wait()
-        },
-        (error: unknown) => {
-          if (aborter.signal.aborted) return
-          const problem = toProblem(error)
-          // What was there stays; whether it is old is said beside it.
-          setState((before) => ({ ...before, problem }))
-          if (problem.status !== 403) wait()
-        },
-      )
-    }
-    void load()
-    return () => {
-      aborter.abort()
-      clearTimeout(timer)
-    }
-  }, [url, token, change, everyMs])
-  return state
-}
+/** What a route says now and after each change; with `everyMs`, again and again. */
+export const useAdmin = <T>(path: string, query?: QueryValues, everyMs?: number): Asked<T> =>
+  useAsked<T>({
+    ...{ url: urlOf(path, query), ask, everyMs },
+    whose: useStore(tokenStore),
+    again: useStore(changes),
+  })

@@ -1,6 +1,6 @@
 /** The client of our own API: JSON with the visitor's key, and problems as what to say and do. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 import { noteDate } from './clock.ts'
 import { apiKey } from './key.ts'
@@ -43,7 +43,7 @@ export function urlOf(path: string, query: QueryValues = {}): string {
 }
 
 type Options = {
-  method?: 'POST' | 'DELETE'
+  method?: 'POST' | 'PATCH' | 'DELETE'
   query?: QueryValues
   body?: unknown
   headers?: Record<string, string>
@@ -119,30 +119,81 @@ export type Loaded<T> = {
   data: T | undefined
   problem: Problem | undefined
   isLoading: boolean
+  /** For which `again` the data is. */
+  again?: unknown
   reload: () => void
 }
 
-/** Loads JSON and keeps the former while the next is on its way; undefined loads nothing. */
-export function useApi<T>(path: string | undefined, query?: QueryValues): Loaded<T> {
-  const url = path === undefined ? undefined : urlOf(path, query)
-  const key = useStore(apiKey.store)
+type Asking<T> = {
+  /** Undefined asks for nothing. */
+  url: string | undefined
+  ask: (url: string, options: { signal: AbortSignal }) => Promise<T>
+  /** Who asks: what another was shown is not kept where that fails. */
+  whose: unknown
+  /** Asks again when it is another one. */
+  again?: unknown
+  /** Asks again while the page is seen. */
+  everyMs?: number | undefined
+}
+
+/** Asks, and keeps what is there while the next is on its way, or fails for the same one. */
+export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loaded<T> {
   const [count, setCount] = useState(0)
-  const [state, setState] = useState<{ of?: string; data?: T; problem?: Problem }>({})
-  useEffect(() => {
+  const [state, setState] = useState<Answered<T>>({})
+  // On its way before what is there is painted.
+  useLayoutEffect(() => {
     if (url === undefined) return
     const aborter = new AbortController()
-    request<T>(url, { signal: aborter.signal }).then(
-      (data) => setState({ of: url, data }),
-      (error: unknown) => {
-        if (!aborter.signal.aborted) setState({ of: url, problem: toProblem(error) })
-      },
-    )
-    return () => aborter.abort()
-  }, [url, key, count])
+    const { signal } = aborter
+    let timer = 0
+    const wait = () => {
+      if (everyMs !== undefined) timer = window.setTimeout(load, everyMs)
+    }
+    const fail = (error: unknown) => {
+      if (signal.aborted) return
+      const problem = toProblem(error)
+      setState((before) => ({
+        ...(before.of === url && before.whose === whose && before),
+        problem,
+        of: url,
+        whose,
+      }))
+      if (problem.status !== 403) wait()
+    }
+    const load = () => {
+      if (timer !== 0 && document.visibilityState !== 'visible') return wait()
+      void ask(url, { signal }).then((data) => {
+        if (signal.aborted) return
+        setState({ of: url, whose, data, again })
+        wait()
+      }, fail)
+    }
+    load()
+    return () => {
+      aborter.abort()
+      clearTimeout(timer)
+    }
+  }, [url, whose, again, count, everyMs])
   return {
     data: state.data,
     problem: state.of === url ? state.problem : undefined,
     isLoading: url !== undefined && state.of !== url,
+    again: state.again,
     reload: () => setCount((before) => before + 1),
   }
 }
+type Answered<T> = { of?: string; whose?: unknown; data?: T; problem?: Problem; again?: unknown }
+type Renewal = Pick<Asking<unknown>, 'again' | 'everyMs'>
+
+/** What a route says to this visitor; an undefined path asks for nothing. */
+export const useApi = <T>(
+  path: string | undefined,
+  query?: QueryValues,
+  renewal?: Renewal,
+): Loaded<T> =>
+  useAsked<T>({
+    ...renewal,
+    url: path === undefined ? undefined : urlOf(path, query),
+    ask: request,
+    whose: useStore(apiKey.store),
+  })

@@ -1,4 +1,4 @@
-/** A request of the page as others would write it. The key is never in it. */
+/** A request of the page as others would write it. The key is never in it, but in `KEY`. */
 
 import { type QueryValues, urlOf } from './api.ts'
 
@@ -6,19 +6,24 @@ export type Call = { path: string; query?: QueryValues }
 export const languages = ['curl', 'TypeScript', 'Python'] as const
 export type Language = (typeof languages)[number]
 
-export function toCode({ path, query }: Call, language: Language, hasKey: boolean): string {
-  const url = `${location.origin}${urlOf(path, query)}`
+/** One program for several calls: each answer has the name of its route. */
+export function toCode(calls: readonly Call[], language: Language, hasKey: boolean): string {
+  const asked = calls.map(({ path, query }) => ({
+    url: `${location.origin}${urlOf(path, query)}`,
+    name: path.slice(path.lastIndexOf('/') + 1),
+  }))
   if (language === 'curl') {
-    const header = hasKey
-      ? '"Authorization: Bearer $BOOKFEED_KEY"'
-      : "'Authorization: Bearer sample'"
-    return `curl --compressed -H ${header} \\\n  '${url}'`
+    const header = hasKey ? '"Authorization: Bearer $KEY"' : "'Authorization: Bearer sample'"
+    const lines = asked.map(({ url }) => `curl --compressed -H ${header} \\\n  '${url}'`)
+    return lines.join('\n\n')
   }
   if (language === 'TypeScript') {
-    const token = hasKey ? "'Bearer ' + process.env.BOOKFEED_KEY" : "'Bearer sample'"
-    return `const response = await fetch('${url}', {\n  headers: { Authorization: ${token} },\n})\nif (!response.ok) throw new Error((await response.json()).detail)\nconst body = await response.json()`
+    const token = hasKey ? "'Bearer ' + process.env.KEY" : "'Bearer sample'"
+    const lines = asked.map(({ url, name }) => `const ${name} = await read(\n  '${url}',\n)`)
+    return `async function read(url: string) {\n  const response = await fetch(url, { headers: { Authorization: ${token} } })\n  const body = await response.json()\n  if (!response.ok) throw new Error(body.detail)\n  return body\n}\n\n${lines.join('\n')}`
   }
-  const token = hasKey ? `"Bearer " + os.environ["BOOKFEED_KEY"]` : '"Bearer sample"'
+  const token = hasKey ? `"Bearer " + os.environ["KEY"]` : '"Bearer sample"'
   const imports = hasKey ? 'import json, os, urllib.request' : 'import json, urllib.request'
-  return `${imports}\n\nrequest = urllib.request.Request(\n    "${url}",\n    headers={"Authorization": ${token}},\n)\nwith urllib.request.urlopen(request) as response:\n    body = json.load(response)`
+  const lines = asked.map(({ url, name }) => `${name} = read(\n    "${url}"\n)`)
+  return `${imports}\n\ndef read(url):\n    request = urllib.request.Request(url, headers={"Authorization": ${token}})\n    with urllib.request.urlopen(request) as response:\n        return json.load(response)\n\n${lines.join('\n')}`
 }

@@ -29,3 +29,6 @@ export const apiKey = {
   authorization: (path: string): string =>
     `Bearer ${apiKey.sampleOnly(path) ? SAMPLE : (keyStore.get() ?? SAMPLE)}`,
 }
+
+/** That of the operator, in memory alone: it opens everything. */
+export const tokenStore = createStore<string | undefined>(undefined)

@@ -1,6 +1,6 @@
 /** The address of the page, and how links inside it change it without loading it again. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 const listeners = new Set<() => void>()
 const notify = () => {
@@ -30,7 +30,7 @@ export function setQuery(values: Readonly<Record<string, string | undefined>>): 
 
 export function useLocation(): { path: string; query: URLSearchParams } {
   const [, update] = useState('')
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = () => update(location.href)
     listeners.add(listener)
     return () => void listeners.delete(listener)

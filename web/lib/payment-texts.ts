@@ -1,6 +1,8 @@
 /** What each state of a payment means for whoever pays. None says "try again" too early. */
 
 import type { Payment } from './billing.ts'
+import { serverNowMs } from './clock.ts'
+import { showStamp } from './format.ts'
 
 type State = Payment['paymentState']
 type Text = { title: string; text: string; tone: 'wait' | 'good' | 'bad' }
@@ -52,7 +54,7 @@ export const stateTexts: Record<State, Text> = {
     text: 'The period is being booked.',
     tone: 'wait',
   },
-  provisioned: { title: 'Paid, and yours', text: 'The tier is active at once.', tone: 'good' },
+  provisioned: { title: 'Paid, and yours', text: 'The period is booked.', tone: 'good' },
   rejected: {
     title: 'This payment was not accepted',
     text: 'We sent nothing. What you signed stays valid until its time is over: sign no other before this page says that it can never happen.',
@@ -69,6 +71,12 @@ export const stateTexts: Record<State, Text> = {
     tone: 'bad',
   },
 }
+
+/** A tier below that of a period which runs begins when that ends. */
+export const showStart = (startsAt: string): string =>
+  Date.parse(startsAt) > serverNowMs() + 60_000
+    ? `on ${showStamp(startsAt)}, when what you have of the same or a higher tier ends`
+    : 'at once'
 
 export const reasonTexts: Readonly<Record<string, string>> = {
   insufficient_balance: 'The wallet holds less than the amount.',

@@ -1,12 +1,13 @@
 /**
- * What the visitor may read: that of the key's tier, and the sample. It is asked for once, so that
- * a page asks for nothing that would be refused, and can say what is missing.
+ * What the visitor may read: that of the key's tier, which is asked for once, and the sample. So a
+ * page asks for nothing that would be refused, and can say what is missing.
  */
 
 import { useEffect } from 'preact/hooks'
 
 import { request } from './api.ts'
 import type { Sample } from './bodies.ts'
+import { facts } from './facts.ts'
 import { apiKey } from './key.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -18,32 +19,44 @@ type Wanted = {
   market?: string
 }
 
-const store = createStore<{ of?: string | undefined; rights?: Rights }>({})
-let asked: string | undefined | null = null
+const { sample } = facts
+const ofSample = sample && { tier: { ...sample, name: 'sample' }, sample }
+const store = createStore<{ of?: string | undefined; rights?: Rights | undefined }>({
+  rights: ofSample,
+})
+let asked: string | undefined
 
 async function load(key: string | undefined): Promise<void> {
+  if (asked === key) return
+  asked = key
+  if (key === undefined) return store.set({ rights: ofSample ?? { tier: everything, sample } })
   try {
-    const sample = await request<Sample>('/v1/sample')
-    const usage = key === undefined ? undefined : await request<{ tier: Tier }>('/v1/usage')
-    const tier = usage?.tier ?? { ...sample, name: 'sample' }
+    const { tier } = await request<{ tier: Tier }>('/v1/usage')
     store.set({ of: key, rights: { tier, sample } })
   } catch {
     // Whoever asks for data learns why it fails; here it is only that nothing is known to be.
-    const all = { name: '', coins: ['btc', 'eth', 'sol', 'xrp'], routes: everything }
-    store.set({ of: key, rights: { tier: all, sample: undefined } })
+    store.set({ of: key, rights: { tier: everything, sample } })
   }
 }
-const everything = ['markets', 'prices', 'snapshots', 'quotes']
+const everything: Tier = {
+  ...{ name: '', coins: ['btc', 'eth', 'sol', 'xrp'] },
+  routes: ['markets', 'prices', 'snapshots', 'quotes'],
+}
+
+/** To be called when the tier may be another: after a payment. */
+export function refreshRights(): void {
+  asked = undefined
+  void load(apiKey.store.get())
+}
+
+// Before anything is drawn: all else waits for it.
+void load(apiKey.store.get())
 
 /** Undefined until it is known. */
 export function useRights(): Rights | undefined {
   const key = useStore(apiKey.store)
   const { of, rights } = useStore(store)
-  useEffect(() => {
-    if (asked === key) return
-    asked = key
-    void load(key)
-  }, [key])
+  useEffect(() => void load(key), [key])
   return of === key ? rights : undefined
 }
 

@@ -1,6 +1,6 @@
 /** A value that parts of the page share. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 export type Store<T> = {
   get(): T
@@ -27,6 +27,7 @@ export function createStore<T>(initial: T): Store<T> {
 /** The value, and the component is drawn again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, update] = useState({})
-  useEffect(() => store.subscribe(() => update({})), [store])
+  // Not after the paint: a change in between would be missed.
+  useLayoutEffect(() => store.subscribe(() => update({})), [store])
   return store.get()
 }

@@ -26,12 +26,6 @@ export function setTheme(theme: Theme): void {
   themeStore.set(theme)
 }
 
-/** A colour of the style sheet as a canvas takes it, such as `--bid`. */
-export function colorOf(name: string): string {
-  const probe = document.createElement('i')
-  probe.style.color = `var(${name})`
-  document.body.append(probe)
-  const { color } = getComputedStyle(probe)
-  probe.remove()
-  return color
-}
+/** A colour of the style sheet as a canvas takes it, such as `--bid`: hex digits after `#`. */
+export const colorOf = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim()

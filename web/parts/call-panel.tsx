@@ -3,30 +3,34 @@ import { useState } from 'preact/hooks'
 import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
+import { Choice } from './choice.tsx'
 import { CopyButton } from './copy-button.tsx'
+
+const options = languages.map((each) => [each, each] as const)
 
 /** The requests behind a picture, ready to copy. */
 export function CallPanel({ calls }: { calls: readonly Call[] }) {
   const [language, setLanguage] = useState<Language>('curl')
   const hasKey = useStore(apiKey.store) !== undefined
-  const code = calls.map((call) => toCode(call, language, hasKey)).join('\n\n')
+  const code = toCode(calls, language, hasKey)
   return (
     <div class="calls">
       <div class="row spread">
-        <div class="tabs" role="group" aria-label="Language">
-          {languages.map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={each === language}
-              onClick={() => setLanguage(each)}
-            >
-              {each}
-            </button>
-          ))}
-        </div>
+        <Choice label="Language" options={options} value={language} onChoose={setLanguage} />
         <CopyButton key={language} text={code} size="tiny" />
       </div>
+      <p class="note">
+        {hasKey ? (
+          <>
+            It reads your key from the environment, as all our examples do. Once, before it:{' '}
+            <code>export KEY=bf_live_…</code>
+          </>
+        ) : (
+          <>
+            It asks for the sample, which needs no key. <a href="/account">Get a key</a>
+          </>
+        )}
+      </p>
       <pre tabIndex={0}>
         <code>{code}</code>
       </pre>

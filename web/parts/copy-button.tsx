@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { copyText } from '../lib/copy.ts'
+import { Button } from './button.tsx'
 
 const SHOWN_MS = 2000
 
@@ -21,8 +22,8 @@ export function CopyButton({
   }
   const copy = () => void copyText(typeof text === 'string' ? text : text()).then(say)
   return (
-    <button type="button" class={`button ${size}`} onClick={copy}>
+    <Button look={size} onClick={copy}>
       <span aria-live="polite">{said === '' ? name : said}</span>
-    </button>
+    </Button>
   )
 }

@@ -1,11 +1,11 @@
 /** A picture with its name, the calls that made it, and what it can be saved as. */
 
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 
 import type { Call } from '../lib/calls.ts'
-import { type Cell, saveCsv, savePng } from '../lib/save.ts'
-import { colorOf } from '../lib/theme.ts'
+import { type Caption, type Cell, saveCsv, savePng } from '../lib/save.ts'
+import { Button } from './button.tsx'
 import { CallPanel } from './call-panel.tsx'
 
 type Props = {
@@ -21,35 +21,38 @@ type Props = {
   children: ComponentChildren
 }
 
+const pageTitle = (): string => document.querySelector('h1')?.textContent ?? ''
+
+/** As it is shown, each part in the colour that it explains. */
+const legendIn = (section: HTMLElement | null): Caption['legend'] =>
+  [...(section?.querySelectorAll<HTMLElement>('.legend span:not(.unseen)') ?? [])].map((part) => {
+    const key = part.querySelector('i, rect') ?? part
+    const { color, fill, fillOpacity } = getComputedStyle(key)
+    const shown = key.matches('rect')
+      ? { color: fill, alpha: Number(fillOpacity) }
+      : { color, alpha: 1 }
+    return { text: part.textContent.trim(), ...shown }
+  })
+
 export function Figure({ title, name, calls, canvas, rows, tools, legend, children }: Props) {
   const [isOpen, setOpen] = useState(false)
   const id = useId()
+  const section = useRef<HTMLElement>(null)
   const savePicture = () => {
     const picture = canvas?.()
-    if (picture) savePng(picture, colorOf('--surface'), name)
+    if (picture === null || picture === undefined) return
+    const caption = { title: `${pageTitle()}: ${title}`, legend: legendIn(section.current) }
+    savePng(picture, caption, name)
   }
   return (
-    <section class="figure card" aria-labelledby={id}>
+    <section ref={section} class="figure card" aria-labelledby={id}>
       <header class="figure-head">
         <h2 id={id}>{title}</h2>
         {tools}
         <div class="figure-tools">
-          <button
-            type="button"
-            class="button tiny"
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-          >
-            API
-          </button>
-          {canvas && (
-            <button type="button" class="button tiny" onClick={savePicture}>
-              PNG
-            </button>
-          )}
-          <button type="button" class="button tiny" onClick={() => saveCsv(rows(), name)}>
-            CSV
-          </button>
+          <Button text="API" look="tiny" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
+          {canvas && <Button text="PNG" look="tiny" onClick={savePicture} />}
+          <Button text="CSV" look="tiny" onClick={() => saveCsv(rows(), name)} />
         </div>
       </header>
       {isOpen && <CallPanel calls={calls} />}

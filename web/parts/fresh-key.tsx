@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { freshKeyStore } from '../lib/billing.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
+import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 
 /** The browser asks whether to leave. */
@@ -36,9 +37,7 @@ export function FreshKey() {
             ? 'This tab uses it already.'
             : 'This tab keeps using its own key.'}
         </span>
-        <button type="button" class="button" onClick={() => freshKeyStore.set(undefined)}>
-          I have saved it
-        </button>
+        <Button text="I have saved it" onClick={() => freshKeyStore.set(undefined)} />
       </p>
     </section>
   )

@@ -2,7 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { type Problem, ProblemError, send, toProblem } from '../lib/api.ts'
 import type { Payment } from '../lib/billing.ts'
-import { reasonTexts, stateTexts, stepNames, stepsDone } from '../lib/payment-texts.ts'
+import { showStamp } from '../lib/format.ts'
+import { reasonTexts, showStart, stateTexts, stepNames, stepsDone } from '../lib/payment-texts.ts'
+import { refreshRights } from '../lib/rights.ts'
 
 const POLL_SECONDS = 10
 /** From these nothing changes any more; a rejected one may still be made by its payer. */
@@ -14,7 +16,9 @@ type Asked = { payment?: Payment; problem?: Problem }
 async function look(id: string, signal: AbortSignal) {
   const response = await send(`/v1/billing/x402/payments/${id}`, { signal })
   const wait = Number(response.headers.get('retry-after') ?? POLL_SECONDS)
-  return { payment: (await response.json()) as Payment, wait }
+  const payment = (await response.json()) as Payment
+  if (payment.paymentState === 'provisioned') refreshRights()
+  return { payment, wait }
 }
 
 /** Asks as often as the server says, until the payment is decided. */
@@ -52,9 +56,7 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
   if (payment === undefined) {
     return (
       <p class="note" role="status">
-        {problem
-          ? `${problem.detail} Your payment is not lost: it is asked for again.`
-          : 'Looking…'}
+        {problem ? `Your payment is not lost. ${unanswered(problem)}` : 'Looking…'}
       </p>
     )
   }
@@ -74,15 +76,16 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
       <div role="status" class="stack">
         <h3>{title}</h3>
         <p>
-          {reason} {text}
+          {reason} {text}{' '}
+          {payment.subscription && `It begins ${showStart(payment.subscription.startsAt)}.`}
         </p>
         {payment.authorizationExpiresAt !== undefined && !isOver(payment) && (
           <p class="note">
-            It is decided soon after {toTime(payment.authorizationExpiresAt)} at the latest. Then
+            It is decided soon after {showStamp(payment.authorizationExpiresAt)} at the latest. Then
             what you signed can move nothing any more.
           </p>
         )}
-        {problem && <p class="note">{problem.detail} It is asked for again.</p>}
+        {problem && <p class="note">{unanswered(problem)}</p>}
         <p class="note">
           Payment <code>{id}</code>
         </p>
@@ -91,9 +94,11 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
   )
 }
 
+/** Whoever reads "try again" beside a payment pays twice. */
+const unanswered = ({ title }: Problem): string =>
+  `${title}: this page asks on by itself. Do not sign another.`
+
 const classOf = (index: number, done: number): string => {
   if (index < done) return 'is-done'
   return index === done ? 'is-now' : ''
 }
-
-const toTime = (iso: string): string => new Date(iso).toLocaleTimeString([], { timeStyle: 'short' })

@@ -1,4 +1,5 @@
 import type { Problem } from '../lib/api.ts'
+import { Button } from './button.tsx'
 
 /** What failed, why, its code, and what can be done about it. */
 export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
@@ -22,11 +23,11 @@ export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: 
           </a>
         )}
         {onRetry && !needsKey && !needsTier && (
-          <button type="button" class="button small" onClick={onRetry}>
+          <Button look="small" onClick={onRetry}>
             {retryAfterSeconds === undefined
               ? 'Try again'
               : `Try again (in ${retryAfterSeconds} s)`}
-          </button>
+          </Button>
         )}
         {isOurs && (
           <a href={`/docs/errors#${code}`}>

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 
 import { freshKeyStore, signUp } from '../lib/billing.ts'
+import { facts } from '../lib/facts.ts'
 import { apiKey } from '../lib/key.ts'
 import type { Payer } from '../lib/wallet.ts'
 import { WalletList } from './wallet-list.tsx'
@@ -13,6 +14,17 @@ export function SignIn() {
     const made = await signUp(payer, label.current?.value.trim() ?? '')
     freshKeyStore.set(made)
     apiKey.set(made.key, keep.current?.checked === true)
+  }
+  if (facts.isSignupOpen === false) {
+    return (
+      <div class="problem">
+        <strong>This server gives no keys to wallets</strong>
+        <p>
+          Its operator has closed signup, or has not set up the check of sanctions lists that it
+          needs. Ask the operator for a key. <a href="/docs/access">Getting a key</a>
+        </p>
+      </div>
+    )
   }
   return (
     <div class="stack">

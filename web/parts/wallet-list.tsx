@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { useStore } from '../lib/store.ts'
 import { connect, findWallets, type Payer, type Wallet, walletsStore } from '../lib/wallet.ts'
+import { Button } from './button.tsx'
 
 type Props = {
   /** What a click on a wallet is for, such as "Sign in with". */
@@ -34,10 +35,9 @@ export function WalletList({ verb, isBusy = false, onPayer, onWait }: Props) {
   return (
     <div class="stack">
       {wallets.map((wallet) => (
-        <button
+        <Button
           key={wallet.info.uuid}
-          type="button"
-          class="button wallet"
+          look="wallet"
           disabled={isBusy || waitsFor !== undefined}
           onClick={() => choose(wallet)}
         >
@@ -45,7 +45,7 @@ export function WalletList({ verb, isBusy = false, onPayer, onWait }: Props) {
             <img src={wallet.info.icon} alt="" width="22" height="22" />
           )}
           {verb} {wallet.info.name}
-        </button>
+        </Button>
       ))}
       <div aria-live="polite" class="stack">
         {waitsFor !== undefined && <p class="note">Look at {waitsFor}: it asks you to confirm.</p>}
@@ -73,9 +73,7 @@ function NoWallet() {
         file. <a href="/docs/access">Getting a key</a> ·{' '}
         <a href="/docs/payments#with-a-key-file">Paying with a key file</a>
       </p>
-      <button type="button" class="button small" onClick={findWallets}>
-        Look again
-      </button>
+      <Button text="Look again" look="small" onClick={findWallets} />
     </div>
   )
 }

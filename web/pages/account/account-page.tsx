@@ -1,7 +1,10 @@
 import { useApi } from '../../lib/api.ts'
 import type { Subscription, Usage } from '../../lib/billing.ts'
+import { showStamp } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 import { FreshKey } from '../../parts/fresh-key.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SignIn } from '../../parts/sign-in.tsx'
@@ -21,12 +24,10 @@ export function AccountPage() {
 
 const Welcome = () => (
   <div class="columns">
-    <section class="card stack" aria-labelledby="sign-in-title">
-      <h2 id="sign-in-title">Get a key with your wallet</h2>
+    <Card title="Get a key with your wallet">
       <SignIn />
-    </section>
-    <section class="card stack" aria-labelledby="what-title">
-      <h2 id="what-title">What a key is</h2>
+    </Card>
+    <Card title="What a key is">
       <p>
         A key belongs to an account, and an account to the wallet that signed in: no name, no
         e-mail, no card. It begins on the Free tier.
@@ -38,7 +39,7 @@ const Welcome = () => (
       <p>
         <a href="/pricing">Compare tiers</a> · <a href="/docs/access">How access works</a>
       </p>
-    </section>
+    </Card>
   </div>
 )
 
@@ -51,9 +52,7 @@ function Account() {
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {problem?.status === 401 && (
         <p>
-          <button type="button" class="button" onClick={apiKey.forget}>
-            Forget this key
-          </button>
+          <Button text="Forget this key" onClick={apiKey.forget} />
         </p>
       )}
       {usage.data && !problem && (
@@ -71,29 +70,23 @@ function Account() {
   )
 }
 
-const toDay = (iso: string | null): string =>
-  iso === null ? 'without end' : new Date(iso).toLocaleDateString([], { dateStyle: 'medium' })
-
 /** What the account has now, what follows, and how to have it for longer. */
 function Plan({ usage: { tier } }: { usage: Usage }) {
   const { data } = useApi<Subscription>('/v1/billing/subscription')
   const current = data?.current
   return (
-    <section class="card stack" aria-labelledby="plan-title">
-      <h2 id="plan-title">{tier.name}</h2>
+    <Card title={tier.name}>
       <p class="note">
         {tier.coins.join(', ').toUpperCase()} · {tier.routes.join(', ')}
       </p>
       {current && (
-        <p>
-          Until <strong>{toDay(current.endsAt)}</strong>
-        </p>
+        <p>{current.endsAt === null ? 'Without end' : `Until ${showStamp(current.endsAt)}`}</p>
       )}
       {data && data.upcoming.length > 0 && (
         <ul class="plain">
           {data.upcoming.map(({ id, tierId, startsAt, endsAt }) => (
             <li key={id}>
-              Then {tierId}: {toDay(startsAt)} to {toDay(endsAt)}
+              Then {tierId}: {showStamp(startsAt)} to {showStamp(endsAt, 'without end')}
             </li>
           ))}
         </ul>
@@ -111,6 +104,6 @@ function Plan({ usage: { tier } }: { usage: Usage }) {
       <p class="note">
         Nothing renews by itself. What you buy follows what you have, without a gap.
       </p>
-    </section>
+    </Card>
   )
 }

@@ -1,10 +1,14 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
 import { request, toProblem, useApi } from '../../lib/api.ts'
 import { freshKeyStore, type Key, type MadeKey } from '../../lib/billing.ts'
+import { showStamp } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { RecordTable } from '../../parts/record-table.tsx'
+import { Records } from '../../parts/records.tsx'
 
 const overlaps = [
   [86_400, 'for a day'],
@@ -13,112 +17,95 @@ const overlaps = [
   [0, 'not at all'],
 ] as const
 
-const when = (iso: string | null): string =>
-  iso === null
-    ? 'never'
-    : new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
-
-/** The account's keys: a new name and a successor by rotation, an end by revocation. */
+/** The account's keys: another name, a successor by rotation, an end by revocation. */
 export function Keys() {
   const { data, problem, reload } = useApi<{ data: Key[] }>('/v1/keys')
-  const [open, setOpen] = useState<{ id: string; deed: 'rotate' | 'revoke' }>()
+  const [open, setOpen] = useState<{ id: string; deed: DeedName }>()
   const done = () => {
     setOpen(undefined)
     reload()
   }
   return (
-    <section class="card stack" aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
+    <Card title="Keys">
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      <RecordTable columns={columns}>
-        {data?.data.map((key) => (
-          <KeyRow key={key.id} of={key} onDeed={(deed) => setOpen({ id: key.id, deed })} />
-        ))}
-      </RecordTable>
+      {data && (
+        <Records
+          caption="Keys of this account"
+          columns={['Name', 'Ends with', 'Made', 'Last used', 'Works until', '']}
+          none="None works any more."
+          rows={data.data.map((key) => ({
+            key: key.id,
+            cells: toCells(key, (deed) => setOpen({ id: key.id, deed })),
+          }))}
+        />
+      )}
       {data?.data.map(
         (key) =>
           open?.id === key.id && (
             <Deed key={`${key.id} ${open.deed}`} of={key} deed={open.deed} onDone={done} />
           ),
       )}
-    </section>
+    </Card>
   )
 }
 
-const columns = ['Name', 'Ends with', 'Made', 'Last used', 'Works until', 'Actions']
+const toCells = (key: Key, onDeed: (deed: DeedName) => void) => [
+  <span>
+    {key.label ?? 'without a name'} {key.isCurrent && <span class="tag">in use here</span>}
+  </span>,
+  <code>…{key.hint}</code>,
+  showStamp(key.createdAt),
+  showStamp(key.lastUsedAt, 'never'),
+  showStamp(key.expiresAt, 'you end it'),
+  <span class="row">
+    {deedNames.map((name) => (
+      <Button
+        text={deeds[name].name}
+        key={name}
+        look="small"
+        disabled={name === 'rotate' && key.status === 'expiring'}
+        onClick={() => onDeed(name)}
+      />
+    ))}
+  </span>,
+]
 
-function KeyRow({ of: key, onDeed }: { of: Key; onDeed: (deed: 'rotate' | 'revoke') => void }) {
-  const cells = [
-    <span key="name">
-      {key.label ?? 'without a name'} {key.isCurrent && <span class="tag">in use here</span>}
-    </span>,
-    <code key="hint">…{key.hint}</code>,
-    when(key.createdAt),
-    when(key.lastUsedAt),
-    key.expiresAt === null ? 'you end it' : when(key.expiresAt),
-    <span class="row" key="deeds">
-      <button
-        type="button"
-        class="button small"
-        disabled={key.status === 'expiring'}
-        onClick={() => onDeed('rotate')}
-      >
-        Rotate
-      </button>
-      <button type="button" class="button small" onClick={() => onDeed('revoke')}>
-        Revoke
-      </button>
-    </span>,
-  ]
-  return (
-    <tr>
-      {cells.map((cell, index) => (
-        <td key={columns[index]} data-name={columns[index]}>
-          {cell}
-        </td>
-      ))}
-    </tr>
-  )
-}
-
-type DeedProps = { of: Key; deed: 'rotate' | 'revoke'; onDone: () => void }
+type DeedProps = { of: Key; deed: DeedName; onDone: () => void }
 
 function Deed({ of: key, deed, onDone }: DeedProps) {
   const [error, setError] = useState<unknown>()
-  const act = async (form: FormData) => {
-    try {
-      if (deed === 'rotate') await rotate(key, form)
-      else await request(`/v1/keys/${key.id}`, { method: 'DELETE' })
-      if (deed === 'revoke' && key.isCurrent) apiKey.forget()
-      onDone()
-    } catch (cause) {
-      setError(cause)
-    }
-  }
+  const { Fields, submit, act } = deeds[deed]
   return (
     <form
       class="stack deed"
       onSubmit={(event) => {
         event.preventDefault()
-        void act(new FormData(event.currentTarget as HTMLFormElement))
+        act(key, new FormData(event.currentTarget as HTMLFormElement)).then(onDone, setError)
       }}
     >
-      {deed === 'rotate' ? <RotateFields of={key} /> : <RevokeText of={key} />}
+      <Fields of={key} />
       {error !== undefined && <ProblemCard problem={toProblem(error)} />}
       <p class="row">
-        <button type="submit" class="button primary">
-          {deed === 'rotate' ? 'Make the successor' : 'Revoke it now'}
-        </button>
-        <button type="button" class="button" onClick={onDone}>
-          Leave it
-        </button>
+        <Button text={submit} type="submit" look="primary" />
+        <Button text="Leave it" onClick={onDone} />
       </p>
     </form>
   )
 }
 
+const labelOf = (form: FormData): string => String(form.get('label') ?? '').trim()
+
+async function rename({ id }: Key, form: FormData): Promise<void> {
+  await request(`/v1/keys/${id}`, { method: 'PATCH', body: { label: labelOf(form) } })
+}
+
+async function revoke({ id, isCurrent }: Key): Promise<void> {
+  await request(`/v1/keys/${id}`, { method: 'DELETE' })
+  if (isCurrent) apiKey.forget()
+}
+
 async function rotate(key: Key, form: FormData): Promise<void> {
-  const label = String(form.get('label') ?? '').trim()
+  const label = labelOf(form)
   const made = await request<MadeKey>(`/v1/keys/${key.id}/rotate`, {
     method: 'POST',
     body: {
@@ -131,6 +118,28 @@ async function rotate(key: Key, form: FormData): Promise<void> {
   if (key.isCurrent) apiKey.set(made.key, apiKey.isKept())
 }
 
+const LabelField = ({ label, isNeeded }: { label: string | null; isNeeded?: boolean }) => (
+  <label class="field">
+    <span>Its name</span>
+    <input
+      name="label"
+      maxLength={60}
+      required={isNeeded}
+      defaultValue={label ?? ''}
+      autocomplete="off"
+    />
+  </label>
+)
+
+const RenameFields = ({ of: { label, hint } }: { of: Key }) => (
+  <>
+    <p>
+      Another name for <code>…{hint}</code>, which goes on as it is.
+    </p>
+    <LabelField label={label} isNeeded />
+  </>
+)
+
 const RotateFields = ({ of: { label, hint } }: { of: Key }) => (
   <>
     <p>
@@ -138,10 +147,7 @@ const RotateFields = ({ of: { label, hint } }: { of: Key }) => (
       the old one still works.
     </p>
     <div class="row">
-      <label class="field">
-        <span>Its name</span>
-        <input name="label" maxLength={60} defaultValue={label ?? ''} autocomplete="off" />
-      </label>
+      <LabelField label={label} />
       <label class="field">
         <span>The old one still works</span>
         <select name="overlap">
@@ -162,3 +168,18 @@ const RevokeText = ({ of: { hint, isCurrent } }: { of: Key }) => (
     {isCurrent && ' It is the key of this tab, which then sees the sample alone.'}
   </p>
 )
+
+const deedNames = ['rename', 'rotate', 'revoke'] as const
+type DeedName = (typeof deedNames)[number]
+type DeedTerms = {
+  name: string
+  submit: string
+  Fields: (props: { of: Key }) => ComponentChildren
+  act: (key: Key, form: FormData) => Promise<void>
+}
+
+const deeds: Record<DeedName, DeedTerms> = {
+  rename: { name: 'Rename', submit: 'Save the name', Fields: RenameFields, act: rename },
+  rotate: { name: 'Rotate', submit: 'Make the successor', Fields: RotateFields, act: rotate },
+  revoke: { name: 'Revoke', submit: 'Revoke it now', Fields: RevokeText, act: revoke },
+}

@@ -2,10 +2,13 @@ import { useState } from 'preact/hooks'
 
 import { useApi } from '../../lib/api.ts'
 import type { Receipt } from '../../lib/billing.ts'
+import { facts } from '../../lib/facts.ts'
+import { showStamp } from '../../lib/format.ts'
 import { reasonTexts, stateTexts } from '../../lib/payment-texts.ts'
+import { Card } from '../../parts/card.tsx'
 import { PaymentProgress, usePayment } from '../../parts/payment-progress.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { RecordTable } from '../../parts/record-table.tsx'
+import { Pager, Records } from '../../parts/records.tsx'
 
 const tones = { active: 'tag up', pending: 'tag warn', failed: 'tag', review: 'tag warn' } as const
 
@@ -13,35 +16,27 @@ const tones = { active: 'tag up', pending: 'tag warn', failed: 'tag', review: 't
 export function Receipts() {
   const [cursor, setCursor] = useState<string>()
   const { data, problem, reload } = useApi<{ data: Receipt[]; nextCursor: string | null }>(
-    '/v1/billing/payments',
+    facts.isSelling === false ? undefined : '/v1/billing/payments',
     { cursor },
   )
-  const next = data?.nextCursor
   const open = data?.data.filter(({ status }) => status === 'pending') ?? []
   return (
-    <section class="card stack" aria-labelledby="payments-title">
-      <h2 id="payments-title">Payments</h2>
+    <Card title="Payments">
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {open.map(({ paymentId }) => (
         <Open key={paymentId} id={paymentId} />
       ))}
-      {data?.data.length === 0 && <p class="note">None yet.</p>}
-      {data !== undefined && data.data.length > 0 && <ReceiptTable receipts={data.data} />}
-      {(next || cursor) && (
-        <p class="row">
-          {cursor && (
-            <button type="button" class="button small" onClick={() => setCursor(undefined)}>
-              Newest
-            </button>
-          )}
-          {next && (
-            <button type="button" class="button small" onClick={() => setCursor(next)}>
-              Older
-            </button>
-          )}
-        </p>
+      {facts.isSelling === false && <p class="note">Nothing is sold on this server.</p>}
+      {data && (
+        <Records
+          caption="Payments of this account, newest first"
+          columns={['When', 'What', 'Amount', 'State', 'Transaction', 'Payment']}
+          none="None yet."
+          rows={data.data.map((receipt) => ({ key: receipt.paymentId, cells: toCells(receipt) }))}
+        />
       )}
-    </section>
+      <Pager isFirst={cursor === undefined} next={data?.nextCursor ?? null} onTurn={setCursor} />
+    </Card>
   )
 }
 
@@ -49,38 +44,22 @@ function Open({ id }: { id: string }) {
   return <PaymentProgress {...usePayment(id)} id={id} />
 }
 
-const columns = ['When', 'What', 'Amount', 'State', 'Transaction', 'Payment']
-
-const ReceiptTable = ({ receipts }: { receipts: Receipt[] }) => (
-  <RecordTable columns={columns}>
-    {receipts.map((receipt) => (
-      <tr key={receipt.paymentId}>
-        {cellsOf(receipt).map((cell, index) => (
-          <td key={columns[index]} data-name={columns[index]}>
-            {cell}
-          </td>
-        ))}
-      </tr>
-    ))}
-  </RecordTable>
-)
-
-const cellsOf = (receipt: Receipt) => [
-  new Date(receipt.createdAt).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }),
+const toCells = (receipt: Receipt) => [
+  showStamp(receipt.createdAt),
   `${receipt.tier.name}, ${receipt.tier.periodDays} days`,
   `${receipt.amountUsd} ${receipt.token}`,
-  <span key="state">
+  <span>
     <span class={tones[receipt.status]} title={stateTexts[receipt.paymentState].text}>
       {receipt.paymentState}
     </span>{' '}
     {receipt.reason && <span class="note">{reasonTexts[receipt.reason] ?? receipt.reason}</span>}
   </span>,
   receipt.explorerUrl ? (
-    <a key="transaction" href={receipt.explorerUrl} target="_blank" rel="noreferrer">
+    <a href={receipt.explorerUrl} target="_blank" rel="noreferrer">
       <code>{receipt.transaction?.slice(0, 10)}…</code>
     </a>
   ) : (
     'none'
   ),
-  <code key="payment">{receipt.paymentId}</code>,
+  <code>{receipt.paymentId}</code>,
 ]

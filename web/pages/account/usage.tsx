@@ -1,5 +1,8 @@
 import type { Usage } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
+import { showBytes } from '../../lib/format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 
 type Window = Usage['windows']['data']
 const DAYS_SHOWN = 30
@@ -8,17 +11,11 @@ const BARS_HEIGHT = 64
 
 export function Limits({ usage, onRefresh }: { usage: Usage; onRefresh: () => void }) {
   return (
-    <section class="card stack" aria-labelledby="limits-title">
-      <div class="row spread">
-        <h2 id="limits-title">This minute</h2>
-        <button type="button" class="button small" onClick={onRefresh}>
-          Refresh
-        </button>
-      </div>
+    <Card title="This minute" tools={<Button text="Refresh" look="small" onClick={onRefresh} />}>
       <Gauge name="Data" window={usage.windows.data} />
       <Gauge name="Billing" window={usage.windows.billing} />
       <p class="note">Requests this key has left. Each key has its own allowance.</p>
-    </section>
+    </Card>
   )
 }
 
@@ -39,27 +36,16 @@ function Gauge({ name, window: { limit, remaining, resetsAt } }: { name: string;
   )
 }
 
-const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const
-
-/** In decimal units, three digits at most. */
-export function formatBytes(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
-  const value = bytes / 1000 ** power
-  return `${value >= 100 || power === 0 ? Math.round(value) : value.toFixed(1)} ${units[power]}`
-}
+type Day = Pick<Usage['days'][number], 'date' | 'requests' | 'bytes'>
+const sumUp = ({ date, requests, bytes }: Day): string =>
+  `${date}: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${showBytes(bytes)}`
 
 export function UsageDays({ usage: { days } }: { usage: Usage }) {
   const shown = days.slice(0, DAYS_SHOWN)
   const most = Math.max(1, ...shown.map(({ requests }) => requests))
   const [today] = shown
   return (
-    <section class="card stack" aria-labelledby="usage-title">
-      <div class="row spread">
-        <h2 id="usage-title">Usage by day</h2>
-        <span class="note num">
-          {today && `${today.date}: ${today.requests} requests, ${formatBytes(today.bytes)}`}
-        </span>
-      </div>
+    <Card title="Usage by day (UTC)" tools={<span class="note num">{today && sumUp(today)}</span>}>
       {shown.length === 0 && <p class="note">Nothing was asked for yet.</p>}
       {shown.length > 0 && (
         <svg
@@ -74,14 +60,14 @@ export function UsageDays({ usage: { days } }: { usage: Usage }) {
             const x = (DAYS_SHOWN - 1 - index) * BAR_WIDTH + 1
             return (
               <rect key={date} x={x} y={BARS_HEIGHT - height} width={BAR_WIDTH - 2} height={height}>
-                <title>{`${date}: ${requests} requests, ${formatBytes(bytes)}`}</title>
+                <title>{sumUp({ date, requests, bytes })}</title>
               </rect>
             )
           })}
         </svg>
       )}
       {today && <Routes day={today} />}
-    </section>
+    </Card>
   )
 }
 
@@ -102,7 +88,7 @@ const Routes = ({ day }: { day: Usage['days'][number] }) => (
             <tr key={route}>
               <td>{route}</td>
               <td class="right num">{requests}</td>
-              <td class="right num">{formatBytes(bytes)}</td>
+              <td class="right num">{showBytes(bytes)}</td>
             </tr>
           ))}
         </tbody>

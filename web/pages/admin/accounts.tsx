@@ -2,8 +2,12 @@ import { useState } from 'preact/hooks'
 
 import { type Account, act, isProblem, type MadeKey, type Tier, useAdmin } from '../../lib/admin.ts'
 import type { Problem } from '../../lib/api.ts'
+import { showStamp } from '../../lib/format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { Confirm, Field, Pager, Shown, showWhen, Table, textsOf } from './parts.tsx'
+import { Pager, Records } from '../../parts/records.tsx'
+import { Confirm, Field, Shown, textsOf } from './parts.tsx'
 
 type Page = { data: Account[]; next: string | null }
 
@@ -19,23 +23,19 @@ export function Accounts() {
   return (
     <>
       <KeyForm />
-      <section class="card stack">
-        <h2>Accounts and keys</h2>
+      <Card title="Accounts and keys">
         <form onSubmit={submit}>
           <Field
-            label="Search"
+            label="Account, wallet, label, id of a key, or what it ends in"
             name="search"
-            hint="account, wallet, label, key_…, or what a key ends in"
             isBroad
           />
-          <button type="submit" class="button">
-            Search
-          </button>
+          <Button text="Search" type="submit" />
         </form>
         <Shown asked={page}>
           {({ data, next }: Page) => (
             <>
-              <Table
+              <Records
                 caption="Accounts and their keys"
                 columns={['Account', 'Tier', 'Key', 'Status', 'Last used', '']}
                 none="No account fits."
@@ -45,7 +45,7 @@ export function Accounts() {
             </>
           )}
         </Shown>
-      </section>
+      </Card>
     </>
   )
 }
@@ -56,10 +56,10 @@ function toRows(account: Account) {
     <div>
       <code>{id}</code> {label}
       {isBlocked && <span class="tag down">blocked</span>}
-      <div class="note">{address ?? `made ${showWhen(createdAt)}`}</div>
+      <div class="note">{address ?? `made ${showStamp(createdAt)}`}</div>
     </div>
   )
-  const has = `${tier}${tierUntil === null ? '' : ` until ${showWhen(tierUntil)}`}`
+  const has = `${tier}${tierUntil === null ? '' : ` until ${showStamp(tierUntil)}`}`
   if (keys.length === 0) return [{ key: id, cells: [name, has, 'no key', '', '', ''] }]
   return keys.map((key) => ({
     key: key.id,
@@ -71,7 +71,7 @@ function toRows(account: Account) {
         <div class="note">{key.id}</div>
       </div>,
       <span class={key.status === 'valid' ? 'tag up' : 'tag'}>{key.status}</span>,
-      showWhen(key.lastUsedAt),
+      showStamp(key.lastUsedAt),
       key.status === 'revoked' || key.status === 'expired' ? (
         ''
       ) : (
@@ -105,8 +105,7 @@ function KeyForm() {
     if (!isProblem(answer) && form instanceof HTMLFormElement) form.reset()
   }
   return (
-    <section class="card stack">
-      <h2>Make a key</h2>
+    <Card title="Make a key">
       <form onSubmit={submit}>
         <label class="field">
           <span>Tier</span>
@@ -122,9 +121,7 @@ function KeyForm() {
         <Field label="Days" name="days" hint="for ever" />
         <Field label="Account" name="account" hint="a new one" />
         <Field label="Wallet" name="address" hint="0x…" />
-        <button type="submit" class="button primary">
-          Make
-        </button>
+        <Button text="Make" type="submit" look="primary" />
       </form>
       {problem && <ProblemCard problem={problem} />}
       {made && (
@@ -134,11 +131,9 @@ function KeyForm() {
           <span class="note">
             {made.id} of {made.accountId}. {made.warning}
           </span>
-          <button type="button" class="button small" onClick={() => setMade(undefined)}>
-            Hide it
-          </button>
+          <Button text="Hide it" look="small" onClick={() => setMade(undefined)} />
         </div>
       )}
-    </section>
+    </Card>
   )
 }

@@ -2,9 +2,14 @@
 
 import { useState } from 'preact/hooks'
 
-import { type Overview, tokenStore, useAdmin } from '../../lib/admin.ts'
+import { type Overview, useAdmin } from '../../lib/admin.ts'
+import { facts } from '../../lib/facts.ts'
+import { tokenStore } from '../../lib/key.ts'
 import { useLocation } from '../../lib/location.ts'
 import { useStore } from '../../lib/store.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { Links } from '../../parts/links.tsx'
 import { Accounts } from './accounts.tsx'
 import { Audit, Backups, Jobs } from './jobs.tsx'
 import { OverviewPart } from './overview.tsx'
@@ -25,11 +30,33 @@ const tabs = [
 ] as const
 
 export function AdminPage() {
+  const token = useStore(tokenStore)
+  // Nothing is asked that would be refused.
+  if (facts.operator === 'off' || (facts.operator === 'token' && token === undefined)) {
+    return (
+      <div class="page admin">
+        <h1>Admin</h1>
+        <Gate isOff={facts.operator === 'off'} />
+      </div>
+    )
+  }
+  return <Parts />
+}
+
+function Parts() {
   const overview = useAdmin<Overview>('/overview', undefined, EVERY_MS)
   const chosen = useLocation().query.get('tab') ?? 'overview'
   const { data, problem } = overview
   const isRefused = problem !== undefined && [403, 404, 429].includes(problem.status)
   const waiting = data === undefined ? 0 : data.review.payments + data.review.transfers
+  const toLink = ([name, text]: (typeof tabs)[number]) =>
+    [
+      `/admin?tab=${name}`,
+      <>
+        {text}
+        {name === 'payments' && waiting > 0 && <span class="tag warn">{waiting}</span>}
+      </>,
+    ] as const
   return (
     <div class="page admin">
       <div class="row spread">
@@ -41,16 +68,7 @@ export function AdminPage() {
       ) : (
         <>
           <nav class="tabs admin-tabs" aria-label="Parts of this page">
-            {tabs.map(([name, text]) => (
-              <a
-                key={name}
-                href={`/admin?tab=${name}`}
-                {...(name === chosen ? { 'aria-current': 'page' as const } : {})}
-              >
-                {text}
-                {name === 'payments' && waiting > 0 && <span class="tag warn">{waiting}</span>}
-              </a>
-            ))}
+            <Links links={tabs.map(toLink)} here={`/admin?tab=${chosen}`} />
           </nav>
           {chosen === 'overview' && <OverviewPart asked={overview} />}
           {chosen === 'accounts' && <Accounts />}
@@ -76,8 +94,11 @@ function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
   )
 }
 
+const askForToken =
+  'Open it on the machine itself, by its loopback address, or with the token of BOOKFEED_ADMIN_TOKEN.'
+
 /** Shown to whoever is not known as the operator. */
-function Gate({ detail, isOff }: { detail: string; isOff: boolean }) {
+function Gate({ detail = askForToken, isOff }: { detail?: string | undefined; isOff: boolean }) {
   const token = useStore(tokenStore)
   const [isWrong, setWrong] = useState(false)
   const submit = (event: SubmitEvent) => {
@@ -89,15 +110,13 @@ function Gate({ detail, isOff }: { detail: string; isOff: boolean }) {
   }
   if (isOff) {
     return (
-      <section class="card">
-        <h2>Switched off</h2>
+      <Card title="Switched off" look="">
         <p>This server has no page for its operator (BOOKFEED_ADMIN).</p>
-      </section>
+      </Card>
     )
   }
   return (
-    <section class="card stack">
-      <h2>For the operator</h2>
+    <Card title="For the operator">
       <p>{detail}</p>
       <form onSubmit={submit}>
         <label class="field broad">
@@ -109,11 +128,9 @@ function Gate({ detail, isOff }: { detail: string; isOff: boolean }) {
             aria-invalid={isWrong || token !== undefined}
           />
         </label>
-        <button type="submit" class="button primary">
-          Enter
-        </button>
+        <Button text="Enter" type="submit" look="primary" />
       </form>
       <p class="note">It is in the memory of this page alone, and forgotten with it.</p>
-    </section>
+    </Card>
   )
 }

@@ -1,49 +1,79 @@
 import { useState } from 'preact/hooks'
 
-import { act, type AuditList, type Job, type Overview, useAdmin } from '../../lib/admin.ts'
-import { Confirm, Facts, Pager, Shown, showNumber, showWhen, Table } from './parts.tsx'
+import {
+  act,
+  type AuditList,
+  isProblem,
+  type Job,
+  type Overview,
+  useAdmin,
+} from '../../lib/admin.ts'
+import type { Problem } from '../../lib/api.ts'
+import { showCount, showStamp } from '../../lib/format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { Pager, Records } from '../../parts/records.tsx'
+import { Confirm, Shown } from './parts.tsx'
 
 type Sanctions = Overview['sanctions'] | undefined
 
-export function Jobs({ sanctions }: { sanctions: Sanctions }) {
+type JobTableProps = { caption: string; isShown?: (job: Job) => boolean }
+
+function JobTable({ caption, isShown = () => true }: JobTableProps) {
   const asked = useAdmin<{ data: Job[] }>('/jobs', undefined, 1_500)
+  const [problem, setProblem] = useState<Problem>()
+  const run: Run = async (body) => {
+    const answer = await act<object>('/jobs/run', body)
+    setProblem(isProblem(answer) ? answer : undefined)
+    return answer
+  }
+  return (
+    <Shown asked={asked}>
+      {({ data }: { data: Job[] }) => (
+        <>
+          {problem && <ProblemCard problem={problem} />}
+          <Records
+            caption={caption}
+            columns={['Job', 'State', 'Last run', 'Next run', '']}
+            none="There is none."
+            rows={data.filter(isShown).map((job) => ({ key: job.name, cells: toCells(job, run) }))}
+          />
+        </>
+      )}
+    </Shown>
+  )
+}
+
+export function Jobs({ sanctions }: { sanctions: Sanctions }) {
   return (
     <>
-      <section class="card stack">
-        <h2>Jobs</h2>
-        <Shown asked={asked}>
-          {({ data }: { data: Job[] }) => (
-            <Table
-              caption="What is done in the background"
-              columns={['Job', 'State', 'Last run', 'Next run', '']}
-              none="There is none."
-              rows={data.map((job) => ({ key: job.name, cells: toCells(job) }))}
-            />
-          )}
-        </Shown>
-      </section>
-      <section class="card">
-        <h2>Sanctions list</h2>
+      <Card title="Jobs">
+        <JobTable caption="What is done in the background" />
+      </Card>
+      <Card title="Sanctions list" look="">
         {sanctions ? (
           <Facts
             rows={[
               ['Published on', sanctions.publishedOn],
-              ['Addresses', showNumber(sanctions.entryCount)],
-              ['Confirmed', showWhen(sanctions.confirmedAt)],
+              ['Addresses', showCount(sanctions.entryCount)],
+              ['Confirmed', showStamp(sanctions.confirmedAt)],
               ['State', sanctions.isStale ? 'stale: it admits nobody' : 'current'],
             ]}
           />
         ) : (
           <p class="note">There is none (BOOKFEED_SANCTIONS_LIST).</p>
         )}
-      </section>
+      </Card>
     </>
   )
 }
 
-function toCells(job: Job) {
+type Run = (body: { name: string; acceptLoss?: 'yes' }) => Promise<object>
+
+function toCells(job: Job, run: Run) {
   const { name, about, isRunning, isFailed, canRun, outcome, endedAt, nextAt, progress } = job
-  const run = (more: object = {}) => act<object>('/jobs/run', { name, ...more })
   return [
     <div>
       {name}
@@ -60,7 +90,7 @@ function toCells(job: Job) {
               aria-label={`Progress of ${name}`}
             />
             <div class="note">
-              {showNumber(progress.done)} of {showNumber(progress.total)}
+              {showCount(progress.done)} of {showCount(progress.total)}
             </div>
           </>
         )}
@@ -68,21 +98,21 @@ function toCells(job: Job) {
     ) : (
       <div>
         {outcome !== null && isFailed && <span class="tag down">failed</span>}{' '}
-        {outcome ?? 'not yet'}
+        {outcome ?? (nextAt === null && !canRun ? 'off' : 'not yet')}
       </div>
     ),
-    showWhen(endedAt),
-    showWhen(nextAt),
+    showStamp(endedAt),
+    showStamp(nextAt),
     canRun ? (
       <div class="row">
-        <button type="button" class="button small" disabled={isRunning} onClick={() => run()}>
+        <Button look="small" disabled={isRunning} onClick={() => run({ name })}>
           Run now<span class="sr">: {name}</span>
-        </button>
+        </Button>
         {name === 'sanctions-list' && isFailed && (
           <Confirm
             name="Accept loss"
             title="Take a list that lacks many addresses?"
-            onConfirm={() => run({ acceptLoss: 'yes' })}
+            onConfirm={() => run({ name, acceptLoss: 'yes' })}
           >
             <p>Only after a delisting that you know of: check the list first.</p>
           </Confirm>
@@ -98,20 +128,19 @@ export function Audit() {
   const [before, setBefore] = useState<number>()
   const asked = useAdmin<AuditList>('/audit', { before: before?.toString() })
   return (
-    <section class="card stack">
-      <h2>Audit log</h2>
+    <Card title="Audit log">
       <Shown asked={asked}>
         {({ data, next, head }: AuditList) => (
           <>
             <p class="note mono">Head: {head ?? 'none'}. Note it elsewhere.</p>
-            <Table
+            <Records
               caption="What was done, newest first"
               columns={['No.', 'Time', 'Actor', 'Action', 'Subject', 'State']}
               none="Nothing was done yet."
               rows={data.map(({ seq, time, actor, action, subject, state }) => ({
                 key: String(seq),
                 cells: [
-                  ...[seq, showWhen(time), actor, action, <code>{subject}</code>],
+                  ...[seq, showStamp(time), actor, action, <code>{subject}</code>],
                   <details>
                     <summary>show</summary>
                     <code>{state}</code>
@@ -123,24 +152,24 @@ export function Audit() {
           </>
         )}
       </Shown>
-    </section>
+    </Card>
   )
 }
 
-const commands = `sqlite3 data/history.db "VACUUM INTO 'history-backup.db'"
-sqlite3 data/ledger.db "VACUUM INTO 'ledger-backup.db'"`
+const commands = `bookfeed backup list
+bookfeed backup --to s3://bucket/prefix
+BOOKFEED_DATA=./restored bookfeed restore --from s3://bucket/prefix`
 
-/** The server makes none yet, so nothing is shown but how they are made. */
 export const Backups = () => (
-  <section class="card">
-    <h2>Backups</h2>
+  <Card title="Backups">
+    <JobTable
+      caption="What the server backs up by itself"
+      isShown={({ name }) => name === 'backup'}
+    />
     <p>
-      The server makes none by itself. With SQLite 3.51.3 or newer, these may run while it serves:
+      With BOOKFEED_BACKUP_TO the server makes one every BOOKFEED_BACKUP_HOURS, and keeps the newest
+      BOOKFEED_BACKUP_KEEP. By hand, also while it serves:
     </p>
     <pre>{commands}</pre>
-    <p class="note">
-      The ledger is small and holds what cannot be recorded again: back it up often. To restore, put
-      the files back while no process has them open.
-    </p>
-  </section>
+  </Card>
 )

@@ -1,8 +1,12 @@
 import type { Asked, Overview } from '../../lib/admin.ts'
-import { Facts, showBytes, Shown, showNumber, showWhen, Table } from './parts.tsx'
+import { showBytes, showCount, showStamp } from '../../lib/format.ts'
+import { Card } from '../../parts/card.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { Records } from '../../parts/records.tsx'
+import { Shown } from './parts.tsx'
 
 const age = (now: string, ms: number | undefined): string =>
-  ms === undefined ? 'none yet' : `${showNumber(Math.max(0, Date.parse(now) - ms) / 1000)} s ago`
+  ms === undefined ? 'none yet' : `${showCount(Math.max(0, Date.parse(now) - ms) / 1000)} s ago`
 
 export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
   <Shown asked={asked}>
@@ -22,20 +26,20 @@ export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
 
 type Props = { overview: Overview }
 
+const inMs = (ms: number | null): string => (ms === null ? 'none yet' : `${showCount(ms)} ms`)
+
 function Recording({ overview: { recorder, now } }: Props) {
   if (recorder === null) {
     return (
-      <section class="card">
-        <h2>Recorder</h2>
+      <Card title="Recorder" look="">
         <p class="note">None runs on this data folder (BOOKFEED_RECORD, bookfeed record).</p>
-      </section>
+      </Card>
     )
   }
   const { sink, perSecond, markets, driftMs, faults, fault, warning } = recorder
   const gaps = markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
   return (
-    <section class="card">
-      <h2>Recorder</h2>
+    <Card title="Recorder" look="">
       {[fault, warning].map(
         (text) =>
           text && (
@@ -46,42 +50,40 @@ function Recording({ overview: { recorder, now } }: Props) {
       )}
       <Facts
         rows={[
-          ['Messages', `${showNumber(perSecond.messages)} a second`],
-          ['States stored', `${showNumber(perSecond.rows)} a second`],
-          ['Lag to the disk', `${showNumber(sink.lagMs)} ms`],
+          ['Messages', `${showCount(perSecond.messages)} a second`],
+          ['States stored', `${showCount(perSecond.rows)} a second`],
+          ['Lag to the disk', inMs(sink.lagMs)],
           ['Open gaps', `${gaps} of ${markets.length * 2} books`],
-          ['Waiting, dropped', `${showNumber(sink.waiting)}, ${showNumber(sink.dropped)}`],
-          ['Not understood', showNumber(faults)],
-          ["Venue's clock", `${showNumber(driftMs)} ms behind`],
+          ['Waiting, dropped', `${showCount(sink.waiting)}, ${showCount(sink.dropped)}`],
+          ['Not understood', showCount(faults)],
+          ["Venue's clock", driftMs === null ? 'not heard yet' : `${inMs(driftMs)} behind`],
           ['Said', age(now, recorder.writtenMs)],
         ]}
       />
-    </section>
+    </Card>
   )
 }
 
 const Storage = ({ overview: { disk, held } }: Props) => (
-  <section class="card">
-    <h2>Disk</h2>
+  <Card title="Disk" look="">
     <Facts
       rows={[
         ['Free', disk.freeBytes === null ? null : showBytes(disk.freeBytes)],
         ...disk.files.map(({ name, bytes }) => [name, showBytes(bytes)] as const),
-        ['Markets', held === null ? 'damaged: run verify' : showNumber(held.markets)],
-        ['States', held === null ? null : showNumber(held.snapshots)],
+        ['Markets', held === null ? 'damaged: run verify' : showCount(held.markets)],
+        ['States', held === null ? null : showCount(held.snapshots)],
       ]}
     />
-  </section>
+  </Card>
 )
 
 const People = ({ overview: { accounts, signup, sanctions, version, startedAt } }: Props) => (
-  <section class="card">
-    <h2>Accounts</h2>
+  <Card title="Accounts" look="">
     <Facts
       rows={[
-        ['Accounts', showNumber(accounts.all)],
-        ['New in a day', showNumber(accounts.lastDay)],
-        ['New in a week', showNumber(accounts.lastWeek)],
+        ['Accounts', showCount(accounts.all)],
+        ['New in a day', showCount(accounts.lastDay)],
+        ['New in a week', showCount(accounts.lastWeek)],
         ['Signup', signup.isOpen ? 'open' : 'closed'],
         [
           'Sanctions list',
@@ -89,16 +91,15 @@ const People = ({ overview: { accounts, signup, sanctions, version, startedAt } 
             ? 'none'
             : `${sanctions.publishedOn}${sanctions.isStale ? ', stale' : ''}`,
         ],
-        ['Server', `${version}, since ${showWhen(startedAt)}`],
+        ['Server', `${version}, since ${showStamp(startedAt)}`],
       ]}
     />
     {signup.reason !== null && <p class="note">{signup.reason}</p>}
-  </section>
+  </Card>
 )
 
 const Sales = ({ overview: { chains, review } }: Props) => (
-  <section class="card">
-    <h2>Payments</h2>
+  <Card title="Payments" look="">
     <Facts
       rows={[
         ['In review', review.payments],
@@ -119,15 +120,14 @@ const Sales = ({ overview: { chains, review } }: Props) => (
         </p>
       ),
     )}
-  </section>
+  </Card>
 )
 
 function Feeds({ overview: { recorder, now } }: Props) {
   if (recorder === null) return null
   return (
-    <section class="card">
-      <h2>Feeds and markets</h2>
-      <Table
+    <Card title="Feeds and markets" look="">
+      <Records
         caption="Connections to the venue"
         columns={['Connection', 'Books', 'Last message']}
         none="No connection is open."
@@ -140,15 +140,19 @@ function Feeds({ overview: { recorder, now } }: Props) {
           ],
         }))}
       />
-      <Table
+      <Records
         caption="Markets recorded now"
         columns={['Market', 'Last state', 'Gap open']}
-        none="No market is recorded: the catalogue lists none that is asked for."
+        none={
+          recorder.warning === undefined
+            ? 'No market is recorded: the catalogue lists none that is asked for.'
+            : 'No market is recorded yet.'
+        }
         rows={recorder.markets.map(({ slug, lastMs, unknown }) => ({
           key: slug,
           cells: [slug, age(now, lastMs), unknown.join(', ') || 'no'],
         }))}
       />
-    </section>
+    </Card>
   )
 }

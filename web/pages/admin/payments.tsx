@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks'
 
 import { act, type Payment, type PaymentList, type Transfer, useAdmin } from '../../lib/admin.ts'
-import { Confirm, Shown, showWhen, Table } from './parts.tsx'
+import { showStamp } from '../../lib/format.ts'
+import { Card } from '../../parts/card.tsx'
+import { Records } from '../../parts/records.tsx'
+import { Confirm, Shown } from './parts.tsx'
 
 const states = ['review', 'received', 'screened', 'settling', 'pending', 'unknown', 'settled']
 const ended = ['provisioned', 'rejected', 'void']
@@ -23,31 +26,30 @@ export function Payments() {
     { state: state === '' ? undefined : state },
     5_000,
   )
+  const choice = (
+    <label class="field">
+      <span>State</span>
+      <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
+        {[...states, ...ended].map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+        <option value="">all, newest first</option>
+      </select>
+    </label>
+  )
   return (
-    <section class="card stack">
-      <div class="row spread">
-        <h2>Payments</h2>
-        <label class="field">
-          <span>State</span>
-          <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
-            {[...states, ...ended].map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-            <option value="">all, newest first</option>
-          </select>
-        </label>
-      </div>
+    <Card title="Payments" tools={choice}>
       <Shown asked={asked}>
         {({ payments, transfers, offers }: PaymentList) => (
           <>
-            <Table
+            <Records
               caption="Payments"
               columns={['Payment', 'State', 'Amount', 'Payer', 'What to do', '']}
               none={state === 'review' ? 'Nothing waits for you.' : 'No payment is in this state.'}
               rows={payments.map((payment) => ({ key: payment.id, cells: toCells(payment) }))}
             />
             <h2>Transfers that no payment explains</h2>
-            <Table
+            <Records
               caption="Transfers that no payment explains"
               columns={['Transfer', 'Amount', 'From', 'Found', 'What to do', '']}
               none="There is none."
@@ -57,7 +59,7 @@ export function Payments() {
               }))}
             />
             <h2>Quotes that hold an amount</h2>
-            <Table
+            <Records
               caption="Quotes that hold an amount of their own"
               columns={['Quote', 'Account', 'Amount', 'Tier', 'Held until', '']}
               none="There is none."
@@ -68,7 +70,7 @@ export function Payments() {
                   <code>{accountId}</code>,
                   `${amount} ${token}`,
                   tierId,
-                  showWhen(reservedUntil),
+                  showStamp(reservedUntil),
                   <Confirm
                     name="Release"
                     title="Free this amount?"
@@ -82,7 +84,7 @@ export function Payments() {
           </>
         )}
       </Shown>
-    </section>
+    </Card>
   )
 }
 
@@ -93,7 +95,7 @@ const toCells = (payment: Payment) => {
     <div>
       <code>{id}</code>
       <div class="note">
-        {accountId}, {showWhen(createdAt)}
+        {accountId}, {showStamp(createdAt)}
       </div>
     </div>,
     <span class={waits ? 'tag warn' : 'tag'}>{[state, reason].filter(Boolean).join(': ')}</span>,
@@ -108,7 +110,7 @@ const toTransferCells = ({ id, amount, token, from, transaction, foundAt }: Tran
   <code>{id}</code>,
   `${amount} ${token}`,
   <Where address={from} transaction={transaction} />,
-  showWhen(foundAt),
+  showStamp(foundAt),
   TRANSFER,
   <Resolve id={id} />,
 ]

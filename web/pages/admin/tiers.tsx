@@ -2,8 +2,12 @@ import { useRef, useState } from 'preact/hooks'
 
 import { act, isProblem, type Tier, type TierPlan, useAdmin } from '../../lib/admin.ts'
 import type { Problem } from '../../lib/api.ts'
+import { showCount } from '../../lib/format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { Confirm, Field, Shown, showNumber, Table, textsOf } from './parts.tsx'
+import { Records } from '../../parts/records.tsx'
+import { Confirm, Field, Shown, textsOf } from './parts.tsx'
 
 type Tiers = { data: Tier[]; accounts: number }
 const NEW = 'new'
@@ -17,20 +21,17 @@ export function Tiers() {
     <Shown asked={asked}>
       {({ data }: Tiers) => (
         <>
-          <section class="card stack">
-            <h2>Tiers</h2>
-            <Table
+          <Card title="Tiers">
+            <Records
               caption="What is offered, lowest first"
               columns={['Tier', 'Price', 'Requests a minute', 'Coins', 'Bought', 'Granted', '']}
               none="There is no tier."
               rows={data.map((tier) => ({ key: tier.id, cells: toCells(tier, choose) }))}
             />
             <div>
-              <button type="button" class="button small" onClick={() => choose(NEW)}>
-                New tier
-              </button>
+              <Button text="New tier" look="small" onClick={() => choose(NEW)} />
             </div>
-          </section>
+          </Card>
           {chosen !== undefined && (
             <Editor
               key={chosen}
@@ -51,13 +52,13 @@ const toCells = (tier: Tier, choose: (id: string) => void) => [
   tier.priceUsdc === null
     ? tier.contact
     : `${tier.priceUsdc} USDC${tier.isForSale ? '' : ', not for sale'}`,
-  showNumber(tier.requestsPerMinute),
+  showCount(tier.requestsPerMinute),
   tier.coins.join(', '),
   tier.bought,
   tier.granted,
-  <button type="button" class="button small" onClick={() => choose(tier.id)}>
+  <Button look="small" onClick={() => choose(tier.id)}>
     Edit<span class="sr"> {tier.name}</span>
-  </button>,
+  </Button>,
 ]
 
 const formOf = (tier: Tier | undefined): Record<string, string> => ({
@@ -110,8 +111,7 @@ function Editor({ tier, onClose }: { tier: Tier | undefined; onClose: () => void
     return answer
   }
   return (
-    <section class="card stack">
-      <h2>{tier === undefined ? 'New tier' : `Edit ${tier.name}`}</h2>
+    <Card title={`${tier === undefined ? 'New tier' : `Edit ${tier.name}`}`}>
       <form ref={form} onSubmit={preview} onInput={() => setPlan(undefined)}>
         {tier === undefined && <Field label="Id" name="id" hint="team" />}
         <Field label="Name" name="name" value={before.name ?? ''} />
@@ -130,16 +130,12 @@ function Editor({ tier, onClose }: { tier: Tier | undefined; onClose: () => void
           <input type="checkbox" name="forSale" defaultChecked={tier?.isForSale ?? false} /> For
           sale
         </label>
-        <button type="submit" class="button primary">
-          Check
-        </button>
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
+        <Button text="Check" type="submit" look="primary" />
+        <Button text="Close" onClick={onClose} />
       </form>
       {problem && <ProblemCard problem={problem} />}
       {plan && <Plan {...plan.plan} apply={apply} />}
-    </section>
+    </Card>
   )
 }
 

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { CoverageDay } from '../../lib/bodies.ts'
-import { showCount, showDay, showLength, showShare } from '../../lib/format.ts'
+import { showCount, showDay, showLength, showMonth, showShare } from '../../lib/format.ts'
 import { colorOf } from '../../lib/theme.ts'
 
 const SQUARE = 20
@@ -17,7 +17,6 @@ const weekdays: readonly [row: number, name: string][] = [
   [2, 'Wed'],
   [4, 'Fri'],
 ]
-const month = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' })
 
 /** The class of a day; of what is degraded by how much there is. */
 function toneOf({ state, covered }: CoverageDay): string {
@@ -74,7 +73,7 @@ export function Calendar({ days }: { days: readonly CoverageDay[] }) {
             <g key={day.day}>
               {row === 0 && Number(day.day.slice(8)) <= WEEK && (
                 <text x={LABELS.left + week * PITCH} y={11}>
-                  {month.format(new Date(day.day))}
+                  {showMonth(Date.parse(day.day))}
                 </text>
               )}
               <rect
@@ -147,11 +146,15 @@ function DayCard({ day }: { day: CoverageDay | undefined }) {
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>
-                <code>{reason}</code> {showCount(count)} × together{' '}
-                <span class="num">{showLength(durationMs)}</span>: {reasonTexts[reason]}
+                <code>{reason}</code> {reasonTexts[reason]}: {showCount(count)} gaps,{' '}
+                <span class="num">{showLength(durationMs)}</span> in all
               </li>
             ))}
-            {day.gaps.length === 0 && <li>No gap.</li>}
+            {day.gaps.length === 0 && (
+              <li>
+                {day.snapshots.up + day.snapshots.down > 0 ? 'No gap.' : 'Nothing was recorded.'}
+              </li>
+            )}
           </ul>
         </>
       )}

@@ -1,3 +1,4 @@
+import { CoinTabs } from '../../parts/links.tsx'
 import './coverage.css'
 import { useApi } from '../../lib/api.ts'
 import type { CoverageDay, Listed } from '../../lib/bodies.ts'
@@ -8,7 +9,6 @@ import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Calendar, paintCalendar } from './calendar.tsx'
 
-const coins = ['btc', 'eth', 'sol', 'xrp']
 const DAYS = 182
 const DAY_MS = 86_400_000
 
@@ -29,18 +29,12 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
     <div class="page">
       <div class="row spread">
         <h1>Coverage</h1>
-        <nav class="tabs" aria-label="Coin">
-          {coins.map((each) => (
-            <a
-              key={each}
-              href={`/coverage/${each}`}
-              {...(each === coin ? { 'aria-current': 'page' } : {})}
-            >
-              {each.toUpperCase()}
-            </a>
-          ))}
-        </nav>
+        <CoinTabs base="/coverage" coin={coin} />
       </div>
+      <p class="note">
+        A day is whole when every window of every length that began on it is there and fully
+        recorded. What is missing is never filled: a gap is a gap, with its reason.
+      </p>
       {mayList === false && <TierCard what={`The coverage of ${coin.toUpperCase()}`} />}
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {mayList !== false && !problem && (
@@ -54,10 +48,6 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
           <Calendar days={days} />
         </Figure>
       )}
-      <p class="note">
-        A day is whole when every window of every length that began on it is there and fully
-        recorded. What is missing is never filled: a gap is a gap, with its reason.
-      </p>
     </div>
   )
 }

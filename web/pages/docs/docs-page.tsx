@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { copyText } from '../../lib/copy.ts'
 import type { Params } from '../../paths.ts'
+import { DocsFrame } from './docs-frame.tsx'
 import { type Guide, type GuideEntry, guides } from './guides.ts'
 import { QuickStart } from './quick-start.tsx'
 
@@ -14,13 +15,6 @@ const copyCode = ({ target }: Event) => {
   })
 }
 
-const groups = Map.groupBy(guides, ({ group }) => group)
-const references = [
-  ['/swagger', 'API reference'],
-  ['/asyncapi.json', 'Live stream (AsyncAPI)'],
-  ['/llms.txt', 'For agents (llms.txt)'],
-] as const
-
 export function DocsPage({ params: { name } }: { params: Params }) {
   const entry = guides.find((each) => each.name === name)
   useEffect(() => {
@@ -28,27 +22,7 @@ export function DocsPage({ params: { name } }: { params: Params }) {
     return () => removeEventListener('click', copyCode)
   }, [])
   return (
-    <div class="docs">
-      <nav class="docs-nav" aria-label="Documentation">
-        <ul>
-          <li>
-            <a href="/docs" {...current(name === undefined)}>
-              Quick start
-            </a>
-          </li>
-        </ul>
-        {[...groups].map(([group, entries]) => (
-          <NavGroup key={group} group={group} entries={entries} name={name} />
-        ))}
-        <h2>Reference</h2>
-        <ul>
-          {references.map(([href, title]) => (
-            <li key={href}>
-              <a href={href}>{title}</a>
-            </li>
-          ))}
-        </ul>
-      </nav>
+    <DocsFrame path={name === undefined ? '/docs' : `/docs/${name}`}>
       {name === undefined && <QuickStart />}
       {entry && <GuideText key={entry.name} entry={entry} />}
       {name !== undefined && !entry && (
@@ -59,39 +33,7 @@ export function DocsPage({ params: { name } }: { params: Params }) {
           </p>
         </article>
       )}
-    </div>
-  )
-}
-
-const current = (isHere: boolean) => (isHere ? { 'aria-current': 'page' as const } : {})
-
-type NavGroupProps = { group: string; entries: GuideEntry[]; name: string | undefined }
-
-function NavGroup({ group, entries, name }: NavGroupProps) {
-  const list = (
-    <ul>
-      {entries.map((entry) => (
-        <li key={entry.name}>
-          <a href={`/docs/${entry.name}`} {...current(entry.name === name)}>
-            {entry.title}
-          </a>
-        </li>
-      ))}
-    </ul>
-  )
-  if (group !== 'Decisions') {
-    return (
-      <>
-        <h2>{group}</h2>
-        {list}
-      </>
-    )
-  }
-  return (
-    <details open={entries.some((entry) => entry.name === name)}>
-      <summary>{group}</summary>
-      {list}
-    </details>
+    </DocsFrame>
   )
 }
 

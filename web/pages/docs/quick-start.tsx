@@ -1,12 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 
+import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
 import { type Guide, guides } from './guides.ts'
 
 const languages = [
-  ['curl', 'sh'],
-  ['TypeScript', 'ts'],
-  ['Python', 'py'],
+  ['sh', 'curl'],
+  ['ts', 'TypeScript'],
+  ['py', 'Python'],
 ] as const
+const folders = { sh: 'curl', ts: 'typescript', py: 'python' }
 const steps = [
   ['markets', 'List markets', 'Which windows there are, with their outcome where it is known.'],
   ['history', 'Read a market’s history', 'Every state of both books, page by page with a cursor.'],
@@ -20,7 +23,7 @@ const START = 'npx -y bun@1.4.5 run start     # prints a key, and serves simulat
 
 /** The examples that a test of this project runs, in three languages. */
 export function QuickStart() {
-  const [[language, ending], choose] = useState<(typeof languages)[number]>(languages[0])
+  const [ending, choose] = useState<(typeof languages)[number][0]>('sh')
   const [sources, setSources] = useState<Guide['sources']>()
   useEffect(() => {
     const load = guides.find(({ name }) => name === 'examples')?.load
@@ -31,7 +34,7 @@ export function QuickStart() {
   }, [])
   const fileOf = (name: string) => {
     const base = ending === 'py' ? name.replace('-', '_') : name
-    return `${language.toLowerCase()}/${base}.${ending}`
+    return `${folders[ending]}/${base}.${ending}`
   }
   const base = `export SERVER=${location.origin}\nexport KEY=bf_live_…`
   return (
@@ -43,31 +46,24 @@ export function QuickStart() {
       </p>
       <Code text={START} />
       <Code text={base} />
-      <fieldset class="tabs">
-        <legend class="sr">Language</legend>
-        {languages.map((each) => (
-          <button
-            key={each[0]}
-            type="button"
-            aria-pressed={each[0] === language}
-            onClick={() => choose(each)}
-          >
-            {each[0]}
-          </button>
-        ))}
-      </fieldset>
-      {steps.map(([name, title, text]) => (
-        <section key={name}>
-          <h2>{title}</h2>
-          <p>{text}</p>
-          <Code text={sources?.[fileOf(name)] ?? '…'} />
-        </section>
-      ))}
-      <p>
-        More of them, and how to run them: <a href="/docs/examples">examples</a>. What the rows
-        mean: <a href="/docs/data">data</a>. Every route, to try out:{' '}
-        <a href="/swagger">API reference</a>.
-      </p>
+      <Choice label="Language" options={languages} value={ending} onChoose={choose} />
+      {/* All at once, so that nothing is seen moving down. */}
+      {sources && (
+        <>
+          {steps.map(([name, title, text]) => (
+            <section key={name}>
+              <h2>{title}</h2>
+              <p>{text}</p>
+              <Code text={sources[fileOf(name)] ?? '…'} />
+            </section>
+          ))}
+          <p>
+            More of them, and how to run them: <a href="/docs/examples">examples</a>. What the rows
+            mean: <a href="/docs/data">data</a>. Every route, to try out:{' '}
+            <a href="/swagger">API reference</a>.
+          </p>
+        </>
+      )}
     </article>
   )
 }
@@ -77,8 +73,6 @@ const Code = ({ text }: { text: string }) => (
     <pre tabIndex={0}>
       <code>{text}</code>
     </pre>
-    <button type="button" class="button small" data-copy>
-      Copy
-    </button>
+    <Button text="Copy" look="small" data-copy />
   </div>
 )

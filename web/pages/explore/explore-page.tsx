@@ -1,7 +1,10 @@
+import { Choice } from '../../parts/choice.tsx'
+import { coinNames, CoinTabs } from '../../parts/links.tsx'
 import './explore.css'
 
 import { useApi } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
+import { facts } from '../../lib/facts.ts'
 import { showCompact, showDay } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
@@ -9,16 +12,12 @@ import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { MarketTable } from './market-table.tsx'
-import { OpenMarkets } from './open-markets.tsx'
+import { OpenMarkets, usePricesNow } from './open-markets.tsx'
 
-/** At once, so that nothing moves when the list of coins is there. */
-const names: Record<string, string> = {
-  btc: 'Bitcoin',
-  eth: 'Ethereum',
-  sol: 'Solana',
-  xrp: 'XRP',
-}
-const timeframes = ['5m', '15m', '1h', '4h', '1d']
+const lengths = [
+  [undefined, 'All'],
+  ...['5m', '15m', '1h', '4h', '1d'].map((each) => [each, each] as const),
+] as const
 
 export function ExplorePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
@@ -29,24 +28,14 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
   return (
     <div class="page">
       <div class="row spread">
-        <h1>{`${names[symbol] ?? symbol.toUpperCase()} up or down`}</h1>
-        <nav class="tabs" aria-label="Coin">
-          {Object.keys(names).map((each) => (
-            <a
-              key={each}
-              href={`/markets/${each}`}
-              {...(each === symbol ? { 'aria-current': 'page' } : {})}
-            >
-              {each.toUpperCase()}
-            </a>
-          ))}
-        </nav>
+        <h1>{`${coinNames[symbol] ?? symbol.toUpperCase()} up or down`}</h1>
+        <CoinTabs base="/markets" coin={symbol} />
       </div>
       <Intro coin={coin} />
       {isOpen ? (
         <Listing coin={symbol} isOn={rights !== undefined} />
       ) : (
-        <TierCard what={`${names[symbol] ?? symbol} markets`} />
+        <TierCard what={`${coinNames[symbol] ?? symbol} markets`} />
       )}
     </div>
   )
@@ -54,26 +43,22 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
 
 function Listing({ coin, isOn }: { coin: string; isOn: boolean }) {
   const timeframe = useLocation().query.get('timeframe') ?? undefined
+  const prices = usePricesNow(coin, isOn)
+  const open = prices.data?.data.map(({ conditionId }) => conditionId).join()
   return (
     <>
-      <OpenMarkets {...{ coin, isOn }} />
+      <OpenMarkets {...{ coin, prices }} />
       <section class="card flush" aria-labelledby="markets-title">
         <div class="row spread card-head">
           <h2 id="markets-title">Markets</h2>
-          <div class="tabs" role="group" aria-label="Length of the window">
-            {[undefined, ...timeframes].map((each) => (
-              <button
-                key={each}
-                type="button"
-                aria-pressed={each === timeframe}
-                onClick={() => setQuery({ timeframe: each })}
-              >
-                {each ?? 'All'}
-              </button>
-            ))}
-          </div>
+          <Choice
+            label="Length of the window"
+            options={lengths}
+            value={timeframe}
+            onChoose={(each) => setQuery({ timeframe: each })}
+          />
         </div>
-        <MarketTable {...{ coin, timeframe, isOn }} />
+        <MarketTable {...{ coin, timeframe, isOn, open }} />
       </section>
     </>
   )
@@ -81,30 +66,29 @@ function Listing({ coin, isOn }: { coin: string; isOn: boolean }) {
 
 /** What is held, and what may be seen of it. */
 function Intro({ coin }: { coin: Coin | undefined }) {
-  const sample = useRights()?.sample
+  const { sample } = facts
   const hasKey = useStore(apiKey.store) !== undefined
   const since = coin?.firstSnapshot ?? null
   const isSimulated = coin?.sources.length === 1 && coin.sources[0] === 'simulated'
   return (
-    <div class="intro">
+    <div class="held">
       <p>
         {coin ? (
           <>
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
             <b class="num">{showCompact(coin.markets)}</b> markets
             {since !== null && `, since ${showDay(Date.parse(since))}`}
-            {isSimulated && ' (simulated: nobody traded them)'}
+            {isSimulated && ' (simulated)'}
           </>
         ) : (
           ' '
         )}
       </p>
-      {!hasKey && sample?.market !== null && (
-        // It has its room before it is known what it says.
-        <p class={sample ? 'note' : 'note unknown'}>
-          Without a key you see a sample: {sample?.coins.join(', ').toUpperCase() ?? 'BTC'} lists
-          and prices, and{' '}
-          <a href={`/markets/${sample?.market?.symbol}/${sample?.market?.conditionId}`}>
+      {!hasKey && sample?.market && (
+        <p class="note">
+          Without a key you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
+          and{' '}
+          <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
             one whole market
           </a>{' '}
           with every book.

@@ -1,42 +1,61 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-import { request, toProblem, useApi } from '../../lib/api.ts'
+import { request, toProblem, urlOf, useApi } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { showCount, showDollars, showShare, showWindow } from '../../lib/format.ts'
 import { navigate } from '../../lib/location.ts'
+import { Button } from '../../parts/button.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 
 const PAGE = 25
 
-type Props = { coin: string; timeframe: string | undefined; isOn: boolean }
+/** Winners come some time after the window. */
+const AGAIN_MS = 30_000
 
-export function MarketTable({ coin, timeframe, isOn }: Props) {
+type Props = {
+  coin: string
+  timeframe: string | undefined
+  isOn: boolean
+  /** Which markets are open; undefined until it is known. */
+  open: string | undefined
+}
+
+export function MarketTable({ coin, timeframe, isOn, open }: Props) {
   const path = `/v1/${coin}/markets`
   const query = { limit: PAGE, timeframe }
-  const first = useApi<Listed<Market>>(isOn ? path : undefined, query)
-  const [more, setMore] = useState<Listed<Market>[]>([])
-  useEffect(() => setMore([]), [first.data])
-  if (first.problem) {
+  const url = urlOf(path, query)
+  const first = useApi<Listed<Market>>(isOn ? path : undefined, query, { everyMs: AGAIN_MS })
+  const [list, setList] = useState<List>({ of: '', data: [], nextCursor: null })
+  useLayoutEffect(() => {
+    const { data } = first
+    if (data && !first.isLoading) setList((before) => renew(before, data, url))
+  }, [first.data, first.isLoading])
+  // A window has begun, or is over.
+  const known = useRef(open)
+  useEffect(() => {
+    if (known.current !== undefined && known.current !== open) first.reload()
+    known.current = open
+  }, [open])
+  if (first.problem && list.of !== url) {
     return (
       <div class="card-body">
         <ProblemCard problem={first.problem} onRetry={first.reload} />
       </div>
     )
   }
-  const pages = first.data === undefined ? [] : [first.data, ...more]
-  const cursor = pages.at(-1)?.nextCursor ?? undefined
+  const cursor = list.nextCursor ?? undefined
   const loadMore = async () => {
     try {
       const page = await request<Listed<Market>>(path, { query: { ...query, cursor } })
-      setMore([...more, page])
+      setList(({ data }) => ({ ...page, of: url, data: [...data, ...page.data] }))
     } catch (error) {
       first.reload()
       return toProblem(error)
     }
     return undefined
   }
-  const markets = pages.flatMap(({ data }) => data)
+  const { data: markets } = list
   return (
     <>
       <div class="table-wrap market-list" aria-busy={first.isLoading}>
@@ -58,19 +77,28 @@ export function MarketTable({ coin, timeframe, isOn }: Props) {
             ))}
           </tbody>
         </table>
-        {first.data !== undefined && markets.length === 0 && (
+        {list.of === url && markets.length === 0 && (
           <p class="card-body note">Nothing of this is recorded.</p>
         )}
       </div>
       {cursor !== undefined && (
         <div class="card-body">
-          <button type="button" class="button" onClick={loadMore}>
-            Show more
-          </button>
+          <Button text="Show more" onClick={loadMore} />
         </div>
       )}
     </>
   )
+}
+
+type List = Listed<Market> & { of: string }
+
+/** The newest ones as they are now, before those that were shown, where nothing lies in between. */
+function renew(before: List, first: Listed<Market>, of: string): List {
+  const ids = new Set(first.data.map(({ conditionId }) => conditionId))
+  const last = before.data.findLastIndex(({ conditionId }) => ids.has(conditionId))
+  if (before.of !== of || last < 0) return { ...first, of }
+  const older = before.data.slice(last + 1)
+  return older.length === 0 ? { ...first, of } : { ...before, data: [...first.data, ...older] }
 }
 
 function MarketRow({ coin, market }: { coin: string; market: Market }) {

@@ -1,17 +1,26 @@
 /** The open markets of a coin with their prices, asked again every few seconds. */
 
-import { useApi } from '../../lib/api.ts'
+import { type Loaded, useApi } from '../../lib/api.ts'
 import type { PricesNow } from '../../lib/bodies.ts'
+import { useNow } from '../../lib/clock.ts'
 import { showDollars, showLength, showPrice, showWindow } from '../../lib/format.ts'
-import { useNow, usePoll } from '../../lib/poll.ts'
+import { usePoll } from '../../lib/poll.ts'
 
 type OpenMarket = PricesNow['data'][number]
 
-/** `isOn` once it is known that they may be read. */
-export function OpenMarkets({ coin, isOn }: { coin: string; isOn: boolean }) {
-  const { data, reload, problem } = useApi<PricesNow>(isOn ? `/v1/${coin}/prices` : undefined)
-  usePoll(reload, isOn && problem === undefined)
-  if (problem) return null
+/** Asked for every few seconds; `isOn` once it is known that they may be read. */
+export function usePricesNow(coin: string, isOn: boolean): Loaded<PricesNow> {
+  const loaded = useApi<PricesNow>(isOn ? `/v1/${coin}/prices` : undefined)
+  const { status = 0 } = loaded.problem ?? {}
+  // A server that was busy once is asked again.
+  usePoll(loaded.reload, isOn && status !== 401 && status !== 403)
+  return loaded
+}
+
+type ListProps = { coin: string; prices: Loaded<PricesNow> }
+
+export function OpenMarkets({ coin, prices: { data, problem } }: ListProps) {
+  if (problem && data === undefined) return null
   return (
     <section aria-label="Open now" class="open-markets">
       {data === undefined && <div class="card open-market" aria-busy="true" />}

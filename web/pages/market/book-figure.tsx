@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { DepthChart } from '../../charts/depth-chart.tsx'
 import { indexAt } from '../../charts/find-at.ts'
 import { Ladder } from '../../charts/ladder.tsx'
+import { type Gap, gapBetween } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Book, Market, Outcome } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
@@ -15,13 +16,15 @@ type Props = {
   market: Market
   outcome: Outcome
   books: readonly Book[]
+  /** Of the outcome. */
+  gaps: readonly Gap[]
   call: Call
 }
 
 /** The book that prevailed at the crosshair, never a later one. */
-export function BookFigure({ axis, market, outcome, books, call }: Props) {
+export function BookFigure({ axis, market, outcome, books, gaps, call }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const book = useBookAt(axis, books)
+  const { book, gap } = useBookAt(axis, books, gaps)
   return (
     <aside class="market-side">
       <Figure
@@ -31,9 +34,7 @@ export function BookFigure({ axis, market, outcome, books, call }: Props) {
         canvas={() => canvas.current}
         rows={() => toRows(book)}
       >
-        <p class="note num">
-          {book ? `as of ${showMoment(Date.parse(book.timestamp))}` : 'none recorded by then'}
-        </p>
+        <p class="note num">{noteOf(book, gap)}</p>
         <Ladder book={book} />
         <DepthChart book={book} canvasRef={canvas} />
       </Figure>
@@ -41,19 +42,32 @@ export function BookFigure({ axis, market, outcome, books, call }: Props) {
   )
 }
 
-/** Drawn again when the book is another, not when the crosshair moves. */
-function useBookAt(axis: TimeAxis, books: readonly Book[]): Book | undefined {
+function noteOf(book: Book | undefined, gap: Gap | undefined): string {
+  if (book) return `as of ${showMoment(Date.parse(book.timestamp))}`
+  return gap ? `none since the gap at ${showMoment(gap.fromMs)}` : 'none recorded by then'
+}
+
+type Known = { book?: Book | undefined; gap?: Gap | undefined }
+
+/** Drawn again when the book is another, not when the crosshair moves. A gap ends what is known. */
+function useBookAt(axis: TimeAxis, books: readonly Book[], gaps: readonly Gap[]): Known {
   const times = useMemo(() => books.map(({ timestamp }) => Date.parse(timestamp)), [books])
-  const find = () => books[indexAt(times, axis.cursorMs.get())]
+  const find = (): Known => {
+    const ms = axis.cursorMs.get()
+    const at = indexAt(times, ms)
+    const gap = gapBetween(gaps, times[at] ?? -Infinity, ms)
+    return gap ? { gap } : { book: books[at] }
+  }
   const [, update] = useState({})
-  const shown = useRef<Book>(undefined)
+  const shown = useRef<Known>({})
   shown.current = find()
   useEffect(
     () =>
       axis.cursorMs.subscribe(() => {
-        if (find() !== shown.current) update({})
+        const { book, gap } = find()
+        if (book !== shown.current.book || gap !== shown.current.gap) update({})
       }),
-    [axis, books],
+    [axis, books, gaps],
   )
   return shown.current
 }

@@ -3,14 +3,17 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import { quantileOf } from '../../charts/heat-colors.ts'
 import { withBooks } from '../../charts/heat-live.ts'
 import { HeatMap } from '../../charts/heat-map.tsx'
+import type { Gap } from '../../charts/line-data.ts'
 import { type TimeAxis, zoom } from '../../charts/time-axis.ts'
 import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { showCompact } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
 import type { Cell } from '../../lib/save.ts'
+import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
-import { type Aggregation, aggregations } from './load-market.ts'
+import type { Aggregation } from './load-market.ts'
 
 type Props = {
   axis: TimeAxis
@@ -19,19 +22,38 @@ type Props = {
   agg: Aggregation
   heat: Heatmap | undefined
   books: readonly Book[]
+  /** Of the outcome. */
+  gaps: readonly Gap[]
   trades: readonly Trade[]
   calls: readonly Call[]
 }
 
-const texts: Record<Aggregation, string> = { max: 'Max', last: 'Last', 'time-weighted': 'Average' }
+const modes = [
+  ['max', 'Max'],
+  ['last', 'Last'],
+  ['time-weighted', 'Average'],
+] as const satisfies readonly [Aggregation, string][]
 const CUT_OFF_SHARE = 96
 const ZOOM = 1.6
 
-export function HeatFigure({ axis, market, outcome, agg, heat, books, trades, calls }: Props) {
+export function HeatFigure({
+  axis,
+  market,
+  outcome,
+  agg,
+  heat,
+  books,
+  gaps,
+  trades,
+  calls,
+}: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [share, setShare] = useState(CUT_OFF_SHARE)
-  const shown = useMemo(() => heat && withBooks(heat, books), [heat, books])
-  const sizes = useMemo(() => (heat ? sizesOf(heat) : []), [heat])
+  const sizes = useMemo(() => {
+    if (heat) performance.mark('heat-data')
+    return heat ? sizesOf(heat) : new Float64Array(0)
+  }, [heat])
+  const shown = useMemo(() => heat && withBooks(heat, books, gaps), [heat, books, gaps])
   const cutOff = quantileOf(sizes, share / 100)
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
   return (
@@ -43,38 +65,17 @@ export function HeatFigure({ axis, market, outcome, agg, heat, books, trades, ca
       rows={() => toRows(shown)}
       tools={
         <>
-          <div class="tabs small" role="group" aria-label="Size of a cell">
-            {aggregations.map((each) => (
-              <button
-                key={each}
-                type="button"
-                aria-pressed={each === agg}
-                onClick={() => setQuery({ agg: each === 'max' ? undefined : each })}
-              >
-                {texts[each]}
-              </button>
-            ))}
-          </div>
+          <Choice
+            label="Size of a cell"
+            look="small"
+            options={modes}
+            value={agg}
+            onChoose={(each) => setQuery({ agg: each === 'max' ? undefined : each })}
+          />
           <span class="row zoom">
-            <button
-              type="button"
-              class="button tiny"
-              aria-label="Zoom in"
-              onClick={() => around(1 / ZOOM)}
-            >
-              +
-            </button>
-            <button
-              type="button"
-              class="button tiny"
-              aria-label="Zoom out"
-              onClick={() => around(ZOOM)}
-            >
-              −
-            </button>
-            <button type="button" class="button tiny" onClick={() => axis.view.set(axis.whole)}>
-              All
-            </button>
+            <Button text="+" look="tiny" aria-label="Zoom in" onClick={() => around(1 / ZOOM)} />
+            <Button text="−" look="tiny" aria-label="Zoom out" onClick={() => around(ZOOM)} />
+            <Button text="All" look="tiny" onClick={() => axis.view.set(axis.whole)} />
           </span>
         </>
       }
@@ -87,10 +88,11 @@ export function HeatFigure({ axis, market, outcome, agg, heat, books, trades, ca
             <i class="key square" /> asks, best ask
           </span>
           <span>
-            <i class="key dot-key" /> trades by side
-          </span>
-          <span>
             <i class="key stripes" /> not recorded
+          </span>
+          {/* Its room is kept: nothing moves when there are some. */}
+          <span class={trades.length > 0 ? '' : 'unseen'}>
+            <i class="key dot-key" /> trades by side
           </span>
           <label class="cut-off">
             Full colour from
@@ -116,10 +118,16 @@ export function HeatFigure({ axis, market, outcome, agg, heat, books, trades, ca
   )
 }
 
-const sizesOf = ({ columns }: Heatmap): number[] =>
-  columns.flatMap((column) =>
-    column === null ? [] : [...column.bids.sizes, ...column.asks.sizes].filter((size) => size > 0),
-  )
+/** Of all cells, ascending. */
+function sizesOf({ columns }: Heatmap): Float64Array {
+  const sizes: number[] = []
+  for (const column of columns) {
+    for (const size of column?.bids.sizes ?? []) if (size > 0) sizes.push(size)
+    for (const size of column?.asks.sizes ?? []) if (size > 0) sizes.push(size)
+  }
+  // Numbers in an array of theirs are sorted several times as fast.
+  return Float64Array.from(sizes).sort()
+}
 
 function* toRows(heat: Heatmap | undefined): Generator<readonly Cell[]> {
   yield ['time', 'side', 'price', 'size']

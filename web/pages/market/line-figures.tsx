@@ -6,7 +6,7 @@ import { type Line, LineChart, type LineData } from '../../charts/line-chart.tsx
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Spot } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { showDollars, showPrice } from '../../lib/format.ts'
+import { showCount, showDollars, showPrice } from '../../lib/format.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Figure } from '../../parts/figure.tsx'
 
@@ -27,40 +27,31 @@ const legend = (
   </div>
 )
 
-export function PriceFigure({ axis, market, call, data }: Shared & { data: LineData }) {
+const kinds = {
+  price: { title: 'Price', height: 190, label: 'Middle of best bid and ask of up and of down' },
+  spread: { title: 'Spread', height: 120, label: 'Best ask minus best bid of up and of down' },
+} as const
+type OutcomesProps = Shared & { kind: keyof typeof kinds; data: LineData }
+
+/** A figure of both outcomes over time. */
+export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps) {
   const canvas = useRef<HTMLCanvasElement | null>(null)
+  const { title, height, label } = kinds[kind]
   return (
     <Figure
-      {...{ title: 'Price', name: `price-${nameOf(market)}`, calls: [call], tools: legend }}
+      {...{ title, name: `${kind}-${nameOf(market)}`, calls: [call], tools: legend }}
       canvas={() => canvas.current}
-      rows={() => toRows(data, ['time', 'up', 'down'])}
+      rows={() => toRows(withoutNoise(data), ['time', 'up', 'down'])}
     >
       <LineChart
-        {...{ axis, data, lines: outcomeLines, height: 190, range: unit, canvasRef: canvas }}
+        {...{ axis, data, lines: outcomeLines, height, label, canvasRef: canvas }}
+        {...(kind === 'price' ? { range: unit } : {})}
         showValue={showPrice}
-        label="Middle of best bid and ask of up and of down"
       />
     </Figure>
   )
 }
 const unit: [number, number] = [0, 1]
-
-export function SpreadFigure({ axis, market, call, data }: Shared & { data: LineData }) {
-  const canvas = useRef<HTMLCanvasElement | null>(null)
-  return (
-    <Figure
-      {...{ title: 'Spread', name: `spread-${nameOf(market)}`, calls: [call], tools: legend }}
-      canvas={() => canvas.current}
-      rows={() => toRows(data, ['time', 'up', 'down'])}
-    >
-      <LineChart
-        {...{ axis, data, lines: outcomeLines, height: 120, canvasRef: canvas }}
-        showValue={showPrice}
-        label="Best ask minus best bid of up and of down"
-      />
-    </Figure>
-  )
-}
 
 const spotLines: readonly Line[] = [
   { name: 'spot', color: '--accent' },
@@ -97,7 +88,7 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
     >
       <LineChart
         {...{ axis, data, lines: spotLines, height: 150, canvasRef: canvas }}
-        showValue={(price) => price.toLocaleString('en-US')}
+        showValue={showCount}
         label="Price of the coin against the strike"
       />
     </Figure>
@@ -105,6 +96,14 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
 }
 
 const nameOf = ({ symbol, conditionId }: Market): string => `${symbol}-${conditionId.slice(0, 10)}`
+
+/** Differences and middles of prices, which are millionths, without the noise of floats. */
+const withoutNoise = ([times, ...lines]: LineData): LineData => [
+  times,
+  ...lines.map((line) =>
+    line.map((value) => (value === null ? null : Math.round(value * 1e9) / 1e9)),
+  ),
+]
 
 function* toRows(data: LineData, head: readonly string[]): Generator<readonly Cell[]> {
   yield head

@@ -2,12 +2,14 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
+import { type Gap, toGap } from '../../charts/line-data.ts'
 import type { Book, Outcome, Quote } from '../../lib/bodies.ts'
 import { followEvents, type ServerEvent } from '../../lib/events.ts'
 
 export type Live = {
-  state: 'off' | 'live' | 'waiting' | 'over'
+  state: 'off' | 'live' | 'waiting'
   quotes: Quote[]
+  gaps: readonly Gap[]
   books: Record<Outcome, Book[]>
 }
 
@@ -19,15 +21,17 @@ type Options = {
   isOn: boolean
   /** Whole books, or prices alone. */
   channel: 'snapshots' | 'prices'
-  onOver: () => void
+  /** More is known of the market: its strike, that its window is over, who won. */
+  onChange: () => void
 }
 
-export function useLive({ path, isOn, channel, onOver }: Options): Live {
+export function useLive({ path, isOn, channel, onChange }: Options): Live {
   const [live, setLive] = useState<Live>(nothing('off'))
   useEffect(() => {
     if (!isOn) return
     const aborter = new AbortController()
     const now = nothing('waiting')
+    const gaps = new Map<string, Gap>()
     let timer = 0
     const draw = () => {
       timer ||= window.setTimeout(() => {
@@ -36,7 +40,11 @@ export function useLive({ path, isOn, channel, onOver }: Options): Live {
       }, DRAW_MS)
     }
     const take = ({ event, data }: ServerEvent) => {
-      if (event === 'market_resolved' || event === 'market_closed') onOver()
+      if (event.startsWith('market_')) onChange()
+      if (event === 'gap') {
+        now.gaps = noteGap(gaps, JSON.parse(data) as Told)
+        draw()
+      }
       if (event !== 'row' && event !== 'snapshot') return
       const row = JSON.parse(data) as Book | Quote
       if ('bids' in row) {
@@ -59,14 +67,27 @@ export function useLive({ path, isOn, channel, onOver }: Options): Live {
     )
     return () => {
       aborter.abort()
+      // What came stays until the history has it.
       clearTimeout(timer)
-      setLive(nothing('off'))
     }
   }, [path, isOn, channel])
   return live
 }
 
-const nothing = (state: Live['state']): Live => ({ state, quotes: [], books: { up: [], down: [] } })
+type Told = { outcome: Outcome; reason: string; from: string; to: string | null }
+
+/** All that are known; nothing is missing after all where one is empty. */
+function noteGap(gaps: Map<string, Gap>, told: Told): Gap[] {
+  const key = `${told.outcome} ${told.reason} ${told.from}`
+  if (told.to === told.from) gaps.delete(key)
+  else gaps.set(key, toGap(told))
+  return [...gaps.values()]
+}
+
+export const nothing = (state: Live['state']): Live => ({
+  ...{ state, quotes: [], gaps: [] },
+  books: { up: [], down: [] },
+})
 
 function topOf({ outcome, timestamp, bids, asks }: Book): Quote {
   const [bid, ask] = [bids[0]?.price ?? null, asks[0]?.price ?? null]

@@ -1,8 +1,8 @@
 /** What a market page shows, from the routes that the visitor's tier has. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 
-import { type Loaded, type Problem, request, toProblem, useApi } from '../../lib/api.ts'
+import { request, useApi } from '../../lib/api.ts'
 import type {
   Book,
   Coverage,
@@ -15,11 +15,14 @@ import type {
   Trade,
 } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { apiKey } from '../../lib/key.ts'
-import { useStore } from '../../lib/store.ts'
+import { usePoll } from '../../lib/poll.ts'
 
 const ROWS_MAX = 10_000
 const BOOKS_MAX = 1_000
+/** A price of one source may come so much later than one of another. */
+const LATE_MS = 30_000
+/** What is asked for at a time while a market is open: spot, and trades. */
+const SERIES = 2
 /** Steps of books: the first of which a window has no more than a page. */
 const steps = { '1s': 1, '5s': 5, '15s': 15, '1m': 60, '5m': 300 } as const
 export const aggregations = ['max', 'last', 'time-weighted'] as const
@@ -40,65 +43,96 @@ export const useMarket = (coin: string, name: string | undefined) =>
   useApi<Market>(name && `/v1/${coin}/markets/${encodeURIComponent(name)}`)
 
 /** All rows of a series of moderate length. */
-const series = (market: Market, name: string): Call => {
+const series = (market: Market, name: string) => {
   const { fromMs, toMs } = spanOf(market)
   return {
     path: `${baseOf(market)}/${name}`,
     query: { from: fromMs, to: toMs, limit: ROWS_MAX },
-  }
+  } satisfies Call
 }
 
 /** Quotes, or prices where the tier has no quotes: both have best bid and ask. */
-type Quotes = { quotes: Quote[]; call: Call; isLoaded: boolean; problem?: Problem }
-
-export function useQuotes(market: Market, name: 'quotes' | 'prices'): Quotes {
-  const key = useStore(apiKey.store)
-  const [state, setState] = useState<Quotes>({
-    ...{ quotes: none, call: series(market, name), isLoaded: false },
-  })
-  const { conditionId } = market
-  useEffect(() => {
-    const aborter = new AbortController()
-    const { signal } = aborter
-    const call = series(market, name)
-    request<Listed<Quote>>(call.path, { ...call, signal }).then(
-      ({ data }) => setState({ quotes: data, call, isLoaded: true }),
-      (error: unknown) => {
-        const problem = toProblem(error)
-        if (!signal.aborted) setState({ quotes: none, call, isLoaded: false, problem })
-      },
-    )
-    return () => aborter.abort()
-  }, [conditionId, key, name])
-  return state
+export function useQuotes(market: Market, name: 'quotes' | 'prices', again: string) {
+  const call = series(market, name)
+  const loaded = useApi<Listed<Quote>>(call.path, call.query, { again })
+  return { ...loaded, quotes: loaded.data?.data ?? none, call, isLoaded: loaded.data !== undefined }
 }
 
-export function useTrades(market: Market): { trades: Trade[]; call: Call } {
+type Growing = { isOn: boolean; isOpen: boolean; again: string }
+
+export function useTrades(market: Market, growing: Growing): { trades: Trade[]; call: Call } {
   const call = series(market, 'trades')
-  return { trades: useApi<Listed<Trade>>(call.path, call.query).data?.data ?? none, call }
+  return { trades: useGrowing<Trade>(call, growing), call }
 }
 
-export function useSpot(market: Market): { ticks: Spot[]; call: Call } {
+export function useSpot(market: Market, growing: Growing): { ticks: Spot[]; call: Call } {
   const call = { ...series(market, ''), path: `/v1/${market.symbol}/spot` }
-  return { ticks: useApi<Listed<Spot>>(call.path, call.query).data?.data ?? none, call }
+  const all = useGrowing<Spot>(call, growing)
+  const ticks = useMemo(() => ofOneSeries(all, market), [all, market.source])
+  return { ticks, call }
 }
+
+const SERIES_MAX = 8
+
+/** As the price in lists: the shortest average that goes on, and no other between its prices. */
+function ofOneSeries(ticks: Spot[], market: Market): Spot[] {
+  const isSimulated = market.source === 'simulated'
+  const [newest] = ticks
+    .slice(-SERIES_MAX)
+    .filter(({ source }) => (source === 'simulated') === isSimulated)
+    .toReversed()
+    .toSorted((a, b) => a.windowSeconds - b.windowSeconds)
+  if (newest === undefined) return none
+  return ticks.filter(
+    ({ source, windowSeconds }) =>
+      source === newest.source && windowSeconds === newest.windowSeconds,
+  )
+}
+
+type Rows<T> = { of: Listed<T> | undefined; rows: T[] }
+
+/** Rows of a series; while the market is open its last ones are asked for every few seconds. */
+function useGrowing<T extends { timestamp: string }>(
+  { path, query }: ReturnType<typeof series>,
+  { isOn, isOpen, again }: Growing,
+): T[] {
+  const { data } = useApi<Listed<T>>(isOn ? path : undefined, query, { again })
+  const [grown, setGrown] = useState<Rows<T>>({ of: undefined, rows: none })
+  const rows = grown.of === data ? grown.rows : (data?.data ?? none)
+  const grow = async () => {
+    const lastMs = Date.parse(rows.at(-1)?.timestamp ?? '') || 0
+    const from = Math.max(query.from, lastMs - LATE_MS)
+    // It is asked again whatever happens.
+    const page = await request<Listed<T>>(path, { query: { ...query, from } }).catch(() => null)
+    const held = rows.findIndex(({ timestamp }) => Date.parse(timestamp) >= from)
+    const before = held < 0 ? rows : rows.slice(0, held)
+    if (page === null || before.length + page.data.length === rows.length) return
+    setGrown({ of: data, rows: [...before, ...page.data] })
+  }
+  usePoll(() => void grow(), isOn && isOpen && data !== undefined, SERIES)
+  return rows
+}
+
 /** The same one each time, so that nothing is drawn again. */
 const none: never[] = []
 
-export const useCoverage = (market: Market) => {
-  const { fromMs, toMs } = spanOf(market)
-  return useApi<Coverage>(`${baseOf(market)}/coverage`, { from: fromMs, to: toMs })
+/** The gaps of a market so far; one that is whole is not asked for any. */
+export const useCoverage = (market: Market, again: string) => {
+  const isWhole = market.outcomes.every(({ coverage }) => coverage.covered === 1)
+  const path = isWhole ? undefined : `${baseOf(market)}/coverage`
+  return useApi<Coverage>(path, undefined, { again })
 }
 
-type Picture = { outcome: Outcome; agg: Aggregation; isOn: boolean }
+type Picture = { outcome: Outcome; isOn: boolean; again: string }
+type HeatPicture = Picture & { agg: Aggregation }
 
-export function useHeatmap(market: Market, { outcome, agg, isOn }: Picture) {
+export function useHeatmap(market: Market, { outcome, agg, isOn, again }: HeatPicture) {
   const call = { path: `${baseOf(market)}/heatmap`, query: { outcome, agg, timeBins: 300 } }
-  return { ...useApi<Heatmap>(isOn ? call.path : undefined, call.query), call }
+  return { ...useApi<Heatmap>(isOn ? call.path : undefined, call.query, { again }), call }
 }
 
 /** Whole books, one a step; `isOn` once it is known that they may be read. */
-export function useBooks(market: Market, outcome: Outcome, isOn: boolean) {
+export function useBooks(market: Market, { outcome, isOn, again }: Picture) {
   const { fromMs, toMs } = spanOf(market)
   const seconds = (toMs - fromMs) / 1000
   const fit = Object.entries(steps).find(([, length]) => seconds / length <= BOOKS_MAX)
@@ -107,6 +141,6 @@ export function useBooks(market: Market, outcome: Outcome, isOn: boolean) {
     ...{ from: fromMs, to: toMs, fields: 'outcome,timestamp,bids,asks' },
   }
   const call = { path: `${baseOf(market)}/snapshots`, query }
-  const loaded: Loaded<Listed<Book>> = useApi(isOn ? call.path : undefined, query)
-  return { books: loaded.data?.data ?? none, call }
+  const loaded = useApi<Listed<Book>>(isOn ? call.path : undefined, query, { again })
+  return { ...loaded, books: loaded.data?.data ?? none, call }
 }

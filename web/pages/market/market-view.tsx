@@ -1,21 +1,23 @@
 /** The pictures of a market over one axis of time. */
 
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { gapsOf, toLines } from '../../charts/line-data.ts'
-import { createTimeAxis } from '../../charts/time-axis.ts'
-import type { Market, Outcome } from '../../lib/bodies.ts'
-import { nowMs } from '../../lib/clock.ts'
+import { createTimeAxis, type TimeAxis } from '../../charts/time-axis.ts'
+import type { Book, Market, Outcome } from '../../lib/bodies.ts'
+import { nowMs, useMoment } from '../../lib/clock.ts'
 import { showWindow } from '../../lib/format.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
+import { useSeen } from '../../lib/seen.ts'
+import { Choice } from '../../parts/choice.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
-import { PriceFigure, SpotFigure, SpreadFigure } from './line-figures.tsx'
-import { useLive } from './live-market.ts'
+import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
+import { nothing, useLive } from './live-market.ts'
 import {
   aggregations,
   baseOf,
@@ -43,39 +45,43 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const wanted = { coin: market.symbol, market: market.conditionId }
   const mayBooks = mayRead(rights, { ...wanted, route: 'snapshots' })
   const mayQuotes = mayRead(rights, { ...wanted, route: 'quotes' })
-  const heatmap = useHeatmap(market, { outcome, agg, isOn: mayBooks })
+  const again = useHistoryOf(market, onChange)
+  const heatmap = useHeatmap(market, { outcome, agg, isOn: mayBooks, again })
   const hasBooks = heatmap.data !== undefined
   const isSettled = hasBooks || !mayBooks || heatmap.problem !== undefined
-  const stepped = useBooks(market, outcome, hasBooks)
-  const quotes = useQuotes(market, mayQuotes ? 'quotes' : 'prices')
-  const { trades, call: tradesCall } = useTrades(market)
-  const spot = useSpot(market)
-  const coverage = useCoverage(market)
+  const stepped = useBooks(market, { outcome, isOn: hasBooks, again })
+  const quotes = useQuotes(market, mayQuotes ? 'quotes' : 'prices', again)
+  const { trades, call: tradesCall } = useTrades(market, { isOn: mayBooks, isOpen, again })
+  const [spotPlace, isSpotSeen] = useSeen<HTMLDivElement>()
+  const spot = useSpot(market, { isOn: isOpen || isSpotSeen, isOpen, again })
+  const coverage = useCoverage(market, again)
   const [isLive, setLive] = useState(isOpen)
-  const live = useLive({
-    ...{ path: `${baseOf(market)}/live`, isOn: isOpen && quotes.isLoaded && isSettled },
-    ...{ channel: hasBooks ? 'snapshots' : 'prices', onOver: onChange },
-  })
+  const streamed = useStreamed(market, { isOn: quotes.isLoaded && isSettled, hasBooks, onChange })
+  // What was streamed goes when the history of the whole window is there.
+  const isHeld = [quotes, ...(hasBooks ? [heatmap, stepped] : [])].every(
+    (loaded) => loaded.again !== 'open',
+  )
+  const live = isOpen || !isHeld ? streamed : none
   const all = useMemo(() => [...quotes.quotes, ...live.quotes], [quotes.quotes, live.quotes])
-  const gaps = useMemo(() => gapsOf(coverage.data), [coverage.data])
+  const gaps = useMemo(() => [...gapsOf(coverage.data), ...live.gaps], [coverage.data, live.gaps])
   const mids = useMemo(() => toLines(all, gaps, ({ mid }) => mid), [all, gaps])
   const spreads = useMemo(
     () => toLines(all, gaps, ({ bid, ask }) => (bid === null || ask === null ? null : ask - bid)),
     [all, gaps],
   )
   const books = useMemo(
-    () => [...stepped.books, ...live.books[outcome]],
-    [stepped.books, live.books, outcome],
+    () => withLater(stepped.books, streamed.books[outcome]),
+    [stepped.books, streamed.books, outcome],
   )
-  // Who follows looks at the newest state; to point at another moment ends that.
-  useEffect(() => {
-    const last = all.at(-1)
-    if (isLive && isOpen && last) axis.cursorMs.set(Date.parse(last.timestamp))
-  }, [all, isLive, isOpen])
-  const pictures = { axis, market, outcome }
+  const ownGaps = useMemo(
+    () => gaps.filter((gap) => gap.outcome === outcome).toSorted((a, b) => a.fromMs - b.fromMs),
+    [gaps, outcome],
+  )
+  useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
+  const pictures = { axis, market, outcome, gaps: ownGaps }
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
-      <Head market={market} state={live.state} />
+      <Head market={market} state={isOpen ? live.state : 'off'} />
       <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
       <div class="market-grid">
         <div class="market-main">
@@ -94,18 +100,65 @@ export function LiveMarket({ market, rights, onChange }: Props) {
             <ProblemCard problem={quotes.problem} />
           ) : (
             <>
-              <PriceFigure {...pictures} data={mids} call={quotes.call} />
-              <SpreadFigure {...pictures} data={spreads} call={quotes.call} />
+              <OutcomesFigure {...pictures} kind="price" data={mids} call={quotes.call} />
+              <OutcomesFigure {...pictures} kind="spread" data={spreads} call={quotes.call} />
             </>
           )}
-          {spot.ticks.length > 0 && (
-            <SpotFigure {...pictures} ticks={spot.ticks} call={spot.call} />
-          )}
+          <div ref={spotPlace}>
+            {spot.ticks.length > 0 && (
+              <SpotFigure {...pictures} ticks={spot.ticks} call={spot.call} />
+            )}
+          </div>
         </div>
         {hasBooks && <BookFigure {...pictures} books={books} call={stepped.call} />}
       </div>
     </div>
   )
+}
+
+const none = nothing('off')
+/** Rows may come for some seconds after the window. */
+const AFTER_MS = 5_000
+
+/** The status that the history was loaded for: it is loaded again when that is another. */
+function useHistoryOf({ status, windowStart, windowEnd }: Market, onChange: () => void): string {
+  const [loaded, setLoaded] = useState<string>(status)
+  useEffect(() => {
+    const timer = setTimeout(() => setLoaded(status), status === 'closed' ? AFTER_MS : 0)
+    return () => clearTimeout(timer)
+  }, [status])
+  // Where nothing is streamed that would say so.
+  const next = { upcoming: windowStart, open: windowEnd, closed: null, resolved: null }[status]
+  useMoment(next === null ? undefined : Date.parse(next), onChange)
+  return loaded
+}
+
+type Streaming = { isOn: boolean; hasBooks: boolean; onChange: () => void }
+
+/** Of a market that was open in this page, until the winner is known, which is told last. */
+function useStreamed(market: Market, { isOn, hasBooks, onChange }: Streaming) {
+  const wasOpen = useRef(false)
+  wasOpen.current ||= market.status === 'open'
+  return useLive({
+    path: `${baseOf(market)}/live`,
+    isOn: isOn && wasOpen.current && market.status !== 'resolved',
+    channel: hasBooks ? 'snapshots' : 'prices',
+    onChange,
+  })
+}
+
+/** Who follows looks at the newest state; to point at another moment ends that. */
+function useNewest(axis: TimeAxis, isOn: boolean, rows: ({ timestamp: string } | undefined)[]) {
+  const newestMs = Math.max(...rows.map((row) => Date.parse(row?.timestamp ?? '') || 0))
+  useEffect(() => {
+    if (isOn && newestMs > 0) axis.cursorMs.set(Math.min(axis.whole.toMs, newestMs))
+  }, [newestMs, isOn])
+}
+
+/** The last steps come only when a market is closed for good: what was streamed stays. */
+function withLater(stepped: readonly Book[], streamed: readonly Book[]): Book[] {
+  const last = stepped.at(-1)?.timestamp ?? ''
+  return [...stepped, ...streamed.filter(({ timestamp }) => timestamp > last)]
 }
 
 /** What is shown, from the address, so that it can be shared. */
@@ -116,7 +169,11 @@ function useChoices() {
   return { outcome, agg }
 }
 
-const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…', over: '' }
+const sides = [
+  ['up', '▲ Up'],
+  ['down', '▼ Down'],
+] as const
+const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…' }
 
 function Head({ market, state }: { market: Market; state: keyof typeof liveTexts }) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
@@ -134,18 +191,12 @@ function Head({ market, state }: { market: Market; state: keyof typeof liveTexts
         {source === 'simulated' && <span class="tag warn">simulated</span>}
         <MarketState market={market} />
         {liveTexts[state] && <span class="tag live">{liveTexts[state]}</span>}
-        <div class="tabs" role="group" aria-label="Outcome">
-          {(['up', 'down'] as const).map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={each === outcome}
-              onClick={() => setQuery({ outcome: each === 'up' ? undefined : each })}
-            >
-              {each === 'up' ? '▲ Up' : '▼ Down'}
-            </button>
-          ))}
-        </div>
+        <Choice
+          label="Outcome"
+          options={sides}
+          value={outcome}
+          onChoose={(each) => setQuery({ outcome: each === 'up' ? undefined : each })}
+        />
       </div>
     </div>
   )

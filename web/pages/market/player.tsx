@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import { showMoment } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
+import { Button } from '../../parts/button.tsx'
 
 const speeds = [1, 5, 20, 60]
 const STEP_MS = 1_000
@@ -32,16 +33,11 @@ export function Player({ axis, isOpen, isLive, onLive }: Props) {
 
   return (
     <div class="player" role="group" aria-label="Player">
-      <button
-        type="button"
-        class="button primary play"
-        aria-label={isPlaying ? 'Pause' : 'Play'}
-        onClick={toggle}
-      >
+      <Button look="primary play" aria-label={isPlaying ? 'Pause' : 'Play'} onClick={toggle}>
         <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" fill="currentColor">
           <path d={isPlaying ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M3 1.5v13l11-6.5z'} />
         </svg>
-      </button>
+      </Button>
       <input
         type="range"
         class="seek"
@@ -68,9 +64,9 @@ export function Player({ axis, isOpen, isLive, onLive }: Props) {
         </select>
       </label>
       {isOpen && (
-        <button type="button" class="button small" aria-pressed={isLive} onClick={onLive}>
+        <Button look="small" aria-pressed={isLive} onClick={onLive}>
           <span class={isLive ? 'dot dot-on' : 'dot'} aria-hidden="true" /> Live
-        </button>
+        </Button>
       )}
     </div>
   )

@@ -8,6 +8,7 @@ import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Spot } from '../../lib/bodies.ts'
 import { showDollars, showLength, showPrice } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
+import { Facts } from '../../parts/facts.tsx'
 
 type Props = { axis: TimeAxis; market: Market; mids: LineData; spreads: LineData; ticks: Spot[] }
 
@@ -16,7 +17,9 @@ export function Readout({ axis, market, mids, spreads, ticks }: Props) {
   const times = useMemo(() => ticks.map(({ timestamp }) => Date.parse(timestamp)), [ticks])
   const at = indexAt(mids[0], ms / 1000)
   const spreadAt = indexAt(spreads[0], ms / 1000)
-  const spot = ticks[indexAt(times, ms)]?.price ?? null
+  const tickAt = indexAt(times, ms)
+  const spot = ticks[tickAt]?.price ?? null
+  const ageMs = ms - (times[tickAt] ?? ms)
   const { strike, finalPrice, windowEnd } = market
   const left = windowEnd === null ? null : Date.parse(windowEnd) - ms
   const facts: [name: string, value: string, tone?: string][] = [
@@ -26,20 +29,15 @@ export function Readout({ axis, market, mids, spreads, ticks }: Props) {
     ['Strike', showDollars(strike)],
     spot === null && finalPrice !== null
       ? ['Final', showDollars(finalPrice)]
-      : ['Spot', showDollars(spot), toneOf(spot, strike)],
+      : [nameOf(ageMs), showDollars(spot), toneOf(spot, strike)],
     ['To the close', left === null ? '–' : showLength(left)],
   ]
-  return (
-    <dl class="readout">
-      {facts.map(([name, value, tone]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class={`num ${tone ?? ''}`}>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Facts look="readout num" rows={facts} />
 }
+
+const FRESH_MS = 10_000
+const nameOf = (ageMs: number): string =>
+  ageMs < FRESH_MS ? 'Spot' : `Spot, ${showLength(ageMs)} old`
 
 const toneOf = (spot: number | null, strike: number | null): string => {
   if (spot === null || strike === null) return ''

@@ -3,9 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, useApi } from '../../lib/api.ts'
 import { approvalOf, type Chain, type Tier } from '../../lib/billing.ts'
 import { serverNowMs, useSecondsUntil } from '../../lib/clock.ts'
+import { showStamp } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { approve, type Payer, payerStore } from '../../lib/wallet.ts'
+import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { FreshKey } from '../../parts/fresh-key.tsx'
 import { PaymentProgress, usePayment } from '../../parts/payment-progress.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -150,16 +153,12 @@ function Choose({ tier, payer, problem, onOrder }: ChooseProps) {
         <span class="note">
           From <code class="address">{payer.address}</code>
         </span>
-        <button type="button" class="button small" onClick={() => payerStore.set(undefined)}>
-          Another wallet
-        </button>
+        <Button text="Another wallet" look="small" onClick={() => payerStore.set(undefined)} />
       </p>
       {problem && <ProblemCard problem={problem} />}
       {chains && !first && <p class="fault">Nothing can be paid with at the moment.</p>}
       <p class="row">
-        <button type="submit" class="button primary" disabled={!first}>
-          Get a quote
-        </button>
+        <Button text="Get a quote" type="submit" look="primary" disabled={!first} />
         <span class="note">Nothing is owed by asking. It is yours for ten minutes.</span>
       </p>
     </form>
@@ -189,27 +188,35 @@ function Held({ stage: { quote, payload, problem }, payer, submit, onNewQuote }:
   }
   return (
     <div class="problem" data-remedy={remedy} role="alert">
-      <strong>{problem.title}</strong>
-      <p>{problem.detail}</p>
+      {remedy !== 'same_by_itself' && (
+        <>
+          <strong>{problem.title}</strong>
+          <p>{problem.detail}</p>
+        </>
+      )}
       {remedy === 'new_quote' && (
-        <button type="button" class="button primary" onClick={onNewQuote}>
-          Get a new quote
-        </button>
+        <Button text="Get a new quote" look="primary" onClick={onNewQuote} />
       )}
       {remedy === 'same_by_itself' && <Resubmit problem={problem} onDue={again} />}
       {remedy === 'same_by_hand' && <SameAgain onAgain={again} />}
       {remedy === 'approve' && (
-        <button type="button" class="button primary" onClick={allow}>
-          Approve Permit2, then submit the same payment
-        </button>
+        <Button
+          text="Approve Permit2, then submit the same payment"
+          look="primary"
+          onClick={allow}
+        />
       )}
       {remedy === 'stop' && (
         <p>Do not pay again. Your account lists what became of each payment.</p>
       )}
       {said !== '' && <p role="status">{said}</p>}
       <p class="note">
-        <a href="/account">Your payments</a> ·{' '}
-        <a href={`/docs/errors#${problem.code}`}>{problem.code}</a>
+        <a href="/account">Your payments</a>{' '}
+        {problem.status > 0 && (
+          <a href={`/docs/errors#${problem.code}`}>
+            <code>{problem.code}</code>
+          </a>
+        )}
       </p>
     </div>
   )
@@ -218,14 +225,13 @@ function Held({ stage: { quote, payload, problem }, payer, submit, onNewQuote }:
 const SameAgain = ({ onAgain }: { onAgain: () => void }) => (
   <>
     <p>Once that is mended, submit the payment that you signed. Do not sign another.</p>
-    <button type="button" class="button primary" onClick={onAgain}>
-      Submit the same payment again
-    </button>
+    <Button text="Submit the same payment again" look="primary" onClick={onAgain} />
   </>
 )
 
 const RESUBMIT_SECONDS = 10
 
+/** Never what the problem says: "try again" would be one payment too many. */
 function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
   const [dueMs] = useState(serverNowMs() + (problem.retryAfterSeconds ?? RESUBMIT_SECONDS) * 1000)
   const seconds = useSecondsUntil(dueMs)
@@ -233,10 +239,18 @@ function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
     if (seconds === 0) onDue()
   }, [seconds === 0])
   return (
-    <p>
-      You signed a payment that may be on its way. <strong>Do not sign another.</strong> The same
-      one is submitted again in {seconds} s: it is taken once, however often it is submitted.
-    </p>
+    <>
+      <strong>Your payment may be on its way. Do not sign another.</strong>
+      <p>
+        The server gave no answer that is certain. This page submits the payment that you signed
+        once more in {seconds} s, and goes on until it is decided: it is taken once, however often
+        it is submitted.
+      </p>
+      <p>
+        Keep this page open, and check that you are online. If it is closed, your payments show what
+        became of this one, and a new quote says so while it may still arrive.
+      </p>
+    </>
   )
 }
 
@@ -256,24 +270,20 @@ function Sent({ paymentId, isOther, onNewQuote }: SentProps) {
       <PaymentProgress {...asked} id={paymentId} />
       {payment?.settlement && payment.subscription && (
         <>
-          <dl class="facts">
-            <div>
-              <dt>Paid</dt>
-              <dd>{payment.settlement.amountUsd} USD</dd>
-            </div>
-            <div>
-              <dt>Until</dt>
-              <dd>{new Date(payment.subscription.endsAt ?? '').toLocaleString()}</dd>
-            </div>
-            <div>
-              <dt>Transaction</dt>
-              <dd>
+          <Facts
+            look="facts"
+            rows={[
+              ['Paid', `${payment.settlement.amountUsd} ${payment.settlement.token}`],
+              ['From', showStamp(payment.subscription.startsAt)],
+              ['Until', showStamp(payment.subscription.endsAt)],
+              [
+                'Transaction',
                 <a href={payment.settlement.explorerUrl} target="_blank" rel="noreferrer">
                   <code class="address">{payment.settlement.transaction}</code>
-                </a>
-              </dd>
-            </div>
-          </dl>
+                </a>,
+              ],
+            ]}
+          />
           <p class="row">
             <a class="button primary" href="/">
               Explore the data
@@ -286,9 +296,7 @@ function Sent({ paymentId, isOther, onNewQuote }: SentProps) {
       )}
       {payment?.paymentState === 'void' && (
         <p>
-          <button type="button" class="button primary" onClick={onNewQuote}>
-            Get a new quote
-          </button>
+          <Button text="Get a new quote" look="primary" onClick={onNewQuote} />
         </p>
       )}
     </div>

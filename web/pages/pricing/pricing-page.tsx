@@ -2,14 +2,19 @@ import { useEffect } from 'preact/hooks'
 
 import { useApi } from '../../lib/api.ts'
 import type { Tier } from '../../lib/billing.ts'
+import { facts } from '../../lib/facts.ts'
 import { useLocation } from '../../lib/location.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { Checkout } from './checkout.tsx'
+
+/** What the catalogue offers can then be read, and not bought. */
+const isClosed = facts.isSelling === false
 
 export function PricingPage() {
   const { data: tiers, problem, reload } = useApi<Tier[]>('/v1/billing/tiers')
   const chosen = useLocation().query.get('tier')
-  const tier = tiers?.find((each) => each.tierId === chosen && each.isForSale)
+  const tier = tiers?.find((each) => each.tierId === chosen && each.isForSale && !isClosed)
   useEffect(() => {
     if (tier) document.getElementById('checkout')?.scrollIntoView({ block: 'start' })
   }, [tier?.tierId])
@@ -21,6 +26,11 @@ export function PricingPage() {
           Paid by a signature of your wallet, in stablecoins: no card, no name, no gas, and no
           renewal that you did not sign.
         </p>
+        {isClosed && (
+          <p>
+            <strong>Nothing is sold on this server at the moment.</strong> Ask its operator.
+          </p>
+        )}
       </header>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       <div class="tiers" aria-busy={tiers === undefined}>
@@ -28,7 +38,9 @@ export function PricingPage() {
           <TierCard key={each.tierId} tier={each} isChosen={each === tier} />
         ))}
       </div>
-      {tier ? <Checkout key={tier.tierId} tier={tier} /> : <Promises />}
+      {/* Not before the tiers: it would be seen moving down. */}
+      {tier && <Checkout key={tier.tierId} tier={tier} />}
+      {!tier && (tiers ?? problem) && <Promises />}
     </div>
   )
 }
@@ -42,7 +54,7 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
     ['Data', tier.routes.join(', ')],
     ['Requests a minute', `${tier.requestsPerMinute} for each key`],
     ['Exports and streams', `${tier.concurrentStreams} at a time`],
-  ]
+  ] as const
   return (
     <article class={isChosen ? 'card tier is-chosen' : 'card tier'} aria-label={name}>
       <h2>{name}</h2>
@@ -50,20 +62,13 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
         {priceUsdc === null ? 'By agreement' : `$${priceUsdc}`}
         {isForSale && <span class="note"> for {periodDays} days</span>}
       </p>
-      <dl>
-        {rows.map(([term, value]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      {isForSale && (
+      <Facts rows={rows} />
+      {isForSale && !isClosed && (
         <a class="button primary" href={`/pricing?tier=${encodeURIComponent(tierId)}`}>
           Choose {name}
         </a>
       )}
-      {!isForSale && priceUsdc === '0' && (
+      {!isForSale && priceUsdc === '0' && facts.isSignupOpen !== false && (
         <a class="button" href="/account">
           Get a free key
         </a>
@@ -90,15 +95,17 @@ const promises = [
 ] as const
 
 const Promises = () => (
-  <section class="promises" aria-label="How paying works">
-    {promises.map(([title, text]) => (
-      <div key={title}>
-        <h3>{title}</h3>
-        <p>{text}</p>
-      </div>
-    ))}
+  <>
+    <section class="promises" aria-label="How paying works">
+      {promises.map(([title, text]) => (
+        <div key={title}>
+          <h3>{title}</h3>
+          <p>{text}</p>
+        </div>
+      ))}
+    </section>
     <p>
       <a href="/docs/payments">How paying works, in full</a>
     </p>
-  </section>
+  </>
 )

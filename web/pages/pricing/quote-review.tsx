@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { approvalOf, formatAmount, PERMIT2, type Quote } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
+import { showStamp } from '../../lib/format.ts'
+import { showStart } from '../../lib/payment-texts.ts'
 import {
   allowanceOf,
   approve,
@@ -10,14 +12,16 @@ import {
   type Payer,
   switchChain,
 } from '../../lib/wallet.ts'
+import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 
 /** Too little to sign, submit and be mined. */
 const SIGN_SECONDS_MIN = 60
 
 /** What the wallet says of itself; undefined where it did not answer. */
-type Facts = { chainId?: number; balance?: bigint | undefined; allowance?: bigint | undefined }
+type Known = { chainId?: number; balance?: bigint | undefined; allowance?: bigint | undefined }
 
-async function readFacts(payer: Payer, quote: Quote): Promise<Facts> {
+async function readFacts(payer: Payer, quote: Quote): Promise<Known> {
   const { asset } = quote.paymentRequirements
   const chainId = await chainIdOf(payer.wallet)
   // On another chain the same address is another contract, or none.
@@ -38,7 +42,7 @@ type Props = {
 
 /** The payment in words, before the wallet is asked to sign it. */
 export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Props) {
-  const [facts, setFacts] = useState<Facts>({})
+  const [facts, setFacts] = useState<Known>({})
   const [said, setSaid] = useState<string>()
   const refresh = () => readFacts(payer, quote).then(setFacts, (error) => setSaid(String(error)))
   useEffect(() => void refresh(), [quote, payer])
@@ -62,30 +66,22 @@ export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Pro
           : `This price is yours for another ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes.`}
       </p>
       <div class="row">
-        {isExpired && (
-          <button type="button" class="button primary" onClick={onRenew}>
-            Get a new quote
-          </button>
-        )}
+        {isExpired && <Button text="Get a new quote" look="primary" onClick={onRenew} />}
         {!isExpired && need === 'chain' && <SwitchChain quote={quote} payer={payer} onAct={act} />}
         {!isExpired && need === 'approval' && <Approval quote={quote} payer={payer} onAct={act} />}
         {!isExpired && need === 'balance' && (
           <div class="problem">
             <strong>This wallet holds {amountOf(quote, facts.balance)}</strong>
             <p>That is less than {amountOf(quote)}. Fund it first; nothing is signed until then.</p>
-            <button type="button" class="button" onClick={refresh}>
-              Look again
-            </button>
+            <Button text="Look again" onClick={refresh} />
           </div>
         )}
         {!isExpired && need === undefined && (
-          <button type="button" class="button primary" onClick={onPay}>
+          <Button look="primary" onClick={onPay}>
             Sign and pay {amountOf(quote)}
-          </button>
+          </Button>
         )}
-        <button type="button" class="button" onClick={onBack}>
-          Change token or wallet
-        </button>
+        <Button text="Change token or wallet" onClick={onBack} />
       </div>
       <p role="alert" class={said === undefined && fault === undefined ? 'sr' : 'fault'}>
         {said ?? fault}
@@ -94,7 +90,7 @@ export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Pro
   )
 }
 
-function needOf(quote: Quote, { chainId, balance, allowance }: Facts) {
+function needOf(quote: Quote, { chainId, balance, allowance }: Known) {
   const amount = BigInt(quote.paymentRequirements.amount)
   if (chainId !== undefined && chainId !== quote.chain.chainId) return 'chain'
   if (allowance !== undefined && allowance < amount) return 'approval'
@@ -105,28 +101,22 @@ const amountOf = ({ token, paymentRequirements }: Quote, amount?: bigint): strin
   `${formatAmount(amount ?? paymentRequirements.amount, token.decimals)} ${token.symbol}`
 
 function Words({ quote, payer }: { quote: Quote; payer: Payer }) {
-  const { tier, chain, token, paymentRequirements, expiresAt } = quote
+  const { tier, startsAt, chain, token, paymentRequirements, expiresAt } = quote
   const address = (value: string) => <code class="address">{value}</code>
   const rows = [
-    ['You pay', <strong key="amount">{amountOf(quote)}</strong>],
+    ['You pay', <strong>{amountOf(quote)}</strong>],
     ['For', `${tier.name}, ${tier.periodDays} days, not renewed by itself`],
+    ['Begins', showStart(startsAt)],
     ['From your wallet', address(payer.address)],
     ['To', address(paymentRequirements.payTo)],
     ['Network', chain.name],
     [`Token (${token.name})`, address(token.address)],
-    ['Valid until', new Date(expiresAt).toLocaleTimeString([], { timeStyle: 'medium' })],
+    ['Valid until', showStamp(expiresAt)],
     ['Gas', 'none: we submit it'],
   ] as const
   return (
     <>
-      <dl class="facts">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts look="facts" rows={rows} />
       <p class="note">
         The signature can move exactly this amount, once, to this address, and nothing after its
         time is over. Compare it with what the wallet shows.
@@ -147,9 +137,7 @@ function SwitchChain({ quote: { chain }, payer: { wallet }, onAct }: StepProps) 
     <div class="problem">
       <strong>Your wallet is on another network</strong>
       <p>This payment is for {chain.name}. Nothing is signed until the wallet is there too.</p>
-      <button type="button" class="button primary" onClick={change}>
-        Switch to {chain.name}
-      </button>
+      <Button text={`Switch to ${chain.name}`} look="primary" onClick={change} />
     </div>
   )
 }
@@ -167,9 +155,9 @@ function Approval({ quote, payer, onAct }: StepProps) {
         its own: it moves no money, and the wallet pays a little gas for it. You allow{' '}
         {amountOf(quote)}, no more. USDC needs none of this.
       </p>
-      <button type="button" class="button primary" onClick={allow}>
+      <Button look="primary" onClick={allow}>
         Approve {amountOf(quote)}
-      </button>
+      </Button>
     </div>
   )
 }

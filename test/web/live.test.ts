@@ -1,0 +1,152 @@
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import { ENDLESS_MS } from '#src/core/coverage.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+
+import { BROWSER_MS_MAX, chromiumPath, createBrowser, keepKey, until } from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+import { appendRows, createMarketHistory } from '../support/market-history.ts'
+
+setDefaultTimeout(2 * BROWSER_MS_MAX)
+
+const WINDOW_MS = 300_000
+const GAP_MS = 60_000
+const { history, open } = createMarketHistory()
+const harness = createHarness({ history })
+const { app, key, time } = harness
+const market = history.findMarket(open.conditionId)
+const endMs = market?.windowEndMs ?? 0
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+const ticking = setInterval(() => app.tick(), 20)
+const browser = createBrowser(server.url.origin)
+afterAll(async () => {
+  clearInterval(ticking)
+  await browser.close()
+  app.drain()
+  await server.stop(true)
+})
+
+const lastMs = () => open.rows.at(-1)?.timestampMs ?? 0
+beforeEach(() => {
+  time.nowMs = Math.max(time.nowMs, lastMs() + 1_000)
+})
+time.nowMs = lastMs() + 1_000
+
+const page = `/markets/${open.coin}/${open.conditionId}`
+const clock = (ms: number) => new Date(ms).toISOString().slice(11, 23)
+
+/** A book that no other is like, by its price. */
+function append(outcome: Snapshot['outcome'], timestampMs: number, price: number): void {
+  const last = open.rows.findLast((row) => row.outcome === outcome)
+  if (last === undefined) throw new Error('The market has a row.')
+  const bids = { prices: [price * 10_000], sizes: [7_000_000] }
+  const asks = { prices: [(price + 1) * 10_000], sizes: [7_000_000] }
+  appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
+}
+
+async function watch() {
+  const tab = await browser.open(page, { prepare: keepKey(key) })
+  await tab.waitForSelector('.tag.live:has-text("Live")')
+  await tab.waitForSelector('.ladder .ladder-bid')
+  return tab
+}
+const has = (selector: string, text: string) =>
+  `document.querySelector('${selector}').textContent.includes('${text}')`
+
+describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () => {
+  test('behavior: the price of the coin moves', async () => {
+    const tab = await watch()
+    const tick = { coin: 'btc', source: 'simulated', windowSeconds: 0 } as const
+    for (const [index, price] of ['64123.25', '65123.75'].entries()) {
+      const timestampMs = lastMs() + index * 700
+      history.putSpot([{ ...tick, price, timestampMs, receivedMs: timestampMs }])
+      await until(tab, has('.readout', price.replace(/(\d{3}\.)/, ',$1')))
+    }
+    expect(tab.faults).toEqual([])
+  })
+
+  test('behavior: a gap that comes is drawn as one, and the book of before ends with it', async () => {
+    const tab = await watch()
+    const fromMs = lastMs() + 1
+    const toMs = fromMs + GAP_MS
+    const gap = { outcome: 'up', reason: 'recorder_down', fromMs } as const
+    history.record({
+      ...{ snapshots: [], trades: [] },
+      gaps: [{ kind: 'opened', conditionId: open.conditionId, gap: { ...gap, toMs: ENDLESS_MS } }],
+    })
+    time.nowMs = toMs + 1_000
+    append('down', fromMs + 1_000, 31)
+    await until(tab, has('.market-side', `none since the gap at ${clock(fromMs)}`))
+    expect(await tab.textContent('.market-side')).not.toContain('one side only')
+    history.record({
+      ...{ snapshots: [], trades: [] },
+      gaps: [{ kind: 'ended', conditionId: open.conditionId, outcome: 'up', atMs: toMs }],
+    })
+    append('up', toMs, 69)
+    await until(tab, has('.market-side .ladder', '69¢'))
+    const saved = tab.waitForEvent('download')
+    await tab.locator('.figure').first().locator('button:has-text("CSV")').click()
+    const rows = (await Bun.file((await (await saved).path()) ?? '').text()).split('\n')
+    const times = (pattern: RegExp) =>
+      rows.flatMap((row) => {
+        const ms = Date.parse(row.split(',')[0] ?? '')
+        return pattern.test(row) && ms > fromMs && ms < toMs - 1_000 ? [ms] : []
+      })
+    expect(times(/,unknown,/).length).toBeGreaterThan(50)
+    expect(times(/,bid,/)).toEqual([])
+    expect(tab.faults).toEqual([])
+  })
+
+  test('behavior: dots are at what prevailed, never later, and none in a gap', async () => {
+    const tab = await watch()
+    const overs = tab.locator('.line-chart .u-over')
+    const box = await overs.first().boundingBox()
+    const width = box?.width ?? 0
+    const xAt = (ms: number) => ((ms - (endMs - WINDOW_MS)) / WINDOW_MS) * width
+    const dots = () =>
+      tab.evaluate<number[]>(`[...document.querySelectorAll('.line-chart')].slice(0, 2).flatMap(
+        (chart) => [...chart.querySelectorAll('.u-cursor-pt:not(.u-off)')].map(
+          (dot) => new DOMMatrix(getComputedStyle(dot).transform).e))`)
+    const moments = Array.from(
+      { length: 24 },
+      (_, index) => endMs - WINDOW_MS + index * 4_000 + 137,
+    )
+    let seen = 0
+    for (const ms of moments) {
+      await overs.first().hover({ position: { x: xAt(ms), y: 40 } })
+      const at = (await dots()).filter((x) => x > 0)
+      seen += at.length
+      // A dot is put at the next whole pixel.
+      for (const x of at) expect(x).toBeLessThanOrEqual(Math.ceil(xAt(ms)))
+    }
+    expect(seen).toBeGreaterThan(24)
+    expect(tab.faults).toEqual([])
+  })
+
+  test('behavior: when the window ends lists say so, its history is loaded, and then who won', async () => {
+    const tab = await watch()
+    const list = await browser.open(`/markets/${open.coin}`, { prepare: keepKey(key) })
+    const row = list.locator('tr', { has: list.locator(`a[href="${page}"]`) })
+    await row.locator('.tag:has-text("open")').waitFor()
+    const asked: string[] = []
+    tab.on('response', (response) => asked.push(new URL(response.url()).pathname))
+    time.nowMs = endMs - 1
+    append('up', endMs - 2_000, 97)
+    await until(tab, has('.market-side .ladder', '97¢'))
+    await list.waitForSelector('.open-prices .up:has-text("97.5¢")')
+    time.nowMs = endMs + 1
+    await row.locator('.tag:has-text("closed")').waitFor()
+    await tab.waitForSelector('.tag:has-text("closed")')
+    // What was streamed is there until then.
+    expect(await tab.textContent('.market-side .ladder')).toContain('97¢')
+    for (const name of ['heatmap', 'snapshots', 'quotes', 'trades', 'coverage']) {
+      const path = `/v1/${open.coin}/markets/${open.conditionId}/${name}`
+      while (!asked.includes(path)) await tab.waitForTimeout(50)
+    }
+    await until(tab, `performance.getEntriesByName('heat-data').length > 1`)
+    expect(await tab.textContent('.market-side .ladder')).toContain('97¢')
+    if (market) history.putMarket({ ...market, winner: 'up' })
+    await tab.waitForSelector('.tag.up:has-text("won")')
+    expect([...tab.faults, ...list.faults]).toEqual([])
+  })
+})

@@ -1,0 +1,16 @@
+/** What the server said with the page, so that nothing has to be asked for it. */
+
+import type { Sample } from './bodies.ts'
+
+type Facts = {
+  /** What may be read without a key; undefined where the server could not say. */
+  sample?: Sample
+  /** Whether anything can be bought. */
+  isSelling?: boolean
+  /** Whether a wallet can get a key by itself. */
+  isSignupOpen?: boolean
+  /** The operator's page: there is none, or it opens for this visitor, or with the token. */
+  operator?: 'off' | 'open' | 'token'
+}
+
+export const facts = JSON.parse(document.getElementById('facts')?.textContent ?? '{}') as Facts

@@ -1,0 +1,16 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+/** Whether an element is, or was, in the part that is seen: what it shows can wait for that. */
+export function useSeen<T extends Element>() {
+  const ref = useRef<T>(null)
+  const [isSeen, setSeen] = useState(false)
+  useEffect(() => {
+    if (ref.current === null) return
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true)
+    })
+    observer.observe(ref.current)
+    return () => observer.disconnect()
+  }, [])
+  return [ref, isSeen] as const
+}

@@ -1,0 +1,15 @@
+import type { ButtonHTMLAttributes } from 'preact'
+
+type Props = ButtonHTMLAttributes & {
+  /** What it says, where that is text alone. */
+  text?: string
+  /** `small` or `tiny`, `primary` or `danger`; several with a space between. */
+  look?: string
+}
+
+/** A button that looks like one; it submits nothing unless its type says so. */
+export const Button = ({ text, look = '', children, ...rest }: Props) => (
+  <button type="button" class={`button ${look}`.trimEnd()} {...rest}>
+    {text ?? children}
+  </button>
+)

@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact'
+
+type Props = { links: readonly (readonly [href: string, text: ComponentChildren])[]; here: string }
+
+/** Links, one of which is to where the visitor is. */
+export const Links = ({ links, here }: Props) =>
+  links.map(([href, text]) => (
+    <a key={href} href={href} {...(href === here ? { 'aria-current': 'page' as const } : {})}>
+      {text}
+    </a>
+  ))
+
+/** At once, so that nothing moves when the list of coins is there. */
+export const coinNames: Readonly<Record<string, string>> = {
+  btc: 'Bitcoin',
+  eth: 'Ethereum',
+  sol: 'Solana',
+  xrp: 'XRP',
+}
+
+/** The coins, each with its own page under `base`. */
+export const CoinTabs = ({ base, coin }: { base: string; coin: string }) => (
+  <nav class="tabs" aria-label="Coin">
+    <Links
+      links={Object.keys(coinNames).map((each) => [`${base}/${each}`, each.toUpperCase()])}
+      here={`${base}/${coin}`}
+    />
+  </nav>
+)
