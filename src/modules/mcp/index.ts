@@ -1,0 +1,33 @@
+import { visitOf } from '#src/http/gate.ts'
+
+import type { McpDeps } from './server.ts'
+
+type Peers = { requestIP(): { address: string } | null }
+type Deps = Omit<McpDeps, 'ask'> & {
+  /** The front door, which what a tool asks comes through, too. */
+  fetch: (request: Request, peers: Peers) => Response | Promise<Response>
+}
+
+export const mcpRoute = { method: 'POST', path: '/mcp' } as const
+
+/** Of the message, not of the question. */
+const ofMessage = [
+  ...['accept', 'accept-encoding', 'content-length', 'content-type'],
+  ...['if-none-match', 'transfer-encoding'],
+]
+
+/** Returns what answers a message of an agent. */
+export function createMcpAnswer({ fetch, ...deps }: Deps) {
+  async function ask(request: Request, target: string): Promise<Response> {
+    const headers = new Headers(request.headers)
+    for (const name of ofMessage) headers.delete(name)
+    const { peers } = visitOf(request)
+    const address = { requestIP: () => peers?.requestIP(request) ?? null }
+    return await fetch(new Request(new URL(target, request.url).href, { headers }), address)
+  }
+  let loaded: Promise<(request: Request) => Promise<Response>> | undefined
+  return async (request: Request): Promise<Response> => {
+    loaded ??= import('./server.ts').then(({ createMcp }) => createMcp({ ...deps, ask }))
+    return (await loaded)(request)
+  }
+}

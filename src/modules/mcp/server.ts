@@ -1,0 +1,107 @@
+/** The MCP server: loaded with the first question that comes by it. */
+import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
+
+import { BODY_BYTES_MAX } from '#src/http/body.ts'
+import type { Route } from '#src/http/route.ts'
+
+import accessText from '../../../docs/access.md' with { type: 'text' }
+import dataText from '../../../docs/data.md' with { type: 'text' }
+import errorsText from '../../../docs/errors.md' with { type: 'text' }
+import liveText from '../../../docs/live.md' with { type: 'text' }
+import llmsText from '../../../docs/llms.txt' with { type: 'text' }
+import paymentsText from '../../../docs/payments.md' with { type: 'text' }
+import { exportInput, exportTargetOf, toolsOf } from './tools.ts'
+
+/** Asks the API as the caller of `request` would: with its key, limits and metering. */
+export type Ask = (request: Request, target: string) => Promise<Response>
+
+export type McpDeps = {
+  routes: readonly Route[]
+  ask: Ask
+  /** Of this service, as its users reach it. */
+  origin: () => string
+  version: string
+}
+
+const instructions =
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC; prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample.'
+
+const documents = {
+  overview: ['The service in one page', llmsText],
+  data: ['What the data means', dataText],
+  access: ['Keys, tiers and limits', accessText],
+  live: ['Live streams and replay', liveText],
+  payments: ['Buying with USDC or USDT', paymentsText],
+  errors: ['Errors by code', errorsText],
+} as const
+
+const readOnly = { readOnlyHint: true, openWorldHint: false }
+
+/** Answers MCP, in its stateless revision and in those before it, without sessions. */
+export function createMcp({ routes, ask, origin, version }: McpDeps) {
+  const tools = toolsOf(routes).map((tool) => ({
+    ...tool,
+    inputSchema: fromJsonSchema<Record<string, unknown>>(tool.input),
+  }))
+  const exportSchema = fromJsonSchema<Record<string, unknown>>(exportInput)
+
+  function serve(request: Request): McpServer {
+    const server = new McpServer({ name: 'bookfeed', version }, { instructions })
+    for (const { name, title, description, inputSchema, targetOf } of tools) {
+      const config = { title, description, inputSchema, annotations: readOnly }
+      server.registerTool(name, config, async (args) =>
+        answerOf(await ask(request, targetOf(args))),
+      )
+    }
+    server.registerTool(
+      'export_link',
+      {
+        title: 'Link to an export',
+        description:
+          'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to whoever needs more rows than fit in an answer.',
+        inputSchema: exportSchema,
+        annotations: readOnly,
+      },
+      (args) => {
+        const url = origin() + exportTargetOf(args)
+        const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
+        return toResult({ url, curl })
+      },
+    )
+    for (const [name, [title, text]] of Object.entries(documents)) {
+      const uri = `bookfeed://docs/${name}`
+      server.registerResource(name, uri, { title, mimeType: 'text/markdown' }, () => ({
+        contents: [{ uri, mimeType: 'text/markdown', text }],
+      }))
+    }
+    return server
+  }
+
+  const handler = createMcpHandler(
+    ({ authInfo }) => {
+      const request = authInfo?.extra?.request
+      if (!(request instanceof Request)) throw new Error('MCP is served over HTTP alone.')
+      return serve(request)
+    },
+    { maxRequestBodySize: BODY_BYTES_MAX, maxSubscriptions: 1 },
+  )
+  // Tools see a copy of the request, which is not the one that came through the front door.
+  return (request: Request): Promise<Response> =>
+    handler.fetch(request, {
+      authInfo: { token: '', clientId: '', scopes: [], extra: { request } },
+    })
+}
+
+/** What a route says, its failures too: their `detail` says what to do. */
+async function answerOf(response: Response) {
+  const body = (await response.json()) as object
+  const coverage = response.headers.get('x-coverage')
+  const content = Array.isArray(body) ? { data: body } : body
+  return toResult(coverage === null ? content : { ...content, coverage }, !response.ok)
+}
+
+function toResult(content: object, isError = false) {
+  const text = JSON.stringify(content)
+  const structuredContent = content as Record<string, unknown>
+  return { content: [{ type: 'text' as const, text }], structuredContent, isError }
+}

@@ -1,0 +1,176 @@
+/** Tools for agents: each is a route of the API with the parameters that a question needs. */
+import { coins } from '#src/core/market.ts'
+import { exampleMarket } from '#src/http/fields.ts'
+import { openApiParameters } from '#src/http/openapi-operation.ts'
+import type { Route } from '#src/http/route.ts'
+
+/** Rows of an answer: what is read costs the agent, and there is an export for more. */
+const ROWS = { default: 20, maximum: 100 }
+const MIRROR =
+  'The two outcomes mirror each other: a bid for up at p is an ask for down at 1 - p, one order shown in both books. Never add their sizes up.'
+
+type ToolSpec = {
+  name: string
+  title: string
+  operationId: string
+  description: string
+  /** Of the query of the route, without those that an agent has no use for. */
+  parameters: readonly string[]
+  /** Sent where the agent says nothing else. */
+  defaults?: Readonly<Record<string, string>>
+}
+
+const specs: readonly ToolSpec[] = [
+  {
+    name: 'find_markets',
+    title: 'Find markets',
+    operationId: 'listMarkets',
+    description:
+      'Markets of a coin, newest first: window, status, strike, final price, winner, coverage. A market is one window (5m, 15m, 1h, 4h, 1d) in which the price of the coin ends up or down. Its conditionId is what other tools take.',
+    parameters: ['timeframe', 'status', 'slug', 'from', 'to', 'limit', 'cursor'],
+  },
+  {
+    name: 'book_as_of',
+    title: 'Order book as of a moment',
+    operationId: 'getSnapshotsAt',
+    description: `The order books of a market that prevailed at a moment, never later ones, with their age. ${MIRROR}`,
+    parameters: ['ts', 'outcome', 'depth', 'view', 'maxAgeMs'],
+    defaults: { depth: '5' },
+  },
+  {
+    name: 'quotes',
+    title: 'Quotes and bars',
+    operationId: 'listQuotes',
+    description: `Best bid and ask with sizes, mid, spread and imbalance of a market at each change, or at each interval. Ask for an interval and an outcome to see a whole window in few rows. ${MIRROR}`,
+    parameters: ['outcome', 'interval', 'from', 'to', 'order', 'limit', 'cursor'],
+  },
+  {
+    name: 'fill_cost',
+    title: 'Cost of an order',
+    operationId: 'getFill',
+    description:
+      'What a market order at a moment would have cost, level by level: average price, shares, USDC, fee. Exact, from the full book.',
+    parameters: [
+      ...['ts', 'outcome', 'side', 'size', 'usdc', 'view'],
+      ...['feeBps', 'feeRate', 'limitPrice', 'maxAgeMs'],
+    ],
+  },
+  {
+    name: 'panel',
+    title: 'Panel of past markets',
+    operationId: 'getPanel',
+    description:
+      'A table for backtests: a row for each closed market and offset before the end of its window, with both top quotes, last trade, price of the coin and the winner. Nothing in a row was known later than its moment.',
+    parameters: ['timeframe', 'offsets', 'from', 'to', 'maxAgeMs', 'limit', 'cursor'],
+  },
+  {
+    name: 'coverage',
+    title: 'What is recorded',
+    operationId: 'getMarketCoverage',
+    description:
+      'How much of a market is recorded, and each gap with its reason. No rows in a gap mean that nothing is known, not that the book stood still.',
+    parameters: [],
+  },
+  {
+    name: 'spot',
+    title: 'Price of the coin',
+    operationId: 'listSpot',
+    description:
+      'Reference prices of a coin, which its markets are settled by: every one, or open, high, low and close of each interval.',
+    parameters: ['source', 'window', 'interval', 'from', 'to', 'order', 'limit', 'cursor'],
+  },
+]
+
+type InputSchema = {
+  type: 'object'
+  properties: Record<string, Record<string, unknown>>
+  required: string[]
+  additionalProperties: false
+}
+
+export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description'> & {
+  input: InputSchema
+  /** Path and query of the request that answers it. */
+  targetOf: (args: Readonly<Record<string, unknown>>) => string
+}
+
+/** Throws where a tool names what the API does not have. */
+export const toolsOf = (routes: readonly Route[]): Tool[] =>
+  specs.map((spec) => toTool(spec, routes))
+
+function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): Tool {
+  const { name, title, description, parameters, defaults = {} } = spec
+  const route = routes.find((each) => each.operationId === operationId)
+  if (route === undefined) throw new Error(`No route is ${operationId}.`)
+  const { path } = route
+  const rows = parameters.includes('limit') ? { limit: String(ROWS.default) } : {}
+  return {
+    ...{ name, title, description, input: inputOf(route, spec) },
+    targetOf({ coin, market, ...query }) {
+      const search = toSearch({ ...rows, ...defaults, ...query })
+      const place = path
+        .replace(':coin', encodeURIComponent(String(coin)))
+        .replace(':conditionId', encodeURIComponent(String(market)))
+      return `${place}?${search}`
+    },
+  }
+}
+
+function inputOf(
+  { path, query }: Route,
+  { parameters, defaults = {} }: Pick<ToolSpec, 'parameters' | 'defaults'>,
+): InputSchema {
+  const market = path.includes('/:conditionId') ? { market: marketInput } : {}
+  const known = openApiParameters(query ?? { properties: {} }, 'query')
+  const chosen = parameters.map((name) => {
+    const found = known.find((each) => each.name === name)
+    if (found === undefined) throw new Error(`${path} has no parameter ${name}.`)
+    return found
+  })
+  const asked = chosen.map(({ name, description, schema: { format, ...schema } }) => {
+    // Of the formats those that everybody knows.
+    const known = format === undefined || format === 'decimal' ? {} : { format }
+    const bounds = name === 'limit' ? ROWS : {}
+    const preset = defaults[name] === undefined ? {} : { default: Number(defaults[name]) }
+    return [name, { ...schema, ...known, ...bounds, ...preset, description }] as const
+  })
+  const needed = chosen.filter(({ required, schema }) => required && !('default' in schema))
+  return {
+    type: 'object',
+    properties: { coin: coinInput, ...market, ...Object.fromEntries(asked) },
+    required: ['coin', ...Object.keys(market), ...needed.map(({ name }) => name)],
+    additionalProperties: false,
+  }
+}
+
+const toSearch = (values: Readonly<Record<string, unknown>>): URLSearchParams =>
+  new URLSearchParams(
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])),
+  )
+
+const coinInput = { type: 'string', enum: [...coins], description: 'Coin.' }
+const marketInput = {
+  type: 'string',
+  description: `A market: its conditionId, its slug, or the id of one of its assets, such as ${exampleMarket.conditionId}.`,
+}
+
+/** Whole markets and days are files: an agent passes on where they are. */
+export const exportInput = {
+  type: 'object',
+  properties: {
+    coin: coinInput,
+    market: { ...marketInput, description: `${marketInput.description} Without it a whole day.` },
+    day: { type: 'string', description: 'Day in UTC, such as 2026-04-13; for a day alone.' },
+    timeframe: { type: 'string', description: 'Only markets of this length; for a day alone.' },
+    format: { type: 'string', enum: ['parquet', 'csv', 'ndjson'], default: 'parquet' },
+  },
+  required: ['coin'],
+  additionalProperties: false,
+} as const
+
+export function exportTargetOf(args: Readonly<Record<string, unknown>>): string {
+  const { coin, market, format = 'parquet', ...rest } = args
+  const search = toSearch({ format, ...rest })
+  const place = market === undefined ? '' : `/markets/${encodeURIComponent(String(market))}`
+  return `/v1/${encodeURIComponent(String(coin))}${place}/export?${search}`
+}

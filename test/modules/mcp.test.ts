@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'bun:test'
+
+import {
+  Client as Modern,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client'
+import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+
+import { createHarness } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+
+const known = createMarketHistory()
+const { both } = known
+const server = createHarness({ history: known.history })
+const { conditionId, rows } = both
+
+const url = new URL('http://localhost/mcp')
+const me = { name: 'test', version: '1' }
+type Answer = {
+  structuredContent?: Record<string, unknown>
+  content?: unknown
+  isError?: boolean
+}
+type Agent = {
+  call: (name: string, args: Record<string, unknown>) => Promise<Answer>
+  client: Modern | Legacy
+}
+
+/** Clients that others wrote: of the stateless revision, and of those before it. */
+const clients = {
+  async modern(key: string | undefined): Promise<Agent> {
+    const client = new Modern(me)
+    await client.connect(new ModernTransport(url, { fetch: fetchAs(key) }))
+    const call = async (name: string, args: Record<string, unknown>) =>
+      (await client.callTool({ name, arguments: args })) as Answer
+    return { client, call }
+  },
+  async legacy(key: string | undefined): Promise<Agent> {
+    const client = new Legacy(me)
+    await client.connect(new LegacyTransport(url, { fetch: fetchAs(key) }) as never)
+    const call = async (name: string, args: Record<string, unknown>) =>
+      (await client.callTool({ name, arguments: args })) as Answer
+    return { client, call }
+  },
+}
+const fetchAs = (key: string | undefined) => (asked: string | URL, init?: RequestInit) =>
+  server.sendAs(key, new URL(asked).pathname, init)
+
+const dataOf = ({ structuredContent }: Answer) =>
+  structuredContent?.data as Record<string, unknown>[]
+
+describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind) => {
+  test('default: lists tools and documents without a key', async () => {
+    const { client } = await clients[kind](undefined)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...['find_markets', 'book_as_of', 'quotes', 'fill_cost', 'panel', 'coverage', 'spot'],
+      'export_link',
+    ])
+    for (const { description, inputSchema, annotations } of tools) {
+      expect([(description ?? '').length > 60, inputSchema.type]).toEqual([true, 'object'])
+      expect(annotations?.readOnlyHint).toBeTrue()
+    }
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => uri)).toContain('bookfeed://docs/data')
+    const { contents } = await client.readResource({ uri: 'bookfeed://docs/overview' })
+    expect((contents[0] as { text: string }).text).toStartWith('# Bookfeed')
+  })
+
+  test('behavior: an answer is that of the route, with its coverage', async () => {
+    const { call } = await clients[kind](server.key)
+    const found = await call('find_markets', { coin: 'btc', limit: 1 })
+    expect(dataOf(found)).toHaveLength(1)
+    const quotes = await call('quotes', { coin: 'btc', market: conditionId, limit: 3 })
+    const path = `/v1/btc/markets/${conditionId}/quotes?limit=3`
+    const route = await server.send(path)
+    expect(quotes.structuredContent).toEqual({
+      ...((await route.json()) as object),
+      coverage: route.headers.get('x-coverage'),
+    })
+    expect(quotes.content).toEqual([
+      { type: 'text', text: JSON.stringify(quotes.structuredContent) },
+    ])
+  })
+
+  test('behavior: a list has twenty rows, a book five levels a side', async () => {
+    const { call } = await clients[kind](server.key)
+    expect(dataOf(await call('quotes', { coin: 'btc', market: conditionId }))).toHaveLength(20)
+    const ts = rows.at(-1)?.timestampMs
+    const book = await call('book_as_of', { coin: 'btc', market: conditionId, ts, outcome: 'up' })
+    const deepest = Math.max(
+      ...(JSON.stringify(book.structuredContent).match(/"(bids|asks)":\[[^\]]*\]/g) ?? []).map(
+        (side) => side.split('"price"').length - 1,
+      ),
+    )
+    expect(deepest).toBe(5)
+  })
+
+  test('behavior: each tool answers', async () => {
+    const { call } = await clients[kind](server.key)
+    const ts = rows.at(-1)?.timestampMs
+    const market = { coin: 'btc', market: conditionId }
+    for (const [name, args] of [
+      ['fill_cost', { ...market, ts, outcome: 'up', side: 'buy', size: '1' }],
+      ['panel', { coin: 'btc', timeframe: '5m', offsets: '-60s' }],
+      ['coverage', market],
+      ['spot', { coin: 'btc', interval: '1m' }],
+    ] as const) {
+      const { isError = false, structuredContent } = await call(name, args)
+      expect([name, isError, structuredContent]).toEqual([name, false, expect.any(Object)])
+    }
+    const { structuredContent: link } = await call('export_link', { ...market, format: 'csv' })
+    expect(link?.url).toBe(`http://127.0.0.1:3000/v1/btc/markets/${conditionId}/export?format=csv`)
+    expect((await server.send(new URL(String(link?.url)).href.slice(21))).status).toBe(200)
+  })
+
+  test('behavior: a request is metered and limited as one of the route', async () => {
+    const { call } = await clients[kind](server.key)
+    const leftOf = async () =>
+      Number((await server.send('/v1/usage')).headers.get('x-ratelimit-remaining'))
+    const before = await leftOf()
+    await call('coverage', { coin: 'btc', market: conditionId })
+    // The tool's and the last look.
+    expect(before - (await leftOf())).toBe(2)
+  })
+
+  test('error: without a key, or of what is not there, it says what to do', async () => {
+    const stranger = await clients[kind](undefined)
+    expect(await stranger.call('spot', { coin: 'btc' })).toMatchObject({
+      isError: true,
+      structuredContent: { code: 'unauthenticated', status: 401 },
+    })
+    const { call } = await clients[kind](server.key)
+    expect(await call('coverage', { coin: 'btc', market: 'no-such-market' })).toMatchObject({
+      isError: true,
+      structuredContent: { status: expect.any(Number), detail: expect.any(String) },
+    })
+    expect(await call('quotes', { coin: 'btc' })).toMatchObject({ isError: true })
+    expect(await call('quotes', { coin: 'doge', market: conditionId })).toMatchObject({
+      isError: true,
+    })
+  })
+})
+
+describe('POST /mcp', () => {
+  test('error: what is no message is refused, and there is no other method', async () => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const send = (body: string) => server.send('/mcp', { method: 'POST', headers, body })
+    expect((await send('{')).status).toBe(400)
+    expect((await send(`"${'x'.repeat(2_000_000)}"`)).status).toBe(413)
+    const { status } = await server.send('/mcp')
+    expect(status).toBe(405)
+  })
+})
