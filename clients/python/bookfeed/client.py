@@ -1,0 +1,228 @@
+"""The client: one method for each thing to ask."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Union
+
+from .decode import decode
+from .export import Download, download
+from .frames import Library, read_parquet, require
+from .live import Live
+from .rows import AgedSnapshot, Market, PanelRow, Price, Quote, Side, Snapshot, Trade
+from .transport import Request, Transport, path_of, to_text
+from .walk import Page, Walk
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Time = Union[int, str, datetime]
+"""Unix milliseconds, RFC 3339, or a datetime with its time zone."""
+MOMENTS_MAX = 400
+"""Of one request: a body has at most 64 KiB."""
+
+
+class Filters(TypedDict, total=False):
+    """Parameters of routes (docs/data.md). The server refuses one that the route does not have."""
+
+    from_: Time
+    to: Time
+    cursor: str | None
+    limit: int
+    outcome: Side
+    order: str
+    interval: str
+    depth: int
+    fields: str | Sequence[str]
+    view: str
+    timeframe: str
+    offsets: Sequence[str]
+    status: str
+    slug: str
+    source: str
+    window: int
+    channel: str
+    heartbeat: int
+    max_age_ms: int
+    day: str | date
+    shape: str
+    after: str
+    include: str
+    side: str
+    size: str
+    usdc: str
+
+
+class Client:
+    """Asks a server. With `exact`, prices and sizes are `Decimal`, digit for digit, else `float`.
+
+    What fails for a reason that passes is sent up to `attempts` times, each time after as long as
+    the server says, unless that is more than `wait_max` seconds. A server may take up to two
+    minutes to answer a long request, which is why `timeout` (seconds) is longer.
+    """
+
+    def __init__(
+        self,
+        key: str | None = "sample",
+        server: str = "http://127.0.0.1:3000",
+        *,
+        exact: bool = False,
+        timeout: float = 130,
+        attempts: int = 6,
+        wait_max: float = 61,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.exact = exact
+        self._transport = Transport(server, key, timeout, attempts, wait_max, sleep)
+
+    def close(self) -> None:
+        """Closes idle connections; the client can be used again."""
+        self._transport.close()
+
+    def _get(self, *parts: str, **query: object) -> Any:
+        return decode(self._transport.fetch(Request(path_of(*parts), query))[1], self.exact)
+
+    def _walk(self, limit: int, filters: Filters, *parts: str) -> Walk[Any]:
+        def read(at: str | None) -> Page[Any]:
+            request = Request(path_of(*parts), {"limit": limit, **filters, "cursor": at})
+            headers, body = self._transport.fetch(request)
+            page = decode(body, self.exact)
+            following: str | None = page["nextCursor"]
+            place = following or headers.get("X-Resume-Cursor")
+            return Page(page["data"], place, following is None, headers.get("X-Coverage"))
+
+        return Walk(read, filters.get("cursor"))
+
+    def coins(self) -> list[dict[str, Any]]:
+        """Coins and timeframes that are served, and how much is held of them."""
+        return self._get("coins")["data"]
+
+    def markets(self, coin: str, **filters: Unpack[Filters]) -> Walk[Market]:
+        """Markets of a coin, the newest first."""
+        return self._walk(1000, filters, coin, "markets")
+
+    def market(self, coin: str, market: str) -> Market:
+        """A market by its condition id, its slug or one of its asset ids, here and below."""
+        return self._get(coin, "markets", market)
+
+    def snapshots(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Snapshot]:
+        """Whole books in the order of time."""
+        return self._walk(1000, filters, coin, "markets", market, "snapshots")
+
+    def quotes(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Quote]:
+        """Changes of the top of the book; with `interval`, what prevailed at each step."""
+        return self._walk(10_000, filters, coin, "markets", market, "quotes")
+
+    def prices(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Price]:
+        """Changes of the mid and the last trade; with `interval`, bars of the mid."""
+        return self._walk(10_000, filters, coin, "markets", market, "prices")
+
+    def trades(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Trade]:
+        """Trades that the venue announced."""
+        return self._walk(10_000, filters, coin, "markets", market, "trades")
+
+    def spot(self, coin: str, **filters: Unpack[Filters]) -> Walk[dict[str, Any]]:
+        """Prices of the coin itself; with `interval`, bars of them."""
+        return self._walk(10_000, filters, coin, "spot")
+
+    def panel(self, coin: str, **filters: Unpack[Filters]) -> Walk[PanelRow]:
+        """A row for each market of a `timeframe` and each of `offsets` before its end (`-60s`)."""
+        return self._walk(500, filters, coin, "panel")
+
+    def prices_now(self, coin: str, **filters: Unpack[Filters]) -> list[dict[str, Any]]:
+        """Top of book and last trade of every open market."""
+        return self._get(coin, "prices", **filters)["data"]
+
+    def latest(self, coin: str, market: str, **filters: Unpack[Filters]) -> list[Snapshot]:
+        """The last book of each outcome, or of the one asked for; none where none is recorded."""
+        rows: list[Snapshot] = []
+        for side in [filters["outcome"]] if "outcome" in filters else ["up", "down"]:
+            last = {**filters, "outcome": side, "order": "desc", "limit": 1}
+            rows += self._get(coin, "markets", market, "snapshots", **last)["data"]
+        return rows
+
+    def as_of(
+        self, coin: str, market: str, ts: Time, **filters: Unpack[Filters]
+    ) -> list[AgedSnapshot]:
+        """The book of each outcome at or before a moment, never after it."""
+        return self._get(coin, "markets", market, "snapshots", "at", ts=ts, **filters)["data"]
+
+    def as_of_many(
+        self, coin: str, moments: Iterable[tuple[str, Side, Time]], **options: object
+    ) -> Iterator[dict[str, Any]]:
+        """Books at any number of moments (market, outcome, ts), in their order.
+
+        Each has `snapshot` and its `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
+        `options` are `depth`, `fields`, `maxAgeMs` and `view`, as JSON has them.
+        """
+        rest = iter(moments)
+        while asked := list(islice(rest, MOMENTS_MAX)):
+            requests = [dict(zip(("conditionId", "outcome", "ts"), each)) for each in asked]
+            asked_for = {"requests": requests, **options}
+            text = json.dumps(asked_for, default=to_text, separators=(",", ":"))
+            headers = {"Content-Type": "application/json"}
+            request = Request(path_of(coin, "snapshots", "at"), {}, "POST", headers, text.encode())
+            yield from decode(self._transport.fetch(request)[1], self.exact)["data"]
+
+    def fill(
+        self, coin: str, market: str, ts: Time, **filters: Unpack[Filters]
+    ) -> dict[str, Any]:
+        """What a market order would have met: of `outcome`, `side`, and `size` or `usdc`."""
+        return self._get(coin, "markets", market, "fill", ts=ts, **filters)
+
+    def coverage(
+        self, coin: str, market: str | None = None, **filters: Unpack[Filters]
+    ) -> dict[str, Any]:
+        """What is recorded of a market and what is not; without one, of a coin day by day."""
+        parts = [coin, "coverage"] if market is None else [coin, "markets", market, "coverage"]
+        return self._get(*parts, **filters)
+
+    def usage(self) -> dict[str, Any]:
+        """The tier of the key, what is left of its allowance, and what was used."""
+        return self._get("usage")
+
+    def live(self, coin: str, market: str | None = None, **filters: Unpack[Filters]) -> Live:
+        """Rows of a market, or of every open one of the coin, as they are written.
+
+        `channel` is `snapshots` (the default), `quotes`, `prices` or `trades`. With the `cursor` of
+        a walk of the same rows that is at its end, none is missing or repeated in between.
+        """
+        path = path_of(coin, "live") if market is None else path_of(coin, "markets", market, "live")
+        return Live(self._transport, path, filters, self.exact)
+
+    def export(
+        self, path: str | Path, coin: str, market: str | None = None, **filters: Unpack[Filters]
+    ) -> Download:
+        """Writes a market, or a `day` of a coin, to a file.
+
+        The format is that of its name: `.ndjson`, `.csv` or `.parquet`. The file is there once it
+        is whole and has the digest that the server says; until then it is `….part`.
+        """
+        parts = [coin, "export"] if market is None else [coin, "markets", market, "export"]
+        query = {**filters, "format": Path(path).suffix.removeprefix(".")}
+        return download(self._transport, Request(path_of(*parts), query), Path(path))
+
+    def to_df(
+        self,
+        coin: str,
+        market: str | None = None,
+        *,
+        library: Library = "pandas",
+        **filters: Unpack[Filters],
+    ) -> Any:
+        """Books of a market, or of a `day` of a coin, as a table of pandas, polars or pyarrow.
+
+        Read from Parquet: a row per level, or with `shape="states"` a row per book. Needs the
+        extra of the library's name.
+        """
+        require(library)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "export.parquet"
+            self.export(path, coin, market, **filters)
+            return read_parquet(path, library, self.exact)

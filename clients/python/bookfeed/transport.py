@@ -1,0 +1,193 @@
+"""Requests over HTTP/1.1 with the standard library: connections, retries, gzip."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import ssl
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from email.message import Message
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from .errors import ApiError, Disconnected, error_of
+
+T = TypeVar("T")
+
+BACKOFF_SECONDS = 0.5
+BACKOFF_SECONDS_MAX = 30.0
+"""Pauses grow from the one to the other where the server does not say how long to wait."""
+CONNECTIONS_MAX = 8
+"""Idle connections that are kept for the next requests."""
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    query: Mapping[str, object] = field(default_factory=dict)
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+@contextmanager
+def as_disconnected(connection: HTTPConnection) -> Iterator[None]:
+    """Closes the connection at any failure, and reports one of the way as `Disconnected`."""
+    try:
+        yield
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, (OSError, HTTPException, zlib.error, EOFError)):
+            raise Disconnected(f"{type(error).__name__}: {error}") from error
+        raise
+
+
+def path_of(*parts: str) -> str:
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def to_text(value: object) -> str:
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone: say datetime(..., tzinfo=timezone.utc).")
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _name_of(name: str) -> str:
+    """The parameter of an argument: `from` of `from_`, `maxAgeMs` of `max_age_ms`."""
+    first, *others = name.rstrip("_").split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+class Transport:
+    """Sends requests again as often and as late as is sensible. May be used by several threads."""
+
+    def __init__(
+        self,
+        server: str,
+        key: str | None,
+        timeout: float,
+        attempts: int,
+        wait_max: float,
+        sleep: Callable[[float], None],
+    ) -> None:
+        url = urlsplit(server)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError(f"{server!r} is not an address such as https://books.example.com.")
+        if attempts < 1:
+            raise ValueError("At least one attempt is needed.")
+        self._is_secure = url.scheme == "https"
+        self._tls = ssl.create_default_context() if self._is_secure else None
+        self._host, self._port, self._base = url.hostname, url.port, url.path.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._timeout, self._wait_max = timeout, wait_max
+        self.attempts, self.sleep = attempts, sleep
+        self._idle: deque[HTTPConnection] = deque(maxlen=CONNECTIONS_MAX)
+
+    def close(self) -> None:
+        for _ in range(len(self._idle)):
+            with suppress(IndexError):
+                self._idle.pop().close()
+
+    def wait_before(self, error: ApiError | Disconnected, failures: int) -> float:
+        """Seconds to wait before the same request is sent again; raises if that is no use.
+
+        `failures` is how often it has failed so far, this time included.
+        """
+        backoff = min(BACKOFF_SECONDS * 2 ** (failures - 1), BACKOFF_SECONDS_MAX)
+        asked = error.retry_after
+        wait = random.uniform(backoff / 2, backoff) if asked is None else asked
+        if not error.is_retryable or failures >= self.attempts or wait > self._wait_max:
+            raise error
+        return wait
+
+    def retrying(self, call: Callable[[], T]) -> T:
+        failures = 0
+        while True:
+            try:
+                return call()
+            except (ApiError, Disconnected) as error:
+                failures += 1
+                wait = self.wait_before(error, failures)
+            self.sleep(wait)
+
+    def fetch(self, request: Request) -> tuple[Message, bytes]:
+        """Headers and body, inflated. Everything asked for is read only and may be sent again."""
+        return self.retrying(lambda: self._fetch_once(request))
+
+    def _fetch_once(self, request: Request) -> tuple[Message, bytes]:
+        connection, response = self.open(request)
+        with as_disconnected(connection):
+            body = _whole(response)
+        self._idle.append(connection)
+        return response.headers, body
+
+    def open(
+        self, request: Request, timeout: float | None = None
+    ) -> tuple[HTTPConnection, HTTPResponse]:
+        """Sends once; whoever asks reads the body, and closes the connection."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        is_used = connection.sock is not None
+        connection.timeout = timeout or self._timeout
+        if is_used:
+            connection.sock.settimeout(connection.timeout)
+        try:
+            with as_disconnected(connection):
+                response = self._send(connection, request)
+                body = _whole(response) if response.status >= 400 else b""
+        except Disconnected as error:
+            # A server that has gone, or closes what is idle, has left all of them.
+            self.close()
+            if is_used and isinstance(error.__cause__, ConnectionError):
+                return self.open(request, timeout)
+            raise
+        if response.status >= 400:
+            self._idle.append(connection)
+            raise error_of(response.status, response.headers.get("Retry-After"), body)
+        return connection, response
+
+    def _send(self, connection: HTTPConnection, request: Request) -> HTTPResponse:
+        query = {
+            _name_of(name): to_text(value)
+            for name, value in request.query.items()
+            if value is not None
+        }
+        target = self._base + request.path + (f"?{urlencode(query)}" if query else "")
+        headers = {"Accept-Encoding": "gzip", **self._headers, **request.headers}
+        connection.request(request.method, target, body=request.body, headers=headers)
+        response = connection.getresponse()
+        # To http.client, headers that break off are whole, and no body follows them.
+        if response.length is None and not response.chunked:
+            raise HTTPException("The answer broke off in its headers.")
+        return response
+
+    def _connect(self) -> HTTPConnection:
+        if self._is_secure:
+            return HTTPSConnection(self._host, self._port, context=self._tls)
+        return HTTPConnection(self._host, self._port)
+
+
+def is_gzip(response: HTTPResponse) -> bool:
+    return response.headers.get("Content-Encoding") == "gzip"
+
+
+def inflater() -> Any:
+    """Inflates gzip piece by piece, and checks it at its end."""
+    return zlib.decompressobj(wbits=31)
+
+
+def _whole(response: HTTPResponse) -> bytes:
+    body = response.read()
+    return gzip.decompress(body) if is_gzip(response) else body

@@ -1,0 +1,41 @@
+"""The examples of the README, run one after the other as they stand there."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import tempfile
+import unittest
+
+from tests.world import ROOT
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+FRAMES = [block for block in BLOCKS if "to_df" in block]
+HAS_PANDAS = all(importlib.util.find_spec(name) for name in ("pandas", "pyarrow"))
+
+
+def run(blocks: list[str]) -> str:
+    """In a folder of their own; what they printed."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+        os.chdir(folder)
+        try:
+            names: dict[str, object] = {}
+            for block in blocks:
+                exec(compile(block, "README.md", "exec"), names)
+        finally:
+            os.chdir(before)
+    return said.getvalue()
+
+
+class Readme(unittest.TestCase):
+    def test_every_example_runs(self) -> None:
+        said = run([block for block in BLOCKS if block not in FRAMES])
+        for expected in ("rows of history", "market.parquet", "row {", "no_snapshot", "more"):
+            self.assertIn(expected, said)
+
+    @unittest.skipUnless(HAS_PANDAS, "pandas and pyarrow are not installed")
+    def test_the_example_of_tables_runs(self) -> None:
+        self.assertEqual(len(FRAMES), 1)
+        self.assertIn("float64", run([BLOCKS[0], *FRAMES]))

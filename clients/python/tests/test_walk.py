@@ -1,0 +1,137 @@
+"""Walks, moments and other reading."""
+
+import random
+import unittest
+from datetime import datetime, timezone
+from decimal import Decimal
+from itertools import islice
+
+from bookfeed import Disconnected, errors
+from tests.world import Waits, connect, cutting, finished
+
+
+class Walks(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = connect()
+        self.market = finished(self.client)
+        self.id = self.market["conditionId"]
+
+    def test_every_row_once_and_in_order(self) -> None:
+        rows = list(self.client.snapshots("btc", self.id))
+        self.assertEqual(len(rows), self.market["snapshots"])
+        self.assertEqual(len({row["id"] for row in rows}), len(rows))
+        self.assertEqual(rows, sorted(rows, key=lambda row: (row["timestamp"], int(row["id"]))))
+
+    def test_a_walk_on_a_way_that_breaks_is_the_same(self) -> None:
+        whole = list(self.client.quotes("btc", self.id, limit=500))
+        seed = random.Random(7)
+        budgets = [0, 1, 200, *(seed.randrange(60_000) for _ in range(30))]
+        waits = Waits()
+        with cutting(*budgets) as server:
+            client = connect(server, attempts=40, sleep=waits)
+            self.assertEqual(list(client.quotes("btc", self.id, limit=500)), whole)
+        self.assertGreater(len(waits), 3)
+
+    def test_a_way_that_stays_broken_is_given_up(self) -> None:
+        waits = Waits()
+        with cutting(*[100] * 50) as server:
+            with self.assertRaises(Disconnected):
+                connect(server, attempts=4, sleep=waits).market("btc", self.id)
+        self.assertEqual(len(waits), 3)
+        self.assertTrue(all(wait <= longest for wait, longest in zip(waits, (0.5, 1, 2))))
+
+    def test_a_walk_is_continued_from_the_cursor_of_a_page(self) -> None:
+        whole = list(self.client.quotes("btc", self.id, limit=700))
+        first, second = islice(self.client.quotes("btc", self.id, limit=700).pages(), 2)
+        rest = connect().quotes("btc", self.id, cursor=second.cursor, limit=1000)
+        self.assertEqual([*first.rows, *second.rows, *rest], whole)
+        self.assertTrue(str(first.coverage).startswith("partial;covered="))
+
+    def test_a_walk_left_in_a_page_begins_with_that_page(self) -> None:
+        walk = self.client.quotes("btc", self.id, limit=100)
+        taken = list(islice(walk, 250))
+        rest = list(connect().quotes("btc", self.id, limit=100, cursor=walk.cursor))
+        self.assertEqual(taken[200:], rest[:50])
+
+    def test_a_walk_at_its_end_returns_what_came_since(self) -> None:
+        walk = self.client.quotes("btc", self.id)
+        self.assertGreater(len(list(walk)), 1000)
+        self.assertEqual(list(walk), [])
+
+    def test_exact_numbers_are_decimals_as_printed(self) -> None:
+        rows = list(connect(exact=True).snapshots("btc", self.id, limit=100))
+        plain = list(self.client.snapshots("btc", self.id, limit=100))
+        for row, other in zip(rows, plain):
+            for side in ("bids", "asks"):
+                for level, same in zip(row[side], other[side]):
+                    self.assertIs(type(level["price"]), Decimal)
+                    self.assertIs(type(level["size"]), Decimal)
+                    self.assertEqual(level["size"], Decimal(repr(same["size"])))
+        self.assertEqual(len(rows), len(plain))
+
+    def test_lists_and_panel(self) -> None:
+        markets = list(self.client.markets("btc", status="resolved", limit=1))
+        self.assertGreaterEqual(len(markets), 3)
+        self.assertEqual(self.client.market("btc", self.market["slug"]), self.market)
+        offsets = ["-60s", "-5s"]
+        day = {"from_": "2026-04-13T00:00:00Z", "to": datetime(2026, 4, 14, tzinfo=timezone.utc)}
+        panel = self.client.panel("btc", timeframe="5m", offsets=offsets, limit=1, **day)
+        self.assertEqual([row["offset"] for row in panel], offsets * 3)
+        self.assertIn("btc", [coin["symbol"] for coin in self.client.coins()])
+        bars = list(self.client.prices("btc", self.id, interval="1m", outcome="up"))
+        self.assertTrue(all(bar["low"] <= bar["high"] for bar in bars if bar["low"] is not None))
+        self.assertEqual(self.client.coverage("btc", self.id)["conditionId"], self.id)
+        days = self.client.coverage("btc", from_="2026-04-13T00:00:00Z", to="2026-04-14T00:00:00Z")
+        self.assertEqual([day["day"] for day in days["data"]], ["2026-04-13"])
+        self.assertEqual(self.client.usage()["tier"]["id"], "enterprise")
+        self.assertIsInstance(self.client.prices_now("btc"), list)
+
+
+class Moments(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = connect()
+        self.id = finished(self.client)["conditionId"]
+
+    def test_the_book_as_of_a_moment_is_the_last_one_before_it(self) -> None:
+        rows = list(self.client.snapshots("btc", self.id, outcome="up"))
+        moment = datetime.fromisoformat(rows[2000]["timestamp"].replace("Z", "+00:00"))
+        (state,) = self.client.as_of("btc", self.id, moment, outcome="up")
+        same = [row for row in rows if row["timestamp"] <= rows[2000]["timestamp"]][-1]
+        self.assertEqual(state, {**same, "ageMs": 0})
+        self.assertEqual(self.client.latest("btc", self.id, outcome="up"), [rows[-1]])
+        self.assertEqual(len(self.client.latest("btc", self.id, depth=1)), 2)
+
+    def test_many_moments_are_answered_in_their_order(self) -> None:
+        rows = list(islice(self.client.snapshots("btc", self.id, outcome="down"), 1100))
+        asked = [(self.id, "down", row["timestamp"]) for row in rows]
+        first = datetime(2020, 1, 1, tzinfo=timezone.utc)
+        found = list(self.client.as_of_many("btc", [*asked, (self.id, "up", first)], depth=1))
+        self.assertEqual(
+            [each["snapshot"]["timestamp"] for each in found[:-1]],
+            [row["timestamp"] for row in rows],
+        )
+        self.assertEqual(found[-1]["error"], "no_snapshot")
+
+    def test_what_an_order_would_have_met(self) -> None:
+        ts = self.client.snapshots("btc", self.id)
+        time = next(row["timestamp"] for row in islice(ts, 1000, None) if row["asks"])
+        fill = connect(exact=True).fill("btc", self.id, time, outcome="up", side="buy", size="10")
+        self.assertEqual(fill["filled"] + fill["unfilled"], Decimal(10))
+
+    def test_a_time_without_a_zone_is_refused_before_it_is_sent(self) -> None:
+        with self.assertRaises(ValueError):
+            self.client.as_of("btc", self.id, datetime(2026, 4, 13))
+
+    def test_a_connection_that_the_server_closed_is_opened_again(self) -> None:
+        with cutting(2000) as server:
+            waits = Waits()
+            client = connect(server, attempts=1, sleep=waits)
+            for _ in range(6):
+                try:
+                    client.market("btc", self.id)
+                except Disconnected:
+                    continue
+            self.assertEqual(client.market("btc", self.id)["conditionId"], self.id)
+            self.assertEqual(waits, [])
+        with self.assertRaises(errors.Unauthenticated):
+            connect(key="bf_live_unknown").market("btc", self.id)

@@ -1,0 +1,171 @@
+import type { components } from './api.ts'
+import { BookfeedError } from './errors.ts'
+import { pay, type Payer, type Payment, type PayOptions, type SignIn, signUp } from './pay.ts'
+import { type Call, type Options, Requester } from './request.ts'
+import type { Body, Input, JsonOf, ListInput, Path, Post, Row } from './shapes.ts'
+import {
+  type LiveQuery,
+  liveStream,
+  type Message,
+  type ReplayQuery,
+  replayStream,
+} from './stream.ts'
+import { type Page, Walk } from './walk.ts'
+
+const MARKET = '/v1/{coin}/markets/{conditionId}' as const
+type Market = typeof MARKET
+type Messages<N> = AsyncGenerator<Message<N>, void, void>
+type Signal = { signal?: AbortSignal | undefined }
+type Asof = Post<'/v1/{coin}/snapshots/at'>
+type Moments = Asof extends { requestBody: { content: { 'application/json': infer B } } }
+  ? B
+  : never
+type ExportQuery = Input<'/v1/{coin}/export'> | Input<`${Market}/export`>
+
+/** A download that has begun. */
+export type Download = { exportId: string; body: ReadableStream<Uint8Array>; headers: Headers }
+
+/**
+ * A server of Bookfeed. Parameters of a route's path and query are members of one object, named as
+ * in its documentation; every method takes `signal` among them. Failures are `BookfeedError`.
+ */
+export class Bookfeed<N = number> {
+  readonly requester: Requester
+
+  constructor(options: Options<N>) {
+    this.requester = new Requester(options)
+  }
+
+  /** Any route that answers `GET` with JSON. */
+  async get<P extends Path>(path: P, input: Input<P> & Signal): Promise<Body<P, N>> {
+    return (await this.requester.json(callOf(path, input))).body as Body<P, N>
+  }
+
+  /** Any list: rows of pages that `nextCursor` joins. */
+  walk<P extends Path>(path: P, input: ListInput<P> & Signal): Walk<Row<P, N>> {
+    const { cursor, ...query } = input
+    const read = async (turn: object): Promise<Page<Row<P, N>>> => {
+      const { body, headers } = await this.requester.json(callOf(path, { ...query, ...turn }))
+      const { data, nextCursor = null } = body as Page<Row<P, N>>
+      const resumeCursor = headers.get('x-resume-cursor')
+      return { data, nextCursor, resumeCursor, coverage: headers.get('x-coverage') }
+    }
+    const unitOf = path === '/v1/{coin}/panel' ? marketOf : undefined
+    return new Walk({ read, cursor, unitOf })
+  }
+
+  /** Markets of a coin, newest window first. */
+  markets(input: ListInput<'/v1/{coin}/markets'> & Signal): Walk<Row<'/v1/{coin}/markets', N>> {
+    return this.walk('/v1/{coin}/markets', input)
+  }
+
+  /** A market by its condition id, slug or asset id. */
+  async market(input: Input<Market> & Signal): Promise<Body<Market, N>> {
+    return await this.get(MARKET, input)
+  }
+
+  /** Books of a market, a row for each state. */
+  snapshots(input: ListInput<`${Market}/snapshots`> & Signal): Walk<Row<`${Market}/snapshots`, N>> {
+    return this.walk(`${MARKET}/snapshots`, input)
+  }
+
+  /** Top of book of a market: changes, or with `interval` what prevailed at each step. */
+  quotes(input: ListInput<`${Market}/quotes`> & Signal): Walk<Row<`${Market}/quotes`, N>> {
+    return this.walk(`${MARKET}/quotes`, input)
+  }
+
+  /** Mids and last trades of a market, or with `interval` bars. */
+  prices(input: ListInput<`${Market}/prices`> & Signal): Walk<Row<`${Market}/prices`, N>> {
+    return this.walk(`${MARKET}/prices`, input)
+  }
+
+  trades(input: ListInput<`${Market}/trades`> & Signal): Walk<Row<`${Market}/trades`, N>> {
+    return this.walk(`${MARKET}/trades`, input)
+  }
+
+  /** Prices of the coin itself. */
+  spot(input: ListInput<'/v1/{coin}/spot'> & Signal): Walk<Row<'/v1/{coin}/spot', N>> {
+    return this.walk('/v1/{coin}/spot', input)
+  }
+
+  /** One row per market and offset before its end, with the winner. */
+  panel(input: ListInput<'/v1/{coin}/panel'> & Signal): Walk<Row<'/v1/{coin}/panel', N>> {
+    return this.walk('/v1/{coin}/panel', input)
+  }
+
+  /** Your receipts, newest first. */
+  payments(
+    input: ListInput<'/v1/billing/payments'> & Signal = {},
+  ): Walk<Row<'/v1/billing/payments', N>> {
+    return this.walk('/v1/billing/payments', input)
+  }
+
+  /** The book as of a moment, never later. Fails with `no_snapshot` and `stale`. */
+  async bookAt(
+    input: Input<`${Market}/snapshots/at`> & Signal,
+  ): Promise<Body<`${Market}/snapshots/at`, N>> {
+    return await this.get(`${MARKET}/snapshots/at`, input)
+  }
+
+  /** Books as of up to 500 moments, each with its own error, in their order. */
+  async booksAt(input: { coin: string } & Moments & Signal): Promise<JsonOf<Asof, N>> {
+    const { coin, signal, ...body } = input
+    const call = { path: '/v1/{coin}/snapshots/at', method: 'POST', input: { coin }, body, signal }
+    return (await this.requester.json(call)).body as JsonOf<Asof, N>
+  }
+
+  /**
+   * Rows as they are written, from the last ones on or after `from`. It connects again by itself
+   * and then continues from its cursors: no row is missing and none comes twice. Of one market it
+   * ends with `market_resolved`. Leave the loop, or abort, to end it.
+   */
+  live(query: LiveQuery & Signal): Messages<N> {
+    return liveStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N>
+  }
+
+  /** What was recorded, in the same messages and the order of time; it ends with the last one. */
+  replay(query: ReplayQuery & Signal): Messages<N> {
+    return replayStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N>
+  }
+
+  /**
+   * A market (`conditionId`), or a coin and `day`, as one stream. What ends normally is whole.
+   * To keep it in a file, with its digest checked: `saveExport`.
+   */
+  async export(input: ExportQuery & Signal): Promise<Download> {
+    const path = 'conditionId' in input ? `${MARKET}/export` : '/v1/{coin}/export'
+    // The digest of a download is that of the bytes that were sent.
+    const headers = { 'accept-encoding': 'identity' }
+    return await this.requester.send(
+      { ...callOf(path, input), headers },
+      ({ body, headers: h }) => {
+        const exportId = h.get('x-export-id')
+        if (body && exportId !== null) return { exportId, body, headers: h }
+        throw new BookfeedError('unexpected_answer', 'The answer is no export.')
+      },
+    )
+  }
+
+  /** What became of a download, with its SHA-256. */
+  async findExport(exportId: string): Promise<components['schemas']['Export'] | undefined> {
+    const { body } = await this.requester.json({ path: '/v1/exports', isPlain: true })
+    const { data } = body as { data: components['schemas']['Export'][] }
+    return data.find((each) => each.exportId === exportId)
+  }
+
+  /** Signs up with a wallet: a key of the Free tier, which is shown this once. */
+  async signUp(wallet: SignIn, label?: string): Promise<string> {
+    return await signUp(this.requester, wallet, label)
+  }
+
+  /** Buys a tier with any x402 client or signer. Nothing is ever signed twice: see `PayOptions`. */
+  async pay(payer: Payer, options: PayOptions): Promise<Payment> {
+    return await pay(this.requester, payer, options)
+  }
+}
+
+const marketOf = (row: unknown): unknown => (row as { conditionId: string }).conditionId
+
+function callOf(path: string, { signal, ...input }: object & Signal): Call {
+  return { path, input, signal }
+}

@@ -1,0 +1,70 @@
+/** One market as server-sent events, for where a WebSocket is missing or does not get through. */
+import { BookfeedError } from './errors.ts'
+import type { Line, Wire } from './line.ts'
+import { type Requester, watchdog } from './request.ts'
+
+const HEARTBEAT_SECONDS = 10
+
+/** A connection that understands `subscribe` alone, once. */
+export class EventLine implements Line {
+  readonly #requester: Requester
+  readonly #stop = new AbortController()
+  readonly #dog = watchdog(() => this.end())
+  #messages: AsyncGenerator<Wire, void, void> | undefined
+
+  constructor(requester: Requester, begin: (line: Line) => void) {
+    this.#requester = requester
+    begin(this)
+  }
+
+  send({ op, id, from: cursor, onSlow: _, ...input }: Wire): void {
+    if (input.conditionId === undefined)
+      throw new BookfeedError('no_websocket', 'Without a WebSocket one market can be followed.')
+    if (op === 'subscribe') this.#messages = this.#read(id, { ...input, cursor })
+  }
+
+  async next(): Promise<Wire | undefined> {
+    return (await this.#messages?.next())?.value ?? undefined
+  }
+
+  end(): void {
+    this.#dog.end()
+    this.#stop.abort()
+  }
+
+  async *#read(id: unknown, input: Record<string, unknown>): AsyncGenerator<Wire, void, void> {
+    const { signal } = this.#stop
+    // A row of quotes does not name its market.
+    const place = { channel: input.channel, conditionId: input.conditionId }
+    const path = '/v1/{coin}/markets/{conditionId}/live'
+    const call = { path, input: { ...input, heartbeat: HEARTBEAT_SECONDS }, signal }
+    try {
+      const { body } = await this.#requester.send(call, (response) => response)
+      const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+      for (let text = ''; reader;) {
+        const { done, value } = await reader.read()
+        if (done) return
+        this.#dog.reset()
+        const blocks = (text + value).split('\n\n')
+        text = blocks.pop() ?? ''
+        for (const block of blocks) {
+          const message = this.#messageOf(block)
+          if (message) yield { id, ...place, ...message }
+        }
+      }
+    } catch (error) {
+      if (error instanceof BookfeedError && !error.isPassing) throw error
+    }
+  }
+
+  #messageOf(block: string): Wire | undefined {
+    const lines = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line) ?? [])
+    const { event: type, id: cursor, data } = Object.fromEntries(lines.map(([, ...pair]) => pair))
+    if (type === undefined || data === undefined) return undefined
+    const body = this.#requester.parse(data) as Record<string, unknown>
+    if (type === 'gap') return { ...body, type }
+    const { conditionId } = body
+    const named = conditionId === undefined ? {} : { conditionId }
+    return { type, data: body, ...named, ...(cursor === undefined ? {} : { cursor }) }
+  }
+}

@@ -1,0 +1,157 @@
+/** One WebSocket connection as a bounded queue of messages. */
+import { BookfeedError } from './errors.ts'
+import { backoffMs, type Requester, sleep, watchdog } from './request.ts'
+
+const QUEUE = { max: 5000, low: 500 }
+const HEARTBEAT_SECONDS = 10
+const ATTEMPTS = 8
+const finalCloses: Record<number, 'unauthenticated' | 'too_many_streams' | 'invalid_request'> = {
+  4001: 'unauthenticated',
+  4002: 'invalid_request',
+  4029: 'too_many_streams',
+}
+
+export type Wire = Record<string, unknown>
+
+export type Line = {
+  send: (operation: Wire) => void
+  /** The next message; undefined after the last one of a connection that may be made again. */
+  next: () => Promise<Wire | undefined>
+  end: () => void
+}
+
+export class SocketLine implements Line {
+  readonly #socket: WebSocket
+  readonly #requester: Requester
+  readonly #replayId: string | undefined
+  readonly #dog = watchdog(() => this.end())
+  readonly #queue: string[] = []
+  #isHeld = false
+  #close: { code: number; reason: string } | undefined
+  #wake: (() => void) | undefined
+
+  /** `replayId` names one that is paused when its messages are not taken; else the line is cut. */
+  constructor(requester: Requester, begin: (line: Line) => void, replayId?: string) {
+    const { server, key, WebSocket: Socket = globalThis.WebSocket } = requester.options
+    if (Socket === undefined) {
+      const detail = 'This runtime has no WebSocket: give one as `WebSocket`.'
+      throw new BookfeedError('no_websocket', detail)
+    }
+    this.#requester = requester
+    this.#replayId = replayId
+    this.#socket = new Socket(new URL('/v1/stream', server).href.replace(/^http/, 'ws'))
+    this.#socket.onopen = () => {
+      // Browsers send no headers with it, and the key is never in the address.
+      if (key !== undefined) this.send({ op: 'auth', key })
+      this.send({ op: 'heartbeat', seconds: HEARTBEAT_SECONDS })
+      begin(this)
+    }
+    this.#socket.onmessage = ({ data }) => this.#take(String(data))
+    this.#socket.onclose = ({ code, reason }) => this.#end(code, reason)
+    this.#socket.onerror = () => this.#end(1006, '')
+  }
+
+  send(operation: Wire): void {
+    if (this.#close === undefined) this.#socket.send(JSON.stringify(operation))
+  }
+
+  async next(): Promise<Wire | undefined> {
+    while (this.#queue.length === 0) {
+      if (this.#close) return this.#over(this.#close)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    const text = this.#queue.shift() ?? ''
+    if (this.#isHeld && this.#queue.length < QUEUE.low) {
+      this.#isHeld = false
+      this.send({ op: 'resume', id: this.#replayId })
+    }
+    const message = JSON.parse(text) as Wire
+    if (this.#requester.options.numbers && 'data' in message)
+      message.data = (this.#requester.parse(text) as Wire).data
+    return message
+  }
+
+  end(): void {
+    this.#end(1000, '')
+  }
+
+  #take(text: string): void {
+    this.#dog.reset()
+    // What comes after it was ended for a full queue is asked for again.
+    if (this.#close) return
+    this.#queue.push(text)
+    this.#wake?.()
+    if (this.#isHeld || this.#queue.length < QUEUE.max) return
+    this.#isHeld = true
+    if (this.#replayId === undefined) this.#end(4008, '')
+    else this.send({ op: 'pause', id: this.#replayId })
+  }
+
+  #end(code: number, reason: string): void {
+    this.#dog.end()
+    this.#close ??= { code, reason }
+    this.#socket.close()
+    this.#wake?.()
+  }
+
+  #over({ code, reason }: { code: number; reason: string }): undefined {
+    const fatal = finalCloses[code]
+    if (fatal) throw new BookfeedError(fatal, `The server closed the stream: ${code} ${reason}`)
+    return undefined
+  }
+}
+
+/** What a stream does with a connection: it begins, and takes messages, until it is over. */
+export type Feed = {
+  open: () => Line
+  take: (message: Wire, line: Line) => AsyncIterable<Wire> | Iterable<Wire>
+  isOver: () => boolean
+}
+
+/** Messages of one connection after another. */
+export async function* overLines(
+  feed: Feed,
+  signal?: AbortSignal,
+): AsyncGenerator<Wire, void, void> {
+  for (let failures = 0; ;) {
+    for await (const message of overLine(feed, signal)) {
+      failures = 0
+      yield message
+    }
+    if (feed.isOver()) return
+    if (++failures >= ATTEMPTS)
+      throw new BookfeedError('connection_lost', `The stream broke ${failures} times in a row.`)
+    await sleep(backoffMs(failures - 1), signal)
+  }
+}
+
+/** Messages of one connection, up to its end or a failure that may pass. */
+async function* overLine({ open, take, isOver }: Feed, signal?: AbortSignal): AsyncGenerator<Wire> {
+  signal?.throwIfAborted()
+  const line = open()
+  const abort = () => line.end()
+  signal?.addEventListener('abort', abort)
+  try {
+    for (let message = await line.next(); message; message = await line.next()) {
+      signal?.throwIfAborted()
+      const error = message.type === 'error' ? errorIn(message) : undefined
+      if (error?.isPassing) return
+      if (error) throw error
+      yield* take(message, line)
+      if (isOver()) return
+    }
+    signal?.throwIfAborted()
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    line.end()
+  }
+}
+
+const passing = new Set(['rate_limited', 'unavailable', 'internal', 'too_many_streams'])
+
+function errorIn({ code, detail, type: _, ...facts }: Wire): BookfeedError {
+  const status = passing.has(String(code)) ? 503 : 400
+  return new BookfeedError(code as 'internal', String(detail), { ...facts, status })
+}

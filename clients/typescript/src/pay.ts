@@ -1,0 +1,121 @@
+/** Buying a tier: quote, sign once, settle, and follow the payment to its end. */
+import type { components } from './api.ts'
+import { BookfeedError } from './errors.ts'
+import { type Requester, sleep } from './request.ts'
+
+type Schemas = components['schemas']
+export type PaymentRequired = Schemas['PaymentRequired']
+export type PaymentRequirements = Schemas['PaymentRequirements']
+/** What became of a payment. */
+export type Payment = Schemas['Payment'] | Schemas['PaidSettlement']
+
+/** Any client of x402 v2 (`x402Client` of `@x402/fetch` is one), or a function that signs. */
+export type Payer =
+  | { createPaymentPayload: (required: never) => Promise<object> }
+  | ((required: PaymentRequired) => Promise<object>)
+
+export type PayOptions = {
+  tierId: string
+  /** Chain by its CAIP-2 name, such as `eip155:137`. */
+  network: string
+  /** `USDC` or `USDT`. */
+  token: string
+  /** Address of the wallet that signs, if it is not that of the account. */
+  payer?: string | undefined
+  /** Most to sign, in atomic units of the token (a millionth): nothing above it is signed. */
+  maxAmount: bigint
+  signal?: AbortSignal | undefined
+}
+
+/** A wallet that signs text (`personal_sign`), as accounts of viem and ethers do. */
+export type SignIn = {
+  address: string
+  signMessage: (text: { message: string }) => Promise<string>
+}
+
+/** Longest time that a payment is followed: the signature is over by then. */
+const FOLLOW_MS = 20 * 60_000
+const POLL_SECONDS = 10
+
+/**
+ * Buys a tier. It signs at most once: what was signed is sent again, unchanged, until the server
+ * says how it ended. `payment_unknown` means that it may still arrive: look at `payments()` and
+ * sign nothing. Any other failure of this function means that nothing was paid.
+ */
+export async function pay(
+  requester: Requester,
+  payer: Payer,
+  { maxAmount, signal, ...order }: PayOptions,
+): Promise<Payment> {
+  const post = async (path: string, body: object) =>
+    (await requester.json({ path, method: 'POST', body, signal, isPlain: true })).body
+  const quote = (await post('/v1/billing/x402/quote', order)) as Schemas['PaymentQuote']
+  const { paymentRequired, paymentRequirements, paymentInFlight } = quote
+  if (paymentInFlight !== undefined)
+    throw new BookfeedError('payment_unknown', `A payment is in flight: ${paymentInFlight.pollUrl}`)
+  const amount = BigInt(paymentRequirements.amount)
+  if (amount > maxAmount)
+    throw new BookfeedError('payment_failed', `The price is ${amount}, more than ${maxAmount}.`)
+  const sign = typeof payer === 'function' ? payer : payer.createPaymentPayload.bind(payer)
+  const paymentPayload = await sign(paymentRequired as never)
+  return await follow(requester, paymentPayload, signal)
+}
+
+type Step = { path: string; method?: string; body?: object }
+
+/** Sends a signed payment until its end is known. */
+async function follow(
+  requester: Requester,
+  paymentPayload: object,
+  signal?: AbortSignal,
+): Promise<Payment> {
+  let call: Step = { path: '/v1/billing/x402/settle', method: 'POST', body: { paymentPayload } }
+  for (const endMs = Date.now() + FOLLOW_MS; Date.now() < endMs;) {
+    const { payment, seconds } = await ask(requester, { ...call, signal })
+    if (payment?.status === 'active') return payment
+    // A failure is certain: nothing was paid. Of a review it is not.
+    if (payment?.status === 'failed')
+      throw new BookfeedError('payment_failed', `Nothing was paid: ${JSON.stringify(payment)}`)
+    if (payment?.status === 'review') break
+    if (payment && 'pollUrl' in payment && payment.pollUrl) call = { path: payment.pollUrl }
+    await sleep(seconds * 1000, signal).catch(unknown)
+  }
+  return unknown()
+}
+
+/** What became of it, or nothing where the same question may be asked again. */
+async function ask(
+  requester: Requester,
+  call: Step & { signal: AbortSignal | undefined },
+): Promise<{ payment?: Payment; seconds: number }> {
+  try {
+    const { body, headers } = await requester.json({ ...call, isPlain: true })
+    return { payment: body as Payment, seconds: Number(headers.get('retry-after') ?? POLL_SECONDS) }
+  } catch (error) {
+    if (!(error instanceof BookfeedError)) return unknown(error)
+    const { retryAction = '' } = error.problem
+    if (!error.isPassing && !/^(retry_same_payment|poll)$/.test(retryAction)) throw error
+    return { seconds: error.retryAfterSeconds ?? POLL_SECONDS }
+  }
+}
+
+function unknown(cause?: unknown): never {
+  const detail = 'The signed payment may still arrive: look at `payments()`, and sign no other.'
+  throw new BookfeedError('payment_unknown', detail, { cause })
+}
+
+/** Signs up with a wallet; returns the key. */
+export async function signUp(
+  requester: Requester,
+  { address, signMessage }: SignIn,
+  label?: string,
+): Promise<string> {
+  const post = { method: 'POST' }
+  const challenge = { ...post, path: '/v1/keys/challenge', body: { address } }
+  const { message } = (await requester.json(challenge)).body as { message: string }
+  const body = { message, signature: await signMessage({ message }), label }
+  // Should the answer be lost on the way, the same request gets the same key.
+  const headers = { 'idempotency-key': crypto.randomUUID() }
+  const { body: made } = await requester.json({ ...post, path: '/v1/keys', body, headers })
+  return (made as { key: string }).key
+}

@@ -1,0 +1,155 @@
+/** Requests with retries: bounded, with jitter, and never before `Retry-After`. */
+import { BookfeedError, errorOf } from './errors.ts'
+import { parseExactly } from './numbers.ts'
+
+export type Options<N = number> = {
+  /** Address of the server, such as `https://books.example.com`. */
+  server: string
+  /** API key, or `sample`. It is sent in the header, or in the first message of a stream. */
+  key?: string | undefined
+  /**
+   * What to make of each number of data from its digits: `String`, or a decimal of your library.
+   * By default numbers are floats, which are exact in no sum.
+   */
+  numbers?: ((digits: string) => N) | undefined
+  /** Attempts of a request, the first included; 5 by default. */
+  attempts?: number | undefined
+  /** Longest `Retry-After` that is waited for, in milliseconds; 65,000 by default, one window. */
+  waitMs?: number | undefined
+  /** How long an answer may take, in milliseconds; 60,000 by default. Streams have their own. */
+  timeoutMs?: number | undefined
+  /** In place of `fetch`, such as one that pays. */
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** In place of `WebSocket`; Node 20 has none, so give it that of the package `ws`. */
+  WebSocket?: WebSocketLike | undefined
+}
+export type WebSocketLike = new (url: string) => WebSocket
+
+export type Call = {
+  path: string
+  method?: string | undefined
+  /** Members that the path names in braces go into it, all others into the query. */
+  input?: object | undefined
+  body?: object | undefined
+  headers?: Record<string, string> | undefined
+  signal?: AbortSignal | undefined
+  /** Numbers stay numbers: what is no data. */
+  isPlain?: boolean | undefined
+}
+
+const BACKOFF_MS = { first: 500, max: 30_000 }
+
+/** Milliseconds before the next attempt: random, and growing with those that failed. */
+export const backoffMs = (failures: number): number =>
+  Math.min(BACKOFF_MS.max, BACKOFF_MS.first * 2 ** failures) * (0.5 + Math.random() / 2)
+
+/** Rests; rejects with the reason of the signal. */
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+
+/** Nothing came on a stream for so long, heartbeats included: the connection is dead. */
+const DEAD_MS = 35_000
+
+/** Calls once when it was not reset for too long. */
+export function watchdog(onDead: () => void): { reset: () => void; end: () => void } {
+  let timer = setTimeout(onDead, DEAD_MS)
+  const end = () => clearTimeout(timer)
+  const reset = () => {
+    end()
+    timer = setTimeout(onDead, DEAD_MS)
+  }
+  return { reset, end }
+}
+
+export class Requester {
+  readonly options: Options<unknown>
+
+  constructor(options: Options<unknown>) {
+    this.options = options
+  }
+
+  /** The JSON of an answer, with numbers as they were asked for. */
+  parse(text: string): unknown {
+    const { numbers } = this.options
+    return numbers ? parseExactly(text, numbers) : JSON.parse(text)
+  }
+
+  url({ path, input = {} }: Call): string {
+    const values: Record<string, unknown> = { ...input }
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = encodeURIComponent(String(values[name]))
+      delete values[name]
+      return value
+    })
+    const url = new URL(filled, this.options.server)
+    for (const [name, value] of Object.entries(values))
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    return url.href
+  }
+
+  /** Sends a request until it is answered; `read` is part of the attempt. */
+  async send<T>(call: Call, read: (response: Response) => Promise<T> | T): Promise<T> {
+    const { attempts = 5, waitMs = 65_000 } = this.options
+    for (let failures = 0; ;) {
+      try {
+        return await this.#attempt(call, read)
+      } catch (error) {
+        if (!(error instanceof BookfeedError && error.isPassing)) throw error
+        const seconds = error.retryAfterSeconds
+        // A little later than allowed, and not all at once.
+        const pauseMs = seconds === undefined ? backoffMs(failures) : seconds * 1000 + jitterMs()
+        if (++failures >= attempts || (seconds ?? 0) * 1000 > waitMs) throw error
+        await sleep(pauseMs, call.signal)
+      }
+    }
+  }
+
+  async json(call: Call): Promise<{ body: unknown; headers: Headers }> {
+    return await this.send(call, async (response) => {
+      const text = await response.text()
+      const body: unknown = call.isPlain ? JSON.parse(text) : this.parse(text)
+      return { body, headers: response.headers }
+    })
+  }
+
+  async #attempt<T>(call: Call, read: (response: Response) => Promise<T> | T): Promise<T> {
+    const { fetch: send = fetch, key, timeoutMs = 60_000 } = this.options
+    const { method = 'GET', body, signal } = call
+    signal?.throwIfAborted()
+    const headers = new Headers(call.headers)
+    if (key !== undefined) headers.set('authorization', `Bearer ${key}`)
+    if (body !== undefined) headers.set('content-type', 'application/json')
+    const [url, late] = [this.url(call), new AbortController()]
+    const timer = setTimeout(() => late.abort(), timeoutMs)
+    try {
+      const response = await send(url, {
+        ...{ method, headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+      })
+      if (!response.ok) throw await errorOf(response)
+      return await read(response)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error instanceof BookfeedError ? error : noAnswer(url, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+const noAnswer = (url: string, cause: unknown) =>
+  new BookfeedError('no_answer', `No answer from ${url}.`, { cause })
+
+const jitterMs = () => Math.random() * 250

@@ -1,0 +1,322 @@
+/** Live rows and replays: what is asked for on each connection, and what of it is new. */
+import type { components } from './api.ts'
+import { EventLine } from './events.ts'
+import { type Line, overLines, SocketLine, type Wire } from './line.ts'
+import type { Exact } from './numbers.ts'
+import type { Requester } from './request.ts'
+
+type Schemas = components['schemas']
+type Rows = {
+  snapshots: Schemas['Snapshot']
+  quotes: Schemas['Quote']
+  prices: Schemas['Price']
+  trades: Schemas['Trade']
+}
+type MarketChannel = keyof Rows
+type Outcome = 'up' | 'down'
+/** Where a stream is: condition id → cursor of the last row that was taken; of `spot` under it. */
+export type Places = Record<string, string>
+
+type RowMessage<C extends MarketChannel, N> = {
+  type: 'snapshot' | 'row'
+  channel: C
+  conditionId: string
+  /** Of the route of the channel too; only the last of several snapshots has one. */
+  cursor?: string
+  data: Exact<Rows[C], N>
+}
+/** A message of a stream, as docs/live.md has it. */
+export type Message<N = number> =
+  | { [C in MarketChannel]: RowMessage<C, N> }[MarketChannel]
+  | {
+      type: 'snapshot' | 'row'
+      channel: 'spot'
+      coin: string
+      cursor?: string
+      data: Exact<Schemas['Spot'], N>
+    }
+  | {
+      type: 'gap'
+      conditionId: string
+      outcome: Outcome
+      reason: string
+      from: string
+      to: string | null
+    }
+  | {
+      type: 'market_open' | 'market_closed' | 'market_resolved'
+      data: Exact<Schemas['Market'], N>
+    }
+  | { type: 'market_end'; conditionId: string }
+
+type Filter = {
+  channel: MarketChannel | 'spot' | 'markets'
+  coin: string
+  timeframe?: Schemas['Market']['timeframe'] | undefined
+  /** One market, by condition id, slug or asset id; without it every one of the coin. */
+  conditionId?: string | undefined
+  outcome?: Outcome | undefined
+  /** Of `snapshots`: levels a side. */
+  depth?: number | undefined
+  /** Of `spot`. */
+  source?: string | undefined
+  /** Of `spot`: seconds. */
+  window?: number | undefined
+}
+export type LiveQuery = Filter & {
+  /** Continues an earlier stream: its `Places`, or of one market or `spot` a cursor. */
+  from?: Places | string | undefined
+  /**
+   * Is kept up to date: condition id → cursor, of rows that you took and markets that still trade.
+   * Store it, and give it as `from` of the next run.
+   */
+  places?: Places | undefined
+  /** `sse` where a WebSocket does not get through, or one market in a tenth of the bytes. */
+  transport?: 'websocket' | 'sse' | undefined
+}
+export type ReplayQuery = Filter & {
+  /** Unix milliseconds or RFC 3339; of one market it may be left out. */
+  from?: number | string | undefined
+  /** Exclusive. */
+  to?: number | string | undefined
+  /** After the row with this cursor, of one market or `spot`. */
+  cursor?: string | undefined
+  /** 0.1 to 1000 times as fast as it was; 0, the default, as fast as it is taken. */
+  speed?: number | undefined
+  /** Prices of the coin too. */
+  with?: 'spot' | undefined
+}
+type Signal = { signal?: AbortSignal | undefined }
+
+const ALL = 'all'
+/** Ids are shorter than a condition id with its prefix. */
+const idOf = (conditionId: string) => conditionId.slice(2)
+const isRow = ({ type }: Wire) => type === 'row' || type === 'snapshot'
+const passed = new Set(['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end'])
+/** The market that a message is of. */
+const keyOf = ({ conditionId, channel, data }: Wire): string =>
+  String(conditionId ?? (channel === 'spot' ? channel : (data as Wire | undefined)?.conditionId))
+
+const REMEMBERED_MAX = 10_000
+
+/** What is put in last stays, of so many at most. */
+function put<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > REMEMBERED_MAX && oldest !== undefined) map.delete(oldest)
+}
+
+/** Returns a function that says whether a message that is no row comes for the first time. */
+function createNews(): (message: Wire) => boolean {
+  const seen = new Map<string, true>()
+  return (message) => {
+    const { type, outcome, reason, from, to } = message
+    const key = JSON.stringify([type, keyOf(message), outcome, reason, from, to])
+    const isNew = !seen.has(key)
+    put(seen, key, true)
+    return isNew
+  }
+}
+
+/** Rows are passed on once one that has a cursor completes them: a cut leaves whole groups. */
+function createGroups() {
+  const held = new Map<string, Wire[]>()
+  return {
+    clear: (): void => held.clear(),
+    /** What to pass on now. */
+    add(message: Wire): Wire[] {
+      const key = keyOf(message)
+      const group = [...(held.get(key) ?? []), message]
+      if (message.cursor === undefined) held.set(key, group)
+      else held.delete(key)
+      return message.cursor === undefined ? [] : group
+    },
+  }
+}
+
+/** The places of a stream, those that it begins with included. */
+function placesOf({ from, places = {}, conditionId, channel }: LiveQuery): Places {
+  if (typeof from === 'string') places[channel === 'spot' ? channel : (conditionId ?? '')] = from
+  else Object.assign(places, from)
+  return places
+}
+
+export function liveStream(
+  requester: Requester,
+  query: LiveQuery & Signal,
+): AsyncGenerator<Wire, void, void> {
+  const { WebSocket = globalThis.WebSocket } = requester.options
+  const Kind = query.transport === 'sse' || WebSocket === undefined ? EventLine : SocketLine
+  const feed = new LiveFeed(requester, query)
+  const open = () => new Kind(requester, (line) => feed.begin(line))
+  const take = (message: Wire, line: Line) => feed.take(message, line)
+  return overLines({ open, take, isOver: () => feed.isOver }, query.signal)
+}
+
+class LiveFeed {
+  isOver = false
+  readonly #requester: Requester
+  readonly #filter: Filter
+  readonly #signal: AbortSignal | undefined
+  readonly #places: Places
+  readonly #isCoin: boolean
+  readonly #isNews = createNews()
+  readonly #groups = createGroups()
+  /** Markets that have a subscription of their own on this connection. */
+  readonly #own = new Set<string>()
+  #hasBegun: boolean
+  #wasAway = false
+
+  constructor(requester: Requester, query: LiveQuery & Signal) {
+    const { signal, from: _, places: __, transport: ___, ...filter } = query
+    this.#requester = requester
+    this.#filter = filter
+    this.#signal = signal
+    this.#places = placesOf(query)
+    this.#isCoin = filter.conditionId === undefined && filter.channel !== 'spot'
+    this.#hasBegun = Object.keys(this.#places).length > 0
+  }
+
+  begin(line: Line): void {
+    this.#own.clear()
+    this.#groups.clear()
+    this.#wasAway = this.#hasBegun
+    const places = Object.entries(this.#places)
+    if (this.#isCoin) for (const [market, from] of places) this.#follow(line, market, from)
+    const from = this.#isCoin ? undefined : places[0]?.[1]
+    line.send({ op: 'subscribe', ...this.#filter, id: ALL, from, ...onSlow })
+  }
+
+  async *take(message: Wire, line: Line): AsyncGenerator<Wire> {
+    const key = keyOf(message)
+    if (message.id === ALL && this.#own.has(key)) return
+    if (isRow(message)) yield* this.#row(message, key, line)
+    else if (passed.has(String(message.type))) yield* this.#event(message, line)
+    else if (message.type === 'live' && message.conditionId !== undefined)
+      yield* this.#caughtUp(line, key)
+  }
+
+  #follow(line: Line, conditionId: string, from: string): void {
+    this.#own.add(conditionId)
+    const one = { id: idOf(conditionId), conditionId, from, timeframe: undefined }
+    line.send({ op: 'subscribe', ...this.#filter, ...one, ...onSlow })
+  }
+
+  async *#row(message: Wire, key: string, line: Line): AsyncGenerator<Wire> {
+    this.#hasBegun = true
+    const isNew = this.#isCoin && this.#wasAway && !(key in this.#places)
+    if (isNew && message.type === 'snapshot') return yield* this.#fromFirst(line, key)
+    for (const row of this.#groups.add(message)) {
+      if (row.cursor !== undefined) this.#put(key, String(row.cursor))
+      yield row
+    }
+  }
+
+  #put(key: string, cursor: string): void {
+    // A market that was named otherwise has one place, under its own name.
+    if (!this.#isCoin)
+      for (const name of Object.keys(this.#places)) if (name !== key) delete this.#places[name]
+    this.#places[key] = cursor
+  }
+
+  /** A market that opened while the connection was down: from its first row. */
+  async *#fromFirst(line: Line, conditionId: string): AsyncGenerator<Wire> {
+    const { coin, channel, outcome, depth } = this.#filter
+    const path = `/v1/{coin}/markets/{conditionId}/${channel}`
+    const input = { coin, conditionId, outcome, depth, limit: 1 }
+    const { body, headers } = await this.#requester.json({ path, input, signal: this.#signal })
+    const { data, nextCursor } = body as { data: object[]; nextCursor: string | null }
+    const cursor = nextCursor ?? headers.get('x-resume-cursor')
+    if (data[0] === undefined || cursor === null) return
+    this.#follow(line, conditionId, cursor)
+    this.#put(conditionId, cursor)
+    yield { type: 'row', channel, conditionId, cursor, data: data[0] }
+  }
+
+  *#event(message: Wire, line: Line): Generator<Wire> {
+    if (!this.#isNews(message)) return
+    yield message
+    if (message.type !== 'market_resolved') return
+    const market = keyOf(message)
+    delete this.#places[market]
+    if (this.#own.delete(market)) line.send({ op: 'unsubscribe', id: idOf(market) })
+    this.isOver = !this.#isCoin
+  }
+
+  /** The winner may have been announced while the connection was down. */
+  async *#caughtUp(line: Line, conditionId: string): AsyncGenerator<Wire> {
+    const path = '/v1/{coin}/markets/{conditionId}'
+    const input = { coin: this.#filter.coin, conditionId }
+    const { body } = await this.#requester.json({ path, input, signal: this.#signal })
+    if ((body as { status: string }).status !== 'resolved') return
+    for (const type of ['market_closed', 'market_resolved'])
+      yield* this.#event({ type, data: body }, line)
+  }
+}
+
+/** Every row comes: a reader who is too slow is cut off, and continues. */
+const onSlow = { onSlow: 'close' }
+
+/** So far a replay goes back when it begins again: rows come some seconds after a window ends. */
+const BACK_MS = 600_000
+type Place = { timeMs: number; seq: number }
+
+export function replayStream(
+  requester: Requester,
+  query: ReplayQuery & Signal,
+): AsyncGenerator<Wire, void, void> {
+  const { signal, ...asked } = query
+  const speed = asked.speed ?? 0
+  const [isNews, groups] = [createNews(), createGroups()]
+  /** The last row of each market, and as it was when this connection began. */
+  const last = new Map<string, Place>()
+  let before = new Map<string, Place>()
+  let [timeMs, isOver, isCatchingUp] = [Number.NEGATIVE_INFINITY, false, false]
+
+  function begin(line: Line): void {
+    groups.clear()
+    before = new Map(last)
+    isCatchingUp = timeMs > Number.NEGATIVE_INFINITY
+    const backMs = Math.max(timeMs - BACK_MS, momentOf(asked.from))
+    const back = isCatchingUp ? { from: backMs, cursor: undefined, speed: 0 } : { speed }
+    line.send({ op: 'replay', ...asked, ...back, id: ALL })
+  }
+
+  function isNew(message: Wire): boolean {
+    if (!isRow(message)) return isNews(message)
+    const [place, known] = [placeOf(message), before.get(keyOf(message))]
+    if (known && comparePlaces(place, known) <= 0) return false
+    put(last, keyOf(message), latest(last.get(keyOf(message)), place))
+    if (message.type === 'row') timeMs = Math.max(timeMs, place.timeMs)
+    return true
+  }
+
+  function* take(message: Wire, line: Line): Generator<Wire> {
+    isOver = message.type === 'replay_end'
+    if (!isRow(message) && !passed.has(String(message.type))) return
+    for (const each of isRow(message) ? groups.add(message) : [message]) {
+      if (!isNew(each)) continue
+      if (isCatchingUp) line.send({ op: 'speed', id: ALL, speed })
+      isCatchingUp = false
+      yield each
+    }
+  }
+
+  const open = () => new SocketLine(requester, begin, ALL)
+  return overLines({ open, take, isOver: () => isOver }, signal)
+}
+
+const placeOf = ({ data, seq }: Wire): Place => ({
+  timeMs: Date.parse(String((data as Wire).timestamp)),
+  seq: Number(seq),
+})
+const comparePlaces = (a: Place, b: Place) => a.timeMs - b.timeMs || a.seq - b.seq
+const latest = (a: Place | undefined, b: Place) => (a && comparePlaces(a, b) > 0 ? a : b)
+
+/** As the server reads it: small numbers are seconds. */
+function momentOf(time: number | string | undefined): number {
+  if (time === undefined) return 0
+  const number = typeof time === 'number' || /^\d+$/.test(time) ? Number(time) : Date.parse(time)
+  return number < 100_000_000_000 ? number * 1000 : number
+}

@@ -1,0 +1,233 @@
+/** The TypeScript client against servers: types, retries, walks, numbers, failures. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { typesOf, typesPath } from '#dev/release/client.ts'
+import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+
+import { Bookfeed, BookfeedError } from '../../clients/typescript/src/bookfeed.ts'
+import { saveExport } from '../../clients/typescript/src/file.ts'
+import { parseExactly } from '../../clients/typescript/src/numbers.ts'
+import { createHarness } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+import { readDocument } from '../support/openapi-document.ts'
+import { ownerOf, waysToFail } from '../support/ways-to-fail.ts'
+
+const { history, both } = createMarketHistory()
+const harness = createHarness({ history })
+const { entries } = await readDocument(harness.send)
+const place = { coin: both.coin, conditionId: both.conditionId }
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-client-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+const toServer: Fetch = (url, init) => harness.send(url.replace('http://localhost', ''), init)
+const clientOf = (fetch: Fetch = toServer, attempts = 5) =>
+  new Bookfeed({ server: 'http://localhost', fetch, attempts })
+
+const failureOf = async (promise: Promise<unknown>): Promise<BookfeedError> => {
+  const error = await promise.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  )
+  if (error instanceof BookfeedError) return error
+  throw new Error(`No failure of the client: ${error}`)
+}
+
+describe('types of the client', () => {
+  test('default: they are those of the API document', async () => {
+    const document = (await (await createHarness().send('/swagger/json')).json()) as object
+    const isCurrent = readFileSync(typesPath, 'utf8') === (await typesOf(document))
+    expect(isCurrent ? '' : 'bun run client types URL').toBe('')
+  }, 60_000)
+
+  test('behavior: npm and JSR get the version of the server', async () => {
+    const versionIn = async (name: string) =>
+      ((await Bun.file(join(import.meta.dir, '../..', name)).json()) as { version: string }).version
+    const version = await versionIn('package.json')
+    expect(await versionIn('clients/typescript/package.json')).toBe(version)
+    expect(await versionIn('clients/typescript/jsr.json')).toBe(version)
+  })
+})
+
+describe('failures', () => {
+  const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((code) => code in waysToFail)
+  test.each(codes)('default: %s is an error of its code', async (code) => {
+    const answer = await waysToFail[code]?.(ownerOf(entries, code))
+    if (answer === undefined) throw new Error(`No way to ${code}.`)
+    const problem = (await answer.clone().json()) as Record<string, unknown>
+    const error = await failureOf(clientOf(async () => answer, 1).get('/v1/coins', {}))
+    expect([error.code, error.status]).toEqual([code, errorCodes[code].status])
+    expect(error.message).toBe(String(problem.detail))
+    expect({ ...error.problem, code, detail: error.message }).toEqual(problem as never)
+  })
+
+  test('error: an answer that is no problem document, and none at all', async () => {
+    const proxy = async () => new Response('<h1>Too large</h1>', { status: 413 })
+    const silent = async () => Promise.reject(new TypeError('refused'))
+    const refused = await failureOf(clientOf(proxy).get('/v1/coins', {}))
+    expect([refused.code, refused.status]).toEqual(['unexpected_answer', 413])
+    const none = await failureOf(clientOf(silent, 2).get('/v1/coins', {}))
+    expect([none.code, none.status, String(none.cause)]).toEqual([
+      'no_answer',
+      0,
+      'TypeError: refused',
+    ])
+  })
+})
+
+describe('retries', () => {
+  /** Fails so often, then asks the server. */
+  const failing = (times: number, answer: () => Response) => {
+    const asked: number[] = []
+    const fetch: Fetch = (url, init) => {
+      asked.push(performance.now())
+      return asked.length <= times ? Promise.resolve(answer()) : toServer(url, init)
+    }
+    return { asked, fetch }
+  }
+  const busy = (seconds: string) => () =>
+    new Response('', { status: 503, headers: { 'retry-after': seconds } })
+
+  test('default: not before Retry-After, and at once where it may be', async () => {
+    const { asked, fetch } = failing(2, busy('1'))
+    const { data } = await clientOf(fetch).get('/v1/coins', {})
+    expect([data.length > 0, asked.length]).toEqual([true, 3])
+    for (const index of [1, 2])
+      expect((asked[index] ?? 0) - (asked[index - 1] ?? 0)).toBeGreaterThanOrEqual(999)
+  })
+
+  test('behavior: a body that is cut off is asked for again', async () => {
+    const cut = () =>
+      new Response(new ReadableStream({ pull: (to) => to.error(new TypeError('cut')) }))
+    const { asked, fetch } = failing(1, cut)
+    await clientOf(fetch).get('/v1/coins', {})
+    expect(asked).toHaveLength(2)
+  })
+
+  test('error: no more often than asked for, no longer than asked for, not what stays', async () => {
+    for (const [answer, attempts, count] of [
+      [busy('0'), 3, 3],
+      [busy('3600'), 3, 1],
+      [() => new Response('', { status: 404 }), 3, 1],
+    ] as const) {
+      const { asked, fetch } = failing(9, answer)
+      await failureOf(clientOf(fetch, attempts).get('/v1/coins', {}))
+      expect(asked).toHaveLength(count)
+    }
+  })
+
+  test('behavior: an abort ends the wait with its own reason', async () => {
+    const { fetch } = failing(9, busy('30'))
+    const signal = AbortSignal.timeout(50)
+    await expect(clientOf(fetch).get('/v1/coins', { signal })).rejects.toThrow('timed out')
+  })
+})
+
+describe('walks', () => {
+  const lists = {
+    snapshots: (more: object) => clientOf().snapshots({ ...place, limit: 7, ...more }),
+    descending: (more: object) => clientOf().quotes({ ...place, order: 'desc', limit: 7, ...more }),
+    quotes: (more: object) => clientOf().quotes({ ...place, interval: '1s', limit: 7, ...more }),
+    prices: (more: object) => clientOf().prices({ ...place, limit: 7, ...more }),
+    bars: (more: object) => clientOf().prices({ ...place, interval: '1s', limit: 7, ...more }),
+    trades: (more: object) => clientOf().trades({ ...place, limit: 2, ...more }),
+    markets: (more: object) => clientOf().markets({ coin: both.coin, limit: 2, ...more }),
+    panel: (more: object) =>
+      clientOf().panel({
+        ...{ coin: both.coin, timeframe: '5m', offsets: '-60s,-30s,-5s', limit: 2, ...more },
+      }),
+  }
+
+  for (const [name, list] of Object.entries(lists)) {
+    test(`default: ${name}, cut after every row and continued elsewhere, each once`, async () => {
+      const whole: unknown[] = await list({}).take(40)
+      expect(whole.length).toBeGreaterThan(1)
+      for (let cut = 1; cut < whole.length; cut++) {
+        const walk = list({})
+        const rows: unknown[] = await walk.take(cut)
+        const cursor = await walk.cursor()
+        rows.push(...(await list({ cursor, limit: 3 }).take(whole.length - cut)))
+        expect([cut, rows]).toEqual([cut, whole])
+      }
+    })
+  }
+
+  test('behavior: pages continue where a loop over rows was left', async () => {
+    const walk = lists.snapshots({})
+    const rows = await walk.take(3)
+    for await (const { data, coverage } of walk.pages()) {
+      rows.push(...data)
+      expect(coverage).toBeString()
+    }
+    expect(rows).toEqual(await lists.snapshots({}).take(100_000))
+  })
+
+  test('behavior: one that is over gives nothing again, and a history where later rows will be', async () => {
+    const [coins, quotes] = [clientOf().walk('/v1/coins', {}), lists.quotes({})]
+    expect([await coins.cursor(), await quotes.cursor()]).toEqual([undefined, undefined])
+    for (const walk of [coins, quotes]) await walk.take(100_000)
+    expect(await coins.cursor()).toBeNull()
+    expect(await clientOf().walk('/v1/coins', { cursor: null }).take(1)).toEqual([])
+    expect(await quotes.cursor()).toBeString()
+    expect(await lists.quotes({ cursor: await quotes.cursor() }).take(1)).toEqual([])
+  })
+
+  test('error: a cursor of another query', async () => {
+    const walk = lists.snapshots({})
+    await walk.take(3)
+    const other = lists.descending({ cursor: await walk.cursor() })
+    expect((await failureOf(other.take(1))).code).toBe('cursor_mismatch')
+  })
+})
+
+describe('exact numbers', () => {
+  test('default: digits as they were printed, and strings as they were', () => {
+    const text = '{"a":9007199254.740993123,"b":[-0.10,1e-7,null],"c":"1 \\"2\\" \\\\","d":true}'
+    expect(parseExactly(text, String)).toEqual({
+      ...{ a: '9007199254.740993123', b: ['-0.10', '1e-7', null], c: '1 "2" \\', d: true },
+    })
+  })
+
+  test('behavior: those of data alone, and the types follow', async () => {
+    const exact = new Bookfeed({ server: 'http://localhost', fetch: toServer, numbers: String })
+    const [row] = await exact.snapshots(place).take(1)
+    const price: string | undefined = row?.bids?.[0]?.price
+    const [float] = await clientOf().snapshots(place).take(1)
+    expect(Number(price)).toBe(float?.bids?.[0]?.price ?? 0)
+    expect(price).toBeString()
+    const { data } = await exact.booksAt({
+      coin: both.coin,
+      requests: [
+        { conditionId: both.conditionId, outcome: 'up', ts: Date.parse(row?.timestamp ?? '') },
+      ],
+    })
+    expect(data).toHaveLength(1)
+  })
+})
+
+describe('exports', () => {
+  test('default: a file is there once it is whole and its digest is right', async () => {
+    const path = join(folder, 'market.ndjson')
+    const saved = await saveExport(clientOf(), { ...place, format: 'ndjson' }, path)
+    const text = readFileSync(path, 'utf8')
+    expect(text.trim().split('\n')).toHaveLength(saved.snapshots)
+    expect(new Bun.CryptoHasher('sha256').update(text).digest('hex')).toBe(saved.sha256)
+  })
+
+  test('error: what differs from what was sent is no file', async () => {
+    const path = join(folder, 'changed.ndjson')
+    let count = 0
+    const client = clientOf(async (url, init) => {
+      const response = await toServer(url, init)
+      if (!url.includes('/export?')) return response
+      count++
+      return new Response(`${await response.text()} `, response)
+    })
+    const error = await failureOf(saveExport(client, { ...place, format: 'ndjson' }, path))
+    expect([error.code, count]).toEqual(['digest_mismatch', 4])
+    expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false])
+  }, 30_000)
+})
