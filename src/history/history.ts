@@ -10,7 +10,8 @@ import type {
 } from '#src/core/market.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
+import type { CacheCounts } from '#src/lib/cache.ts'
 
 /** What an engine elsewhere returns later, and one in this process at once. */
 type Eventually<T> = T | Promise<T>
@@ -75,6 +76,9 @@ export type HistoryWriter = {
    */
   deleteOldest(beforeMs: number): boolean
 
+  /** What `deleteOldest` would delete, oldest first. */
+  listOldest(beforeMs: number): Iterable<OldMarket>
+
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
@@ -83,6 +87,10 @@ export type HistoryWriter = {
 
   dispose(): void
 }
+
+/** `bytes` are those of its sealed books. */
+export type OldMarket = Pick<Market, 'conditionId' | 'orderMs'> &
+  Record<'snapshots' | 'bytes', number>
 
 /**
  * What reads a history. A verb may return a promise; the methods of its result (`Page.encode`,
@@ -107,7 +115,7 @@ export type HistoryReader = {
   coinTotals(nowMs: number): Eventually<CoinTotals[]>
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
-  trades(query: TradeQuery): Eventually<Trade[]>
+  trades(query: TradeQuery): Eventually<StoredTrade[]>
 
   /** Reference prices of a coin by time, then by id. */
   spot(query: SpotQuery): Eventually<StoredTick[]>
@@ -116,9 +124,8 @@ export type HistoryReader = {
   lastSpotId(): Eventually<number>
 
   /**
-   * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive
-   * snapshots of an outcome longer than `silenceMs` of its timeframe, from a millisecond after the
-   * former on. What lies outside its snapshots is in no gap here.
+   * Gaps of a market, ascending by `fromMs`: those recorded, and pauses between snapshots of an
+   * outcome longer than `silenceMs`, from a millisecond after the former; none outside of them.
    */
   gaps(market: Market): Eventually<readonly Gap[]>
 
@@ -173,6 +180,8 @@ export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
     /** The file that it is in; undefined in memory. */
     readonly path: string | undefined
+    /** Of chunks in memory. */
+    cacheCounts(): CacheCounts
     lines(encoding: Encoding): LineStream
     events(): EventStream
   }
@@ -205,22 +214,16 @@ export type Recording = {
 export type GapChange = { conditionId: string } & (
   | { kind: 'opened'; gap: Gap }
   /**
-   * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive; one that begins
-   * there or later is gone. One that is withdrawn never was.
+   * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive, or is gone. One
+   * that is withdrawn never was. No recorded gap (with `reason`) has a time that is filled.
    */
   | { kind: 'ended'; outcome: Outcome; atMs: number }
   | { kind: 'withdrawn'; gap: Gap }
+  | { kind: 'filled'; outcome: Outcome; fromMs: number; toMs: number; reason?: GapReason }
 )
 
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
-
-export type TradeQuery = TimeRange & {
-  market: Market
-  /** So many, from either end; all when both are absent. */
-  first?: number | undefined
-  last?: number | undefined
-}
 
 /** With the counts of the first time where the batch was `already_applied`. */
 export type AppendResult = {
@@ -337,7 +340,7 @@ export type LineStream<Pieces = Iterable<LinePiece>> = {
   rows(query: StreamQuery): Pieces
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
-  /** Of the text so far: its length, and its CRC-32. */
+  /** Of the text so far. */
   readonly textBytes: number
   readonly textCrc: number
 }
@@ -368,14 +371,13 @@ export type EventStream<Rows = RowEvents> = {
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
 }
+/** `last` is undefined without rows. */
 type RowEvents = {
   bytes: Uint8Array<ArrayBuffer>
   count: number
-  /** Undefined without rows. */
   last: Position | undefined
   hasMore: boolean
 }
-/** CRC-32 and length in bytes. */
 export type TextSum = { crc: number; bytes: number }
 
 export type Top = Position & {
@@ -388,5 +390,4 @@ export type Top = Position & {
   /** Unix milliseconds of the recorder's clock, where known and asked for. */
   receivedMs?: number | undefined
 }
-
 export type Totals = { markets: number; snapshots: number; bytes: number }

@@ -30,12 +30,20 @@ import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
-import { createDelete } from './writes/delete.ts'
+import { createDelete, createOldestList } from './writes/delete.ts'
 import { createRecord } from './writes/record.ts'
 import { createRuns, type Runs } from './writes/runs.ts'
 
 type FileVerbs =
-  'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'usedBytes' | 'cursorKey' | 'path'
+  | 'cacheCounts'
+  | 'findBatch'
+  | 'probeWrite'
+  | 'dispose'
+  | 'verify'
+  | 'totals'
+  | 'usedBytes'
+  | 'cursorKey'
+  | 'path'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -64,6 +72,7 @@ export function createSqliteHistory(
     probeWrite: () => probeWrite(db),
     verify: createVerify(tables),
     totals: meta.totals,
+    cacheCounts: stored.chunks.cacheCounts,
     usedBytes: () => usedBytesOf(db),
     dispose: () => closeDatabase(db),
   }
@@ -140,6 +149,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
     putMarket: (facts) => writeTo(facts.conditionId, () => runs.forget(markets.put(facts).id)),
     deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
+    listOldest: createOldestList(db),
     close: (conditionId) =>
       writeTo(conditionId, () => {
         const market = markets.find(conditionId)

@@ -45,11 +45,60 @@ export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
   }
 }
 
+/** What the operator says of a run that he starts. */
+export type RunOptions = {
+  /** See `bookfeed sanctions refresh --accept-loss`. */
+  acceptsLoss: boolean
+}
+
 /** What a job says of itself, for whoever looks after the server. */
 export type JobReport = {
+  /** The operator may start it. */
+  canStart(start: (options: RunOptions) => void): void
+  /** It runs then at the latest. */
+  due(nextMs: number): void
   began(): void
   progress(done: number, total: number): void
   /** `nextMs`: when it runs again; undefined if nothing but the operator starts it. */
   ended(outcome: string, nextMs?: number): void
   failed(reason: string, nextMs?: number): void
+}
+
+/** How a run ended, and after how long the next one begins. */
+export type RunEnd = { outcome: string; isFailed?: boolean; waitMs: number }
+
+type ShownJob = {
+  startTimer: StartTimer
+  /** Unix milliseconds. */
+  clock: () => number
+  report?: JobReport | undefined
+}
+
+/**
+ * A job that the operator sees and may start. He starts the same one that the clock starts, so two
+ * runs never overlap. `work` never rejects; its options are undefined unless he has started it.
+ */
+export function createShownJob(
+  { startTimer, clock, report }: ShownJob,
+  work: (options?: RunOptions) => Promise<RunEnd>,
+) {
+  let asked: RunOptions | undefined
+  const job = createJob(startTimer, async () => {
+    report?.began()
+    const options = asked
+    asked = undefined
+    const { outcome, isFailed = false, waitMs } = await work(options)
+    if (isFailed) report?.failed(outcome, clock() + waitMs)
+    else report?.ended(outcome, clock() + waitMs)
+    return waitMs
+  })
+  function hasten(delayMs: number): void {
+    report?.due(clock() + delayMs)
+    job.hasten(delayMs)
+  }
+  report?.canStart((options) => {
+    asked = options
+    hasten(0)
+  })
+  return { hasten, dispose: job.dispose }
 }

@@ -2,6 +2,9 @@
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
+/** The same as the end of a sentence, with one period. */
+export const sentenceOf = (error: unknown): string => `${messageOf(error).replace(/\.+$/, '')}.`
+
 /** What the system calls a failure, such as `ENOENT`; the error as text if it has no such name. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error)

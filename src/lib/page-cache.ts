@@ -4,8 +4,8 @@ import { createCache } from './cache.ts'
 /** A page as it is sent; `tag` is unique to the body, and fit for an `ETag`. */
 export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
 
-/** Tags remembered of pages that were made once, in two sets that alternate. */
-const ASKED_ONCE_HALF = 8_192
+/** Places for hashes of the tags of pages that were made once; a later one takes its place. */
+const MADE_ONCE_MAX = 16_384
 /** A page's share at most, or pages that are not compressed would turn out all others. */
 const PAGES_LEAST = 256
 /** What a kept page weighs besides its body. */
@@ -17,21 +17,20 @@ export type PageCache = ReturnType<typeof createPageCache>
 export function createPageCache(bytesMax: number) {
   const pages = createCache<string, Page>(bytesMax)
   const bodyBytesMax = bytesMax / PAGES_LEAST
-  // Cheaper than a cache that keeps exact order.
-  let newer = new Set<string>()
-  let older = new Set<string>()
+  const madeOnce = new Uint32Array(MADE_ONCE_MAX)
 
+  /** Of two tags with one hash the other may be kept at once, which harms nobody. */
   function isMadeOnce(tag: string): boolean {
-    if (newer.has(tag) || older.has(tag)) return false
-    newer.add(tag)
-    if (newer.size === ASKED_ONCE_HALF) {
-      older = newer
-      newer = new Set()
-    }
-    return true
+    const hash = Bun.hash.xxHash32(tag)
+    const place = hash % MADE_ONCE_MAX
+    const isNew = madeOnce[place] !== hash
+    madeOnce[place] = hash
+    return isNew
   }
 
   return {
+    counts: pages.counts,
+
     find: (tag: string): Page | undefined => pages.get(tag),
 
     /** Returns the page, whose body may be another's soon, or what is kept of it. */

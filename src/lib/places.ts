@@ -49,6 +49,9 @@ export function createPlaces({ max, firstMax = max }: Bounds, memory: SharedArra
         }
       }),
 
+    /** Places that are taken, by all. */
+    total: (): number => sum(common),
+
     /** Gives back all places of a thread that has ended. */
     clear: (thread: number): void => table.use(() => table.fill(thread, 0)),
   }

@@ -1,5 +1,6 @@
 /** Levels of many rows as columns of integers, read from the text that is served. */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Copies } from '#src/lib/copies.ts'
 
 import { byteOf } from './json-bytes.ts'
 
@@ -41,14 +42,26 @@ function readDecimal(bytes: Uint8Array, start: number): number {
   return whole + digits * (scales[at - point - 1] ?? Number.NaN)
 }
 
-/** Reused from run to run: copy what must last. */
+/** A side that was added: its indexes in the columns, and where its text is, from the row's on. */
+type Side = { from: number; to: number; at: number }
+const none: Side = { from: 0, to: 0, at: 0 }
+
+/**
+ * Reused from run to run: copy what must last. Levels whose text is that of the row before, which
+ * most are, are not read again.
+ */
 export class LevelColumns {
   prices = new Int32Array(1024)
   sizes = new Float64Array(1024)
   /** Of each row, two after another: where its bids end, and its asks, which follow them. */
   readonly ends: number[] = []
   readonly #depth: number
-  readonly #cursor: { bytes: Uint8Array; at: number } = { bytes: new Uint8Array(0), at: 0 }
+  /** Of each level where its text ends in the buffer. */
+  #stops = new Int32Array(1024)
+  /** Of each outcome the last row. */
+  #former: { bids: Side; asks: Side }[] = []
+  #bytes = new Uint8Array(0) as Uint8Array
+  #place = 0
   #length = 0
 
   /** Of each side `depth` levels at most, from the best. */
@@ -59,44 +72,90 @@ export class LevelColumns {
   reset(): void {
     this.ends.length = 0
     this.#length = 0
+    this.#former = []
   }
 
-  /** Adds the levels of a row's JSON object as the store writes it. */
-  add(text: Uint8Array): void {
+  /**
+   * Adds the levels of a row's JSON object as the store writes it; `outcome` is its code. `copies`
+   * are those of its text in a buffer which it shares with all rows since `reset`.
+   */
+  add(text: Uint8Array, outcome: number, copies: Copies): void {
     this.#reserve(this.#length + text.length / LEVEL_BYTES_MIN)
-    this.#cursor.bytes = text
-    this.#cursor.at = text.indexOf(byteOf.openBracket) + 1
-    this.#addSide()
-    this.#cursor.at += ASKS_KEY
-    this.#addSide()
+    const { bids, asks } = this.#former[outcome] ?? { bids: none, asks: none }
+    if (text.buffer !== this.#bytes.buffer) this.#bytes = new Uint8Array(text.buffer)
+    const bidsAt = text.byteOffset + text.indexOf(byteOf.openBracket) + 1
+    const from = this.#length
+    const asksAt = this.#addSide(bidsAt, { copies, former: bids, worse: -1 }) + ASKS_KEY
+    const middle = this.#length
+    this.#addSide(asksAt, { copies, former: asks, worse: 1 })
+    this.#former[outcome] = {
+      bids: { from, to: middle, at: bidsAt },
+      asks: { from: middle, to: this.#length, at: asksAt },
+    }
   }
 
-  #addSide(): void {
-    const { prices, sizes } = this
-    const cursor = this.#cursor
-    const { bytes } = cursor
-    const first = this.#length
-    const stop = first + this.#depth
-    let at = first
-    let place = cursor.at
-    while (bytes[place] === byteOf.openBrace && at < stop) {
-      prices[at] = readDecimal(bytes, place + PRICE_KEY)
-      sizes[at++] = readDecimal(bytes, (end[0] ?? 0) + SIZE_KEY)
-      place = end[0] ?? 0
-      place += bytes[place + 1] === byteOf.comma ? 2 : 1
+  /** Returns where the text of the side ends. */
+  #addSide(start: number, hints: Hints): number {
+    const bytes = this.#bytes
+    const stop = this.#length + this.#depth
+    let { from: former } = hints.former
+    this.#place = start
+    while (bytes[this.#place] === byteOf.openBrace && this.#length < stop) {
+      const next = this.#repeat(former, hints, stop)
+      former = next > former ? next : this.#read(former, hints)
+      if (bytes[this.#place] === byteOf.comma) this.#place++
     }
-    cursor.at = at === stop ? bytes.indexOf(byteOf.closeBracket, place) : place
-    if (bytes[cursor.at] !== byteOf.closeBracket) throw new Error('A row holds no levels.')
-    this.#length = at
-    this.ends.push(at)
+    if (this.#length === stop) this.#place = bytes.indexOf(byteOf.closeBracket, this.#place)
+    if (bytes[this.#place] !== byteOf.closeBracket) throw new Error('A row holds no levels.')
+    this.ends.push(this.#length)
+    return this.#place
+  }
+
+  /** Adds levels of the former row again as far as the text repeats it; returns the one after. */
+  #repeat(first: number, { copies, former: { from, to, at } }: Hints, stop: number): number {
+    if (first >= to) return first
+    const { prices, sizes } = this
+    const stops = this.#stops
+    const shift = this.#place - (first === from ? at : (stops[first - 1] ?? 0) + 1)
+    // Up to its price each level is like all others.
+    const alike = copies.endOf(this.#place + PRICE_KEY, shift)
+    let next = first
+    let length = this.#length
+    for (; next < to && length < stop; next++) {
+      const ending = (stops[next] ?? 0) + shift
+      if (ending > alike) break
+      prices[length] = prices[next] ?? 0
+      sizes[length] = sizes[next] ?? 0
+      stops[length++] = ending
+    }
+    if (next > first) this.#place = stops[length - 1] ?? 0
+    this.#length = length
+    return next
+  }
+
+  /** Reads a level; returns the first of the former row that is worse. */
+  #read(first: number, { former: { to }, worse }: Hints): number {
+    const price = readDecimal(this.#bytes, this.#place + PRICE_KEY)
+    this.prices[this.#length] = price
+    this.sizes[this.#length] = readDecimal(this.#bytes, (end[0] ?? 0) + SIZE_KEY)
+    this.#place = (end[0] ?? 0) + 1
+    this.#stops[this.#length++] = this.#place
+    let next = first
+    while (next < to && ((this.prices[next] ?? 0) - price) * worse <= 0) next++
+    return next
   }
 
   #reserve(count: number): void {
     if (count <= this.prices.length) return
-    const [{ prices }, { sizes }] = [this, this]
-    this.prices = new Int32Array(count * 2)
-    this.sizes = new Float64Array(count * 2)
-    this.prices.set(prices)
-    this.sizes.set(sizes)
+    const grow = <T extends Int32Array | Float64Array>(column: T, grown: T): T => {
+      grown.set(column)
+      return grown
+    }
+    this.prices = grow(this.prices, new Int32Array(count * 2))
+    this.sizes = grow(this.sizes, new Float64Array(count * 2))
+    this.#stops = grow(this.#stops, new Int32Array(count * 2))
   }
 }
+
+/** Prices become worse by rising (1) or falling (-1). */
+type Hints = { copies: Copies; former: Side; worse: 1 | -1 }

@@ -2,6 +2,7 @@
 
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import type { Trade, TradeQuery } from '#src/core/trade.ts'
 import type { Batch, MarketHistory } from '#src/history/history.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -133,3 +134,7 @@ export function batchOf(number: number): Batch {
   })
   return { id: `numbered-${number}`, source: 'simulated', snapshots: rows }
 }
+
+/** Trades as they were told, without the numbers that the store gave them. */
+export const toldTrades = (history: MarketHistory, query: TradeQuery): Trade[] =>
+  history.trades(query).map(({ id: _, ...trade }) => trade)

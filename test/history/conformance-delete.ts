@@ -53,7 +53,14 @@ export function conformDelete(use: Use): void {
         fill(history, 5)
         expect(history.deleteOldest(startOf(1))).toBe(false)
         const used = history.usedBytes()
+        const due = [...history.listOldest(startOf(3) + 1)]
+        expect(due.map(({ orderMs }) => orderMs)).toEqual([startOf(1), startOf(2), startOf(3)])
+        for (const { snapshots, bytes } of due) {
+          expect(snapshots).toBe(250)
+          expect(bytes).toBeGreaterThan(1000)
+        }
         deleteAll(history, startOf(3) + 1)
+        expect([...history.listOldest(startOf(3) + 1)]).toEqual([])
         expect(heldOf(history)).toEqual(['slug-4', 'slug-5'])
         expect(spotOf(history)).toEqual([startOf(4), startOf(5)])
         expect(history.usedBytes()).toBeLessThan(used)

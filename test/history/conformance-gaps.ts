@@ -205,6 +205,16 @@ function conformFailure(use: Use): void {
 
 function conformRecorded(use: Use): void {
   test(
+    'behavior: a pause of which it is on record why is no second gap',
+    use((history) => {
+      appendFor(history, [at(0), at(60_000)], 'venue_silent')
+      const why = aSilence(0, 60_000, { reason: 'recorder_down' })
+      history.putGaps(conditionIdOf(1), [why])
+      expect(gapsOf(history)).toEqual([why])
+    }),
+  )
+
+  test(
     'default: adds to those that follow from the snapshots, ascending, and is kept when these change',
     use((history) => {
       appendFor(history, [at(0), at(60_000)])

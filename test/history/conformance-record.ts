@@ -5,7 +5,7 @@ import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { GapChange, MarketHistory, Recording } from '#src/history/history.ts'
 
-import { conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
+import { conditionIdOf, getMarket, someSnapshots, START_MS, toldTrades } from './books.ts'
 import type { Use } from './conformance.ts'
 
 const conditionId = conditionIdOf(1)
@@ -44,7 +44,7 @@ export function conformRecord(use: Use): void {
         })
         const market = getMarket(history)
         expect(market).toMatchObject({ source: 'recorded', snapshotCounts: { up: 2, down: 1 } })
-        expect(history.trades({ market })).toEqual([trade])
+        expect(toldTrades(history, { market })).toEqual([trade])
         expect(gapsOf(history)).toEqual([down])
       }),
     )
@@ -65,18 +65,7 @@ export function conformRecord(use: Use): void {
       }),
     )
 
-    test(
-      'behavior: a gap that is withdrawn is none, and others of its outcome stay open',
-      use((history) => {
-        put(history)
-        const held: Gap = { ...down, fromMs: START_MS + 500 }
-        const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: held }]
-        record(history, { snapshots: someSnapshots(1), gaps })
-        record(history, { gaps: [{ kind: 'withdrawn', conditionId, gap: held }] })
-        expect(gapsOf(history)).toEqual([down])
-        expect([...history.verify()]).toEqual([])
-      }),
-    )
+    conformTakenBack(use)
 
     test(
       'behavior: a gap that ends at its start is none',
@@ -111,4 +100,42 @@ export function conformRecord(use: Use): void {
       }),
     )
   })
+}
+
+function conformTakenBack(use: Use): void {
+  test(
+    'behavior: a gap that is withdrawn is none, and others of its outcome stay open',
+    use((history) => {
+      put(history)
+      const held: Gap = { ...down, fromMs: START_MS + 500 }
+      const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: held }]
+      record(history, { snapshots: someSnapshots(1), gaps })
+      record(history, { gaps: [{ kind: 'withdrawn', conditionId, gap: held }] })
+      expect(gapsOf(history)).toEqual([down])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: a time that is filled is in no recorded gap, or in none of a reason',
+    use((history) => {
+      put(history)
+      const seen: Gap = { ...down, reason: 'venue_silent' }
+      const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: seen }]
+      record(history, { snapshots: someSnapshots(1), gaps })
+      const [fromMs, toMs] = [START_MS + 500, START_MS + 600]
+      const filled = { kind: 'filled', conditionId, outcome: 'up', fromMs, toMs } as const
+      record(history, { gaps: [{ ...filled, reason: 'recorder_down' }] })
+      const parts = [
+        { ...down, toMs: fromMs },
+        { ...down, fromMs: toMs },
+      ]
+      expect(gapsOf(history).filter(({ reason }) => reason === 'recorder_down')).toEqual(parts)
+      expect(gapsOf(history)).toContainEqual(seen)
+      record(history, { gaps: [filled] })
+      const both = parts.flatMap((part) => [part, { ...part, reason: seen.reason }])
+      expect(gapsOf(history)).toEqual(both)
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
 }

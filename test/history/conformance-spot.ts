@@ -35,6 +35,7 @@ function fill(history: MarketHistory): void {
 export function conformSpot(use: Use): void {
   describe('putSpot', () => {
     conformPut(use)
+    conformDropped(use)
   })
   describe('spot', () => {
     conformList(use)
@@ -51,6 +52,27 @@ export function conformSpot(use: Use): void {
       }),
     )
   })
+}
+
+function conformDropped(use: Use): void {
+  test(
+    'behavior: what comes as history later is not missed any more by the next that was received',
+    use((history) => {
+      const received = (at: number, dropped?: number) =>
+        aTick({ timestampMs: START_MS + at, receivedMs: START_MS + at + 80, dropped })
+      const later = (at: number) => aTick({ timestampMs: START_MS + at })
+      const droppedAt = () => listed(history).map(({ dropped }) => dropped)
+      // What came before is no part of what was missed after it.
+      history.putSpot([later(0), later(1), received(2), received(5, 2), received(6)])
+      expect(droppedAt()).toEqual([undefined, undefined, undefined, 2, undefined])
+      // Of another series, held already, and one of the two.
+      history.putSpot([aTick({ timestampMs: START_MS + 3, source: 'pyth' }), later(2), later(3)])
+      expect(droppedAt()).toContain(1)
+      history.putSpot([later(3), later(4)])
+      expect(droppedAt().filter((dropped) => dropped)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
 }
 
 function conformPut(use: Use): void {

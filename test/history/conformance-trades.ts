@@ -1,11 +1,18 @@
 /** The conformance suite's part on trades. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Trade } from '#src/core/trade.ts'
-import type { MarketHistory, TradeQuery } from '#src/history/history.ts'
+import type { Trade, TradeQuery } from '#src/core/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
 
-import { appendAll, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
+import {
+  appendAll,
+  conditionIdOf,
+  getMarket,
+  someSnapshots,
+  START_MS,
+  toldTrades,
+} from './books.ts'
 import type { Use } from './conformance.ts'
 
 let batches = 0
@@ -17,7 +24,7 @@ const tradesOf = (
   history: MarketHistory,
   query: Omit<TradeQuery, 'market'> = {},
   number = 1,
-): Trade[] => history.trades({ market: getMarket(history, conditionIdOf(number)), ...query })
+): Trade[] => toldTrades(history, { market: getMarket(history, conditionIdOf(number)), ...query })
 
 const aTrade = (changes: Partial<Trade> = {}): Trade => ({
   timestampMs: START_MS,
@@ -153,7 +160,11 @@ function conformList(use: Use): void {
       const model: Trade[] = []
       for (let batch = 0; batch < 12; batch++) {
         const trades = Array.from({ length: 20 }, (_, at) =>
-          aTrade({ timestampMs: START_MS + random.integer(40), size: batch * 100 + at + 1 }),
+          aTrade({
+            timestampMs: START_MS + random.integer(40),
+            outcome: random.pick(['up', 'down', undefined]),
+            size: batch * 100 + at + 1,
+          }),
         )
         putAll(history, trades)
         model.push(...trades)
@@ -163,11 +174,13 @@ function conformList(use: Use): void {
       for (let probe = 0; probe < 60; probe++) {
         const [fromMs, toMs] = [bound(random.integer(50)), bound(random.integer(50))]
         const last = [undefined, 0, 1, 5, 240, 1000][probe % 6]
+        const outcome = random.pick([undefined, 'up', 'down'] as const)
         const within = model.filter(
-          ({ timestampMs: ms }) => ms >= (fromMs ?? 0) && ms < (toMs ?? Infinity),
+          ({ timestampMs: ms, outcome: own }) =>
+            ms >= (fromMs ?? 0) && ms < (toMs ?? Infinity) && own === (outcome ?? own),
         )
         const expected = last === undefined ? within : within.slice(within.length - last)
-        const query = { fromMs, toMs, last }
+        const query = { fromMs, toMs, last, outcome }
         expect({ query, trades: tradesOf(history, query) }).toEqual({
           query,
           trades: last !== undefined && last > within.length ? within : expected,

@@ -1,7 +1,7 @@
 /**
  * Damages copies of a file and asks a server for all that it serves. No answer may be wrong, and
  * none endless. More trials: `TRIALS=300 bun test test/history/corruption.test.ts`; other ones:
- * `SEED=2`.
+ * `SEED=2`. `FLIPS=3000` flips more single bits.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,13 +15,15 @@ import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 import { openDatabase, StoreFault } from '#src/sqlite/database.ts'
 
+import { type Fate, flipBits } from '../support/bit-flips.ts'
 import { createHarness } from '../support/harness.ts'
 import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash } from './books.ts'
 
 // biome-ignore lint/style/noProcessEnv: how much is asked for is the runner's business, not the server's.
-const { TRIALS: trials = '25', SEED = '1' } = process.env
+const { TRIALS: trials = '25', FLIPS: flips = '16', SEED = '1' } = process.env
 const TRIALS = Number(trials)
+const FLIPS = Number(flips)
 const START_MS = Date.UTC(2026, 0, 1)
 const WINDOW_MS = 300_000
 const PAGE_BYTES = 4096
@@ -228,6 +230,35 @@ test(
   },
   30_000 + TRIALS * 5000,
 )
+
+test(
+  'behavior: `verify` finds every flipped bit that changes an answer',
+  async () => {
+    const before = openHistory(path)
+    const truth = await askAll(before, () => Number.POSITIVE_INFINITY)
+    before.dispose()
+    const options = { random: createRandom(`flips-${SEED}`), flips: FLIPS }
+    const result = await flipBits(path, options, async (copy): Promise<Fate> => {
+      const history = openOrRefuse(copy)
+      if (history === undefined || findsFault(history)) return 'found'
+      const answers = await askAll(history, (at) => truth[at]?.body.length ?? 0)
+      history.dispose()
+      return answers.every((answer, at) => judge(answer, truth[at]) === 'same')
+        ? 'unused'
+        : 'silent'
+    })
+    process.stderr.write(`history: ${JSON.stringify(result)}\n`)
+    expect(result.where).toEqual([])
+    expect(result.found).toBeGreaterThan(FLIPS / 5)
+  },
+  30_000 + FLIPS * 2000,
+)
+
+function findsFault(history: MarketHistory): boolean {
+  const isFound = [...history.verify()].length > 0
+  if (isFound) history.dispose()
+  return isFound
+}
 
 /** What is cut off misleads nobody, and what cannot be found is refused. */
 function judge({ status, isCut, body, code }: Answer, truth: Answer | undefined) {

@@ -67,7 +67,9 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     totals: () => again().totals(),
     usedBytes: () => again().usedBytes(),
     deleteOldest: (beforeMs) => again().deleteOldest(beforeMs),
+    listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
+    cacheCounts: () => again().cacheCounts(),
     get cursorKey() {
       return again().cursorKey
     },

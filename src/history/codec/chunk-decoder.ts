@@ -1,5 +1,6 @@
 /** Reads rows of chunks back to text: single ones, whole chunks, slices, the rows of a page. */
 import { assert } from '#src/lib/assert.ts'
+import { Copies } from '#src/lib/copies.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
 import type { Chunk } from './chunk.ts'
@@ -55,14 +56,19 @@ export class ChunkDecoder {
     return text
   }
 
-  forEach(chunk: Chunk, visit: (text: Uint8Array, row: number) => void): void {
+  /** All of the texts stay as they are until the end; `copies` say how one repeats others. */
+  forEach(chunk: Chunk, visit: (text: Uint8Array, row: number, copies: Copies) => void): void {
     this.#buffer.reserve(chunk.textEnd(chunk.count - 1))
+    const copies = new Copies()
+    this.#buffer.copies = copies
     let end = 0
     for (let row = 0; row < chunk.count; row++) {
       const start = end
+      copies.reset()
       end = decodeFrame(chunk.frame(row, 0), this.#buffer, start)
-      visit(this.#buffer.bytes.subarray(start + 1, end), row)
+      visit(this.#buffer.bytes.subarray(start + 1, end), row, copies)
     }
+    this.#buffer.copies = undefined
   }
 }
 

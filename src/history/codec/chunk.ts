@@ -237,6 +237,9 @@ export class Chunk {
 
   /** First row at or after the position, `count` if none. */
   seek(timestampMs: number, id: number): number {
+    // Most chunks lie wholly on one side.
+    if (timestampMs < this.#firstMs) return 0
+    if (timestampMs > this.timeMs(this.count - 1)) return this.count
     let low = 0
     let high = this.count
     while (low < high) {

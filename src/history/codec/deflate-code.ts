@@ -5,6 +5,7 @@
  * code is a new `CODE_VERSION` beside this one.
  */
 import { type BitWriter, toWords } from '#src/lib/bits.ts'
+import type { Copies } from '#src/lib/copies.ts'
 import { reversedCodes } from '#src/lib/huffman.ts'
 
 export const CODE_VERSION = 1
@@ -168,6 +169,11 @@ function isByte(entry: number): boolean {
 
 const SYMBOL_MASK = (1 << SYMBOL_BITS_MAX) - 1
 const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
+/** What `load` has at least. */
+const LOADED_BITS = 25
+const load = (view: DataView, position: number): number =>
+  view.getInt32(position >> 3, true) >> (position & 7)
+
 /** From this length on a native copy beats a loop. */
 const NATIVE_COPY_LENGTH = 64
 
@@ -175,6 +181,8 @@ const NATIVE_COPY_LENGTH = 64
 export class TextBuffer {
   bytes: Uint8Array<ArrayBuffer>
   words: DataView
+  /** Where it is said what of the text repeats what is before it, if anybody asks. */
+  copies: Copies | undefined
 
   constructor(size: number) {
     this.bytes = new Uint8Array(size)
@@ -199,11 +207,12 @@ export type FrameBits = { view: DataView; start: number; end: number; gap: numbe
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
-  const { bytes, words } = out
+  const { bytes, words, copies } = out
   let position = frame.start
   let to = at
   while (position < end) {
-    let loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    const start = position
+    let loaded = load(view, position)
     const symbol = pairTable[loaded & SYMBOL_MASK] ?? 0
     const value = symbol >> 8
     position += symbol & 15
@@ -219,19 +228,28 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
       continue
     }
     const lengthExtra = (symbol >> 4) & 15
-    const length = value - 256 + ((loaded >> (symbol & 15)) & ((1 << lengthExtra) - 1))
+    let length = value - 256 + ((loaded >> (symbol & 15)) & ((1 << lengthExtra) - 1))
     position += lengthExtra
-    loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    loaded = load(view, position)
     const code = distanceTable[loaded & DISTANCE_MASK] ?? 0
     const extra = (code >> 4) & 15
     let distance = (code >> 8) + ((loaded >> (code & 15)) & ((1 << extra) - 1))
     position += (code & 15) + extra
+    // What is longer than any match is the longest one several times: a single copy.
+    const bits = position - start
+    if (length === MATCH_LENGTH_MAX && bits <= LOADED_BITS) {
+      const mask = (1 << bits) - 1
+      const match = load(view, start) & mask
+      for (; position + bits <= end && (load(view, position) & mask) === match; position += bits)
+        length += MATCH_LENGTH_MAX
+    }
     if (distance > to - at) distance -= gap
     const stop = to + length
     // No match is from nearer than a word, so copies by words never read their own output.
     if (code === 0 || length < 3 || distance < 4 || distance > to || stop > bytes.length - 4) {
       throw new Error('A frame holds a match that leads nowhere.')
     }
+    if (copies !== undefined) copies.add(to, stop, distance)
     if (length >= NATIVE_COPY_LENGTH && distance >= length) {
       bytes.copyWithin(to, to - distance, stop - distance)
     } else {
@@ -248,7 +266,7 @@ export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter)
   let position = start
   let written = 0
   while (position < end) {
-    let loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    let loaded = load(view, position)
     const symbol = symbolTable[loaded & SYMBOL_MASK] ?? 0
     const value = symbol >> 8
     if (symbol === 0) throw new Error('A frame holds bits that are no symbol.')
@@ -260,7 +278,7 @@ export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter)
       continue
     }
     const length = value - 256 + ((loaded & ((1 << symbolBits) - 1)) >> (symbol & 15))
-    loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    loaded = load(view, position)
     const code = distanceTable[loaded & DISTANCE_MASK] ?? 0
     const codeBits = (code & 15) + ((code >> 4) & 15)
     const distance = (code >> 8) + ((loaded & ((1 << codeBits) - 1)) >> (code & 15))

@@ -20,6 +20,7 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
+import { digitPairAt } from './digit-pairs.ts'
 import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
@@ -305,15 +306,22 @@ export class FrameEncoder {
     let code = (lengthCodes[length] ?? 0) | ((distanceCodesByDistance[distance] ?? 0) << count)
     count += distanceBits[distance] ?? 0
     let at = start
-    for (; !isNumberEnd(bytes[at]); at++) {
-      if (count > 23) {
+    for (;;) {
+      const pair = digitPairAt(bytes, at)
+      if (pair === 0) break
+      if (count > 15) {
         this.#bits.put(code, count)
         code = 0
         count = 0
       }
-      const digit = digitCodes[bytes[at] ?? 0] ?? 0
-      code |= (digit >> 4) << count
-      count += digit & 15
+      code |= (pair >> 5) << count
+      count += pair & 31
+      at += 2
+    }
+    if (!isNumberEnd(bytes[at])) {
+      this.#bits.put(code, count)
+      code = literalCodes[bytes[at] ?? 0] ?? 0
+      count = literalBits[bytes[at++] ?? 0] ?? 0
     }
     this.#bits.put(code, count)
     return at
@@ -369,11 +377,6 @@ function findNear(text: string, part: string, at: number): number {
   const next = text.indexOf(part, at)
   return next < 0 ? text.indexOf(part) : next
 }
-
-/** Of digits, whose codes have up to eight bits: the code, and its bits in the lowest four. */
-const digitCodes = Int32Array.from(literalCodes, (code, byte) => {
-  return (code << 4) | (literalBits[byte] ?? 0)
-})
 
 /** Every number of a level has a comma or a brace after it; so does what is no level. */
 const isNumberEnd = (byte: number | undefined): boolean =>

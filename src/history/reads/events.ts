@@ -46,7 +46,7 @@ export function createEventReads(
     rows(query, before) {
       const { conditionId } = query.market
       const selection = read(query.market, (view) =>
-        selectRows(view, { chunks }, { ...query, order: 'asc' }),
+        selectRows({ view, chunks }, { ...query, order: 'asc' }),
       )
       encoder.begin(sum.bytes === 0)
       for (const slice of selection.slices) {

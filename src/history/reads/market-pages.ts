@@ -1,4 +1,5 @@
 /** Walks through lists of markets, and the one that greeting and documentation show. */
+import { tallyCoverage } from '#src/core/coverage.ts'
 import { type Coin, coins, type Market } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
 
@@ -22,17 +23,54 @@ const PAGE_MARKETS = 500
 /** A window begins within this of its snapshots: what a list names beyond is not looked at. */
 const APART_MS = 30 * DAY_MS
 
-type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals'>
+type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades' | 'spot'>
 
-/** The newest market that is whole, with books of both outcomes if there is one. */
+/**
+ * The market that shows most: over and resolved, with books of both outcomes, recorded, with its
+ * strike; among the newest of these the one that is covered best, and has trades and spot.
+ */
 export function findExampleMarket(history: Reads): Market | undefined {
   const held = history.coinTotals(0).filter(({ snapshots }) => snapshots > 0)
   const newest = coins.flatMap((coin) => {
     const totals = held.filter((total) => total.coin === coin)
     return totals.length === 0 ? [] : [...listHeld(history, coin, totals).take(NEWEST_COUNT)]
   })
-  const whole = newest.filter(({ isClosed }) => isClosed)
-  return whole.find(hasBoth) ?? whole[0] ?? newest.find(hasBoth) ?? newest[0]
+  const ranked = newest.map((market) => ({ market, rank: rankOf(market) }))
+  const most = Math.max(...ranked.map(({ rank }) => rank))
+  // Only of these more is read.
+  const best = ranked.filter(({ rank }) => rank === most).map(({ market }) => market)
+  let [found, shares] = [best[0], -1]
+  for (const market of best.length > 1 ? best : []) {
+    const share = coveredOf(history, market) + seriesOf(history, market)
+    if (share > shares) [found, shares] = [market, share]
+    if (share === SHARE_MAX) break
+  }
+  return found
+}
+
+/** Each counts more than all after it. */
+const rankOf = (market: Market): number =>
+  [
+    market.isClosed,
+    market.winner !== undefined,
+    hasBoth(market),
+    market.source !== 'simulated',
+    market.strike !== undefined,
+  ].reduce((rank, has) => 2 * rank + Number(has), 0)
+
+/** Of all that can be covered; a tenth of it for trades, and for prices of the coin. */
+const SHARE_MAX = 12
+
+function coveredOf(history: Reads, market: Market): number {
+  const nowMs = market.windowEndMs ?? market.lastSnapshotMs ?? 0
+  const { coveredMs, totalMs } = tallyCoverage({ market, nowMs, gaps: history.gaps(market) })
+  return totalMs === 0 ? 0 : (10 * coveredMs) / totalMs
+}
+
+function seriesOf(history: Reads, market: Market): number {
+  const { coin, windowStartMs: fromMs, windowEndMs: toMs } = market
+  const spot = history.spot({ coin, fromMs, toMs, order: 'asc', limit: 1 })
+  return history.trades({ market, first: 1 }).length + spot.length
 }
 
 const hasBoth = ({ spans }: Market): boolean => spans.up !== undefined && spans.down !== undefined

@@ -33,7 +33,6 @@ import type { MarketView, ReadMarket } from './market-read.ts'
 import {
   findRef,
   type PageSlice,
-  type Run,
   runsOf,
   type Selection,
   selectRows,
@@ -52,6 +51,7 @@ const NONE: readonly undefined[] = []
 export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket): Verbs {
   const encoder = new PageEncoder()
   const texts = new PageTexts()
+  const ownOf = createOwnReads(chunks)
 
   function findLast(market: Market, moment: Moment): StoredRow | undefined {
     const found = read(market, (view) => findLastRow(view, chunks, moment))
@@ -71,11 +71,10 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
     page(query: RowQuery): Page {
       const { order, outcome, stepMs, withReceived = false } = query
       const code = outcome && outcomeCodes[outcome]
-      const toRun = (run: Run): Run => ownRunOf(chunks, run, code)
       const [selection, received, { revision }] = read(query.market, (view) => {
         const chosen =
           stepMs === undefined
-            ? selectRows(view, { chunks, toRun }, query)
+            ? selectRows(code === undefined ? { view, chunks } : ownOf(view, code), query)
             : selectSteps(view, chunks, query)
         const times = withReceived ? listReceived(view, chunks, partsOf(chosen)) : NONE
         return [chosen, times, view.market]
@@ -102,12 +101,25 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
   }
 }
 
-/** Of a chunk that holds both outcomes the rows of the one asked for. */
-function ownRunOf(chunks: ChunkTable, run: Run, outcome: number | undefined): Run {
-  const { chunk, ref } = run
-  if (outcome === undefined || !chunk.hasBoth) return run
-  const own = ref ? chunks.loadOwn(ref, chunk, outcome) : ownChunkOf(chunk, outcome)
-  return { chunk: own, ref }
+/** What is read for one outcome: chunks that hold no other. */
+function createOwnReads(chunks: ChunkTable) {
+  const tails = new WeakMap<Chunk, Chunk[]>()
+
+  function ownTailOf(chunk: Chunk, outcome: number): Chunk {
+    const known = tails.get(chunk) ?? []
+    const own = known[outcome] ?? ownChunkOf(chunk, outcome)
+    known[outcome] = own
+    tails.set(chunk, known)
+    return own
+  }
+
+  return ({ tail, ...view }: MarketView, outcome: number) => ({
+    chunks: { load: (ref: ChunkRef) => chunks.loadOwn(ref, outcome) },
+    view: {
+      ...view,
+      tail: tail?.chunk.hasBoth ? { ...tail, chunk: ownTailOf(tail.chunk, outcome) } : tail,
+    },
+  })
 }
 
 const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
@@ -115,7 +127,7 @@ const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)
 
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
-  const { slices } = selectRows(view, { chunks }, query)
+  const { slices } = selectRows({ view, chunks }, query)
   for (const slice of slices) {
     const { chunk, ref } = slice
     const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
@@ -291,13 +303,13 @@ export function createBulkReads(
     const found: RowRun['rows'][number][] = []
     const besides: Beside[] = []
     columns.reset()
-    rows.forEach(chunk, (text, row) => {
+    rows.forEach(chunk, (text, row, copies) => {
       const code = chunk.outcome(row)
       if (row < from || row >= to || (outcome ?? code) !== code) return
       const timestampMs = chunk.timeMs(row)
       found.push({ timestampMs, id: chunk.id(row), outcome: nameOf(code) })
       if (besideOf !== undefined) besides.push(besideOf(row, timestampMs))
-      columns.add(text)
+      columns.add(text, code, copies)
     })
     const { ends, prices, sizes } = columns
     return { rows: found, besides, ends, prices, sizes }

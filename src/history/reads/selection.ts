@@ -18,7 +18,7 @@ type Bounds = {
 }
 
 /** A chunk, or the unfinished run, which has no `ref`. */
-export type Run = { chunk: Chunk; ref: ChunkRef | undefined }
+type Run = { chunk: Chunk; ref: ChunkRef | undefined }
 
 type Source = {
   chunks: Pick<ChunkTable, 'load'>
@@ -90,17 +90,12 @@ export type Selection = {
   hasMore: boolean
 }
 
-/** `toRun` may give another form of a run, with the same rows of the outcome asked for. */
-type RowSource = { chunks: ChunkTable; toRun?: (run: Run) => Run }
+type Stored = { view: MarketView; chunks: Source['chunks'] }
 
-export function selectRows(
-  view: MarketView,
-  { chunks, toRun = (run) => run }: RowSource,
-  query: RowQuery,
-): Selection {
+export function selectRows({ view, chunks }: Stored, query: RowQuery): Selection {
   const selection: Selection = { slices: [], count: 0, last: undefined, hasMore: false }
   const bounds = { ...toBounds(query), limit: query.limit }
-  for (const run of runsOf(view, { chunks }, bounds)) if (take(selection, toRun(run), bounds)) break
+  for (const run of runsOf(view, { chunks }, bounds)) if (take(selection, run, bounds)) break
   if (query.order === 'desc') selection.slices.reverse()
   return selection
 }

@@ -19,7 +19,7 @@ import {
   withReceipt,
 } from '../codec/beside.ts'
 import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
-import { ownBytesOf, ownChunkOf } from '../codec/own-chunk.ts'
+import { ownChunkOf } from '../codec/own-chunk.ts'
 import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
@@ -41,6 +41,11 @@ type ChunkBlobs = Pick<ChunkRow, Kind>
 const refColumns = [
   ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
 ] as const
+
+/** A chunk may be kept as it is, and as its rows of up and of down. */
+const forms = [0, 1, 2]
+const FORMS = forms.length
+const placeOfForm = ({ id }: ChunkRef, outcome = -1): number => id * FORMS + outcome + 1
 
 type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
 
@@ -180,10 +185,9 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
 
   const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
 
-  function keep(kept: Kept): void {
+  function keep(place: number, kept: Kept): void {
     const { chunk, tops } = kept
-    const size = chunk.byteLength + ownBytesOf(chunk) + (tops?.byteLength ?? 0) + ENTRY_BYTES
-    cache.set(kept.ref.id, kept, { size })
+    cache.set(place, kept, { size: chunk.byteLength + (tops?.byteLength ?? 0) + ENTRY_BYTES })
   }
 
   /** An index entry was read again since, so it may be another one. */
@@ -194,44 +198,55 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     return kept
   }
 
+  /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
+  function pass(ref: ChunkRef): PassingChunk {
+    const kept = checked(cache.peek(placeOfForm(ref)), ref)
+    if (kept !== undefined) return { chunk: kept.chunk, release() {} }
+    const chunk = read(ref)
+    return { chunk, release: () => release(chunk.words) }
+  }
+
+  function load(ref: ChunkRef): Chunk {
+    const place = placeOfForm(ref)
+    const cached = checked(cache.get(place), ref)
+    if (cached !== undefined) return cached.chunk
+    const chunk = read(ref)
+    keep(place, { ref, chunk, tops: undefined })
+    return chunk
+  }
+
   return {
     ...createChunkIndex(db),
-    ...createChunkWrites(db, (id) => cache.delete(id)),
+    ...createChunkWrites(db, (id) => {
+      for (const form of forms) cache.delete(id * FORMS + form)
+    }),
     ...blobs,
+    ...{ pass, load },
+    cacheCounts: cache.counts,
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
-    /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
-    pass(ref: ChunkRef): PassingChunk {
-      const kept = checked(cache.peek(ref.id), ref)
-      if (kept !== undefined) return { chunk: kept.chunk, release() {} }
-      const chunk = read(ref)
-      return { chunk, release: () => release(chunk.words) }
-    },
-
-    load(ref: ChunkRef): Chunk {
-      const cached = checked(cache.get(ref.id), ref)
+    /** As `load`; of a chunk of both outcomes the rows of one, which are kept by themselves. */
+    loadOwn(ref: ChunkRef, outcome: number): Chunk {
+      if (ref.counts.includes(0)) return load(ref)
+      const place = placeOfForm(ref, outcome)
+      const cached = checked(cache.get(place), ref)
       if (cached !== undefined) return cached.chunk
-      const chunk = read(ref)
-      keep({ ref, chunk, tops: undefined })
+      const whole = pass(ref)
+      const chunk = ownChunkOf(whole.chunk, outcome)
+      whole.release()
+      keep(place, { ref, chunk, tops: undefined })
       return chunk
-    },
-
-    /** Rows of one outcome of a chunk that was loaded and holds both; they are kept with it. */
-    loadOwn(ref: ChunkRef, chunk: Chunk, outcome: number): Chunk {
-      const before = ownBytesOf(chunk)
-      const own = ownChunkOf(chunk, outcome)
-      if (ownBytesOf(chunk) > before) keep(cache.get(ref.id) ?? { ref, chunk, tops: undefined })
-      return own
     },
 
     /** Of a chunk that was loaded. */
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
-      const cached = cache.get(ref.id)?.tops
+      const place = placeOfForm(ref)
+      const cached = cache.get(place)?.tops
       if (cached !== undefined) return cached
       const tops = decodeTops(blobs.readBlob('tops', ref), chunk.outcomes())
-      keep({ ref, chunk, tops })
+      keep(place, { ref, chunk, tops })
       return tops
     },
   }

@@ -2,6 +2,7 @@
 import { gap } from '#db/history/schema.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/core/coverage.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
+import { cutFrom } from '#src/core/spans.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
@@ -32,7 +33,7 @@ function prepareGaps(db: Database) {
     'FROM gap WHERE market_id = $marketId AND outcome = $outcome AND is_derived = $kind'
   const list = db.prepare<GapRow, [{ marketId: number }]>(
     `SELECT ${sql.columns()} FROM gap WHERE market_id = $marketId
-     ORDER BY from_ms, outcome, to_ms, reason`,
+     ORDER BY from_ms, outcome, to_ms, is_derived, reason`,
   )
   const derived = db.prepare<OwnGap, [GapOwner & Span]>(
     `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner}
@@ -47,8 +48,8 @@ function prepareGaps(db: Database) {
   const insert = db.prepare<GapRow, [GapRow]>(
     `${sql.insert()} ON CONFLICT DO NOTHING RETURNING ${sql.columns()}`,
   )
-  const remove = db.prepare<GapRow, [GapOwner & Span]>(
-    `DELETE ${ofOwner} AND from_ms = $fromMs AND to_ms = $toMs RETURNING ${sql.columns()}`,
+  const remove = db.prepare<GapRow, [GapOwner & OwnGap]>(
+    `DELETE ${ofOwner} AND from_ms = $fromMs AND to_ms = $toMs AND reason = $reason RETURNING ${sql.columns()}`,
   )
   const endless = db.prepare<OwnGap, [GapOwner]>(
     `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} AND to_ms = ${ENDLESS_MS}`,
@@ -67,8 +68,8 @@ export function createGapTable(db: Database) {
   /** Makes `known` gaps those that are `now`; no two of either begin together. */
   function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): number {
     if (known.length + now.length === 0) return 0
-    const removed = without(known, now).flatMap(({ fromMs, toMs }) =>
-      remove.all({ ...owner, fromMs, toMs }),
+    const removed = without(known, now).flatMap(({ fromMs, toMs, reason }) =>
+      remove.all({ ...owner, fromMs, toMs, reason }),
     )
     const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
     if (removed.length + added.length > 0)
@@ -77,11 +78,14 @@ export function createGapTable(db: Database) {
   }
 
   return {
-    /** All gaps of a market, ascending by `fromMs`, none twice. Throws `Damage`. */
+    /**
+     * All gaps of a market, ascending by `fromMs`, none twice: what is derived of a time that is
+     * recorded as a gap says nothing more. Throws `Damage`.
+     */
     list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
       const rows = list.all({ marketId: id })
       assertSound(sumOf(rows) % SUM_END === gapSum, `the gaps of market ${id}`)
-      return rows.map(toGap).filter((each, at, all) => !Bun.deepEquals(each, all[at - 1]))
+      return rows.filter((row, at) => !isAgain(row, rows[at - 1])).map(toGap)
     },
 
     /** The sum that `list` compares, of the gaps as they are. */
@@ -120,6 +124,20 @@ export function createGapTable(db: Database) {
       return open.length
     },
 
+    /**
+     * Takes a time out of the recorded gaps of an outcome, or those with `reason`; returns how many
+     * had any of it.
+     */
+    fill(marketId: number, outcome: Outcome, span: Span & { reason?: GapReason }): number {
+      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
+      const cut = derived
+        .all({ ...owner, ...EVER })
+        .filter(({ fromMs, toMs }) => fromMs < span.toMs && toMs > span.fromMs)
+        .filter(({ reason }) => (span.reason ?? reason) === reason)
+      for (const each of cut) replace(owner, [each], cutFrom(each, [span]))
+      return cut.length
+    },
+
     /** Takes a recorded gap back; returns how many there were. */
     withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
       replace({ marketId, outcome: outcomeCodes[outcome], kind: 0 }, [gap], []),
@@ -135,6 +153,13 @@ function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
   const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
   return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
 }
+
+const isAgain = (row: GapRow, before: GapRow | undefined): boolean =>
+  before !== undefined &&
+  (row.kind > 0 || row.reason === before.reason) &&
+  row.outcome === before.outcome &&
+  row.fromMs === before.fromMs &&
+  row.toMs === before.toMs
 
 const toGap = ({ outcome, fromMs, toMs, reason }: GapRow): Gap => ({
   outcome: outcomes[outcome] ?? 'up',

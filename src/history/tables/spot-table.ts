@@ -14,11 +14,12 @@ type Removal = { coin: string; beforeMs: number; limit: number }
 type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startId' | 'aboveId' | 'uptoId', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
 type Span = Range & Record<'endMs' | 'endId' | 'limit', number>
+type Series = Pick<SpotRow, 'source' | 'windowSeconds'>
 
-const IN_RANGE = `coin = $coin AND time_ms >= $fromMs AND time_ms < $toMs
+const IN_SPAN = `time_ms >= $fromMs AND time_ms < $toMs AND id > $aboveId AND id <= $uptoId`
+const IN_RANGE = `coin = $coin AND ${IN_SPAN}
   AND ($source IS NULL OR source = $source)
-  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
-  AND id > $aboveId AND id <= $uptoId`
+  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)`
 /** Before the first row of an order. */
 const edges: Readonly<Record<SpotQuery['order'], Position>> = {
   asc: { timestampMs: -1, id: -1 },
@@ -48,12 +49,14 @@ export function createSpotTable(db: Database, meta: MetaTable) {
   const all = db.prepare<SpotRow, []>(`SELECT ${sql.columns()} FROM spot`)
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
   const assertListed = createListedCheck(db)
+  const found = createCorrection(db)
 
   return {
     lastId,
 
     /**
-     * Adds ticks; one whose source, window and time are held vanishes. Returns how many were new.
+     * Adds ticks; one whose source, window and time are held vanishes. One without `receivedMs`
+     * counts no longer as dropped by the next that was received. Returns how many were new.
      */
     insert(ticks: readonly SpotTick[]): number {
       let id = lastId() + 1
@@ -63,7 +66,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
         if (insert.run(row).changes === 0) continue
         id++
         added++
-        sumAdded += row.checksum
+        sumAdded += row.checksum + found(row)
       }
       if (added > 0) meta.putSpotSum((meta.spotSum() + sumAdded) % SUM_END)
       return added
@@ -99,6 +102,31 @@ export function createSpotTable(db: Database, meta: MetaTable) {
   }
 }
 
+/**
+ * Makes what is to be called for each new tick: the next one that was received did not miss it, if
+ * it came as history. Returns what that adds to the sum.
+ */
+function createCorrection(db: Database): (row: SpotRow) => number {
+  const sql = sqlOf(spot)
+  const nextReceived = db.prepare<SpotRow, [SpotRow]>(
+    `SELECT ${sql.columns()} FROM spot ${indexedBy('spot_series')}
+     WHERE coin = $coin AND source = $source AND window_seconds = $windowSeconds
+       AND time_ms > $timeMs AND received_ms IS NOT NULL ORDER BY time_ms LIMIT 1`,
+  )
+  const setDropped = db.prepare<unknown, [Pick<SpotRow, 'id' | 'dropped' | 'checksum'>]>(
+    'UPDATE spot SET dropped = $dropped, checksum = $checksum WHERE id = $id',
+  )
+  return (row) => {
+    const next = row.receivedMs === null ? nextReceived.get(row) : undefined
+    if (!next?.dropped) return 0
+    assertSealed(next, nameOf(next))
+    const { id, dropped } = next
+    const checksum = checksumOf({ ...next, dropped: dropped - 1 })
+    setDropped.run({ id, dropped: dropped - 1, checksum })
+    return SUM_END + checksum - next.checksum
+  }
+}
+
 /** One bound at each end: a page enters the index at the later of place and range. */
 function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): Range {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after = edges[order] } = range
@@ -118,23 +146,34 @@ function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): R
  * the span has, or one lost entries. Throws `Damage`.
  */
 function createListedCheck(db: Database) {
-  // Series are few, and found one by one: so no more of the index is read than the page has rows.
-  const nextId = `SELECT id FROM spot ${indexedBy('spot_series')} WHERE coin = $coin`
+  const fromSeries = `FROM spot ${indexedBy('spot_series')} WHERE coin = $coin`
+  const nextSeries = db.prepare<Series, [Series & { coin: string }]>(
+    `SELECT source, window_seconds AS windowSeconds ${fromSeries}
+       AND (source, window_seconds) > ($source, $windowSeconds)
+     ORDER BY source, window_seconds LIMIT 1`,
+  )
   const sumOf = (after: '>' | '<', to: '<=' | '>=') =>
-    db.prepare<{ count: number; sum: number }, [Span]>(
-      `WITH RECURSIVE series(source, window_seconds) AS (
-         SELECT '', 0 UNION
-         SELECT next.source, next.window_seconds FROM series JOIN spot AS next ON next.id = coalesce(
-           (${nextId} AND source = series.source AND window_seconds > series.window_seconds
-            ORDER BY window_seconds LIMIT 1),
-           (${nextId} AND source > series.source ORDER BY source, window_seconds LIMIT 1)))
-       SELECT count(*) AS count, coalesce(sum(time_ms + id), 0) & ${SUM_MASK} AS sum FROM (
-         SELECT time_ms, id
-         FROM series CROSS JOIN spot ${indexedBy('spot_series')} USING (source, window_seconds)
-         WHERE ${IN_RANGE} AND (time_ms, id) ${after} ($startMs, $startId)
+    db.prepare<{ count: number; sum: number }, [Span & Series]>(
+      `SELECT count(*) AS count, coalesce(sum(time_ms + id), 0) & ${SUM_MASK} AS sum FROM (
+         SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
+           AND source = $source AND window_seconds = $windowSeconds
+           AND (time_ms, id) ${after} ($startMs, $startId)
            AND (time_ms, id) ${to} ($endMs, $endId) LIMIT $limit + 1)`,
     )
   const sums = { asc: sumOf('>', '<='), desc: sumOf('<', '>=') }
+  /** By coin, as they were found last; they are few. */
+  const known = new Map<string, Series[]>()
+
+  function listSeries(coin: string): Series[] {
+    const found: Series[] = []
+    for (let last: Series = { source: '', windowSeconds: 0 }; ; found.push(last)) {
+      const next = nextSeries.get({ ...last, coin })
+      if (next === null) break
+      last = next
+    }
+    known.set(coin, found)
+    return found
+  }
 
   return (query: SpotQuery, ticks: readonly StoredTick[]): void => {
     const { order, limit, after = edges[order] } = query
@@ -149,13 +188,24 @@ function createListedCheck(db: Database) {
     }
     const end = ticks.length < limit ? edges[isAscending ? 'desc' : 'asc'] : before
     const { fromMs, toMs, ...range } = rangeOf(query)
-    const held = sums[order].get({
+    const span = {
       ...{ ...range, limit },
       fromMs: isAscending ? fromMs : Math.max(fromMs, end.timestampMs),
       toMs: isAscending ? Math.min(toMs, end.timestampMs + 1) : toMs,
       ...{ endMs: end.timestampMs, endId: end.id },
-    })
-    const isWhole = held?.count === ticks.length && held.sum === sum
+    }
+    const isWholeOver = (series: readonly Series[]): boolean => {
+      const parts = series
+        .filter(({ source }) => (query.source ?? source) === source)
+        .filter(({ windowSeconds: seconds }) => (query.windowSeconds ?? seconds) === seconds)
+        .map((each) => sums[order].get({ ...span, ...each }) ?? { count: 0, sum: 0 })
+      const count = parts.reduce((total, part) => total + part.count, 0)
+      return (
+        count === ticks.length && parts.reduce((all, part) => (all + part.sum) % SUM_END, 0) === sum
+      )
+    }
+    // A series may be new since they were listed.
+    const isWhole = isWholeOver(known.get(query.coin) ?? []) || isWholeOver(listSeries(query.coin))
     assertSound(isInOrder && isWhole, 'an index of prices')
   }
 }

@@ -1,15 +1,14 @@
 import { trade } from '#db/history/schema.ts'
 import { outcomes } from '#src/core/market.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { TradeQuery } from '../history.ts'
 
 type TradeRow = typeof trade.$inferSelect
-type Range = { marketId: number; fromMs: number; toMs: number }
+type Range = { marketId: number; fromMs: number; toMs: number; outcome: number | null }
 
 /** As SQLite has it. */
 const NO_LIMIT = -1
@@ -19,7 +18,8 @@ const sides = ['buy', 'sell'] as const
 export function createTradeTable(db: Database) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
-    WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs`
+    WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
+      AND ($outcome IS NULL OR outcome = $outcome)`
   const insert = db.prepare<unknown, [TradeRow]>(
     `INSERT INTO trade (${sql.names()}) SELECT ${sql.parameters()} WHERE NOT EXISTS (
        SELECT 1 FROM trade WHERE market_id = $marketId AND time_ms = $timeMs AND price = $price
@@ -47,8 +47,9 @@ export function createTradeTable(db: Database) {
 
   return {
     sealAll(marketId: number): void {
-      const all = { marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: NO_LIMIT }
-      for (const row of ascending.all(all)) putChecksum.run({ ...row, checksum: checksumOf(row) })
+      const range = { marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, outcome: null }
+      for (const row of ascending.all({ ...range, limit: NO_LIMIT }))
+        putChecksum.run({ ...row, checksum: checksumOf(row) })
     },
 
     /** Adds trades that are not held yet; returns how many. */
@@ -79,8 +80,10 @@ export function createTradeTable(db: Database) {
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
     /** Ascending by time; those of one moment in the order of acceptance. Throws `Damage`. */
-    list({ market, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, first, last }: TradeQuery) {
-      const range = { marketId: market.id, fromMs, toMs }
+    list(query: TradeQuery) {
+      const { market, outcome, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, first, last } = query
+      const code = outcome === undefined ? null : outcomeCodes[outcome]
+      const range = { marketId: market.id, fromMs, toMs, outcome: code }
       const rows =
         last === undefined
           ? ascending.all({ ...range, limit: first ?? NO_LIMIT })
@@ -90,10 +93,11 @@ export function createTradeTable(db: Database) {
   }
 }
 
-function toTrade(row: TradeRow): Trade {
+function toTrade(row: TradeRow): StoredTrade {
   assertSealed(row, `trade ${row.id} of market ${row.marketId}`)
-  const { timeMs, price, outcome, size, side } = row
+  const { id, timeMs, price, outcome, size, side } = row
   return {
+    id,
     timestampMs: timeMs,
     price,
     outcome: outcome === null ? undefined : outcomes[outcome],

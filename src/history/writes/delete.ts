@@ -5,6 +5,7 @@
 import { type Coin, coins } from '#src/core/market.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
+import type { OldMarket } from '../history.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { Runs } from './runs.ts'
 
@@ -25,14 +26,34 @@ type Counted = {
 /** No market has states further from its window, in milliseconds: five days for both ends. */
 const REACH_MS = 432_000_000
 
+/** What never had a book is never closed. */
+const isOver =
+  'order_ms < $beforeMs AND (is_closed = 1 OR (first_ms IS NULL AND window_end_ms < $beforeMs))'
+
+/** Returns the function that lists what a deletion would begin with. */
+export function createOldestList(db: Database) {
+  type Row = Omit<OldMarket, 'bytes'> & { id: number }
+  const list = db.prepare<Row, [{ beforeMs: number }]>(
+    `SELECT id, condition_id AS "conditionId", order_ms AS "orderMs",
+       up_count + down_count AS snapshots
+     FROM market WHERE ${isOver} ORDER BY order_ms, condition_id`,
+  )
+  const bytesOf = db.prepare<{ bytes: number }, [number]>(
+    `SELECT coalesce(sum(length(tops) + length(rows) + length(hashes) + length(notes)), 0) AS bytes
+     FROM chunk WHERE market_id = ?`,
+  )
+  return function* (beforeMs: number): Generator<OldMarket> {
+    for (const { id, ...market } of list.all({ beforeMs }))
+      yield { ...market, bytes: bytesOf.get(id)?.bytes ?? 0 }
+  }
+}
+
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
 export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
-  // What never had a book is never closed.
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
     `SELECT id, order_ms AS "orderMs" FROM market
-     WHERE coin = $coin AND order_ms < $beforeMs
-       AND (is_closed = 1 OR (first_ms IS NULL AND window_end_ms < $beforeMs))
+     WHERE coin = $coin AND ${isOver}
      ORDER BY order_ms, condition_id LIMIT 1`,
   )
   const deleteMarket = db.prepare<Counted, [number]>(

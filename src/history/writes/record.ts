@@ -22,6 +22,7 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
       return trades.insert(market.id, [heard.trade])
     }
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
+    if (heard.kind === 'filled') return gaps.fill(market.id, heard.outcome, heard)
     return heard.kind === 'opened'
       ? gaps.record(market.id, [heard.gap])
       : gaps.withdraw(market.id, heard.gap)
