@@ -8,6 +8,7 @@ import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
+import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
 import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
@@ -15,9 +16,9 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
-import type { Gate } from '#src/http/gate.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { type Arrived, assertEntitled, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
+import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
@@ -25,8 +26,10 @@ import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { CacheCounts } from '#src/lib/cache.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
+import { createGapView } from '#src/live/gaps.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
 import { createRunner } from '#src/live/runner.ts'
@@ -45,13 +48,14 @@ import { liveRoutes } from '#src/modules/live/index.ts'
 import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
 import { createMarketText, marketRoutes } from '#src/modules/markets/index.ts'
 import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
+import { createMcpAnswer, mcpRoute } from '#src/modules/mcp/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { PriceRow } from '#src/modules/prices/model.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
 import { QuoteRow } from '#src/modules/quotes/model.ts'
-import { sampleRoutes } from '#src/modules/sample/index.ts'
+import { describeSample, sampleRoutes } from '#src/modules/sample/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { SpotRow } from '#src/modules/spot/model.ts'
@@ -68,7 +72,7 @@ import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
-import { isPage, pageRoutes } from './page-routes.ts'
+import { isLost, isPage, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
 
 /** What each thread has that answers requests for data. */
@@ -84,9 +88,13 @@ export type ReaderDeps = {
   config: Config
   /** Where they are shared with other threads. */
   limits?: Limits | undefined
+  /** Where what was answered is counted, if others are to know. */
+  meters?: Meters | undefined
   /** Takes lines of the access log, newline included. */
   log: (line: string) => void
   version: string
+  /** When a recorder that fell silent was last heard of; undefined while none is silent. */
+  silence?: (() => number | undefined) | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
   /** In place of the real one, to test what does not depend on time. */
@@ -117,26 +125,51 @@ export function createApp(deps: AppDeps) {
   let isDraining = false
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
-  const routes = [...listDataRoutes(deps, ports, streams.live), ...listOwnRoutes(deps, ports)]
+  const ofData = listDataRoutes(deps, ports, streams.live)
+  const routes = [...ofData, ...listOwnRoutes(deps, ports)]
+  const answerAgent = createMcpAnswer({
+    ...{ ...deps, routes: ofData },
+    fetch: (request, peers) => app.fetch(request, peers),
+  })
   let pages: Promise<Pages> | undefined
   let loaded: Pages | undefined
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
-    (pages ??= import('./pages.ts').then(({ createPages }) => (loaded = createPages(deps, routes))))
-  return {
-    ...assemble(deps, {
-      ...{ routes, ports, streams },
-      table: createRouteTable([...routes, ...pageRoutes]),
-      async otherwise(request, path) {
-        if (isPage(path)) return (await loadPages()).fetch(request)
-        throw new MissingRoute()
-      },
-      takeError: (request) => loaded?.takeError(request),
-      onDrain() {
-        isDraining = true
-      },
-    }),
-    loadPages,
+    (pages ??= import('./pages.ts').then(
+      ({ createPages }) => (loaded = createPages({ ...deps, facts }, routes)),
+    ))
+  /** What a page is told with its document. */
+  const facts = (request: Request) => ({
+    sample: ifSound(() => describeSample(ports.sample)),
+    isSelling: deps.billing.isOpen,
+    isSignupOpen: deps.signup().isOpen,
+    operator: deps.operator === undefined ? 'off' : stateFor(request, ports),
+  })
+  const app = assemble(deps, {
+    ...{ routes, ports, streams },
+    table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
+    async otherwise({ request, path, visit }) {
+      if (path === mcpRoute.path) return answerAgent(request)
+      if (!isPage(path) && !isLost(request, path)) throw new MissingRoute()
+      visit.timedAs = PAGES
+      return (await loadPages()).fetch(request)
+    },
+    takeError: (request) => loaded?.takeError(request),
+    onDrain() {
+      isDraining = true
+    },
+  })
+  return { ...app, loadPages }
+}
+
+/** Whether the operator's page opens for whoever asks, or with the token alone. */
+function stateFor(request: Request, { assertOperator }: Ports): 'open' | 'token' {
+  try {
+    assertOperator(request, visitOf(request))
+    return 'open'
+  } catch (error) {
+    if (error instanceof AppError) return 'token'
+    throw error
   }
 }
 
@@ -171,7 +204,7 @@ type Parts = {
   routes: readonly Route[]
   table: RouteTable
   /** For a path that none of the routes has. */
-  otherwise: (request: Request, path: string) => Response | Promise<Response>
+  otherwise: (arrived: Arrived) => Response | Promise<Response>
   takeError: ErrorTrap['take']
   onDrain: () => void
   ports: Ports
@@ -186,13 +219,22 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
       ...deps,
-      handle: (request, path) => answerRoute(request, path) ?? parts.otherwise(request, path),
+      handle: (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived),
+      meters: ports.meters,
       takeError: parts.takeError,
       routes: parts.table,
       sockets: new Map([['/v1/stream', stream.upgrade]]),
       gate: deps.gate ?? gate,
       work,
-      logsEachRequest: deps.config.log === 'json',
+      logsAs: deps.config.log,
+    }),
+    /** What time is counted under, by its place. */
+    timedNames: ['ANY other', 'GET pages', 'GET /v1/stream', ...parts.routes.map(nameOf)],
+    gauges: (): Gauges => ({
+      ...countsOf('pageCache', ports.pages.counts()),
+      ...countsOf('chunkCache', deps.history.cacheCounts()),
+      waiting: ports.work.waiting(),
+      followers: streams.followers(),
     }),
     /** Live connections; given to the server that listens. */
     stream,
@@ -207,6 +249,8 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       return isOwing
     },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
+    refuse: parts.onDrain,
+    /** As `refuse`, and ends live connections; each is told. */
     drain(): void {
       parts.onDrain()
       stream.stop()
@@ -239,6 +283,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const gate = createGate({ ...shared, addressOf, signupsPerDay })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
+    meters: deps.meters ?? openMeters(makeMeterMemory()),
     pages: createPageCache(config.pageCacheBytes),
     findMarket,
     // One for all: whatever arrives waits for one step of the long work of all routes.
@@ -301,7 +346,7 @@ const streamRows = {
   ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
 }
 
-type Streams = { stream: StreamService; live: LiveService }
+type Streams = { stream: StreamService; live: LiveService; followers: () => number }
 
 function createStreams(deps: ReaderDeps, ports: Ports): Streams {
   const { history, clock, timer } = deps
@@ -314,6 +359,7 @@ function createStreams(deps: ReaderDeps, ports: Ports): Streams {
     ...{ ...deps, ...ports, rows },
     cursors: createCursorCodec(history.cursorKey),
     hub: createHub({ ...deps, read: rows }),
+    gaps: createGapView(deps),
     describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
       createMarketText(history, nowMs)(market),
   }
@@ -327,8 +373,15 @@ function createStreams(deps: ReaderDeps, ports: Ports): Streams {
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
   })
-  return { stream, live: createLiveService(shared) }
+  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
 }
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+
+const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCounts) =>
+  ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {
+    [part in `${K}${'Bytes' | 'Hits' | 'Misses'}`]: number
+  }
 
 const INTEGER_BYTES = 4
 const integerOf = (bytes: Uint8Array): number => Buffer.from(bytes).readUInt32LE()

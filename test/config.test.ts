@@ -12,8 +12,10 @@ describe('readConfig', () => {
       port: 3000,
       workers: 0,
       log: 'json',
+      metrics: '',
       pageCacheBytes: 64 * MIB,
       chunkCacheBytes: 256 * MIB,
+      drainSeconds: 0,
       streamsMax: 64,
       hasSample: true,
       sampleMarket: 'auto',
@@ -29,6 +31,7 @@ describe('readConfig', () => {
       freeBytesMin: 1000 * MIB,
       keepDays: 0,
       keepGb: 0,
+      ...{ backupTo: '', backupHours: 24, backupsKept: 7 },
       rawPath: '',
       rawBytesMax: 100e9,
       spotSources: [],
@@ -59,8 +62,10 @@ describe('readConfig', () => {
       BOOKFEED_PORT: '0',
       BOOKFEED_WORKERS: 'auto',
       BOOKFEED_LOG: 'off',
+      BOOKFEED_METRICS: '9464',
       BOOKFEED_PAGE_CACHE_MB: '1',
       BOOKFEED_CHUNK_CACHE_MB: '0',
+      BOOKFEED_DRAIN_SECONDS: '5',
       BOOKFEED_STREAMS: '9',
       BOOKFEED_SAMPLE: 'off',
       BOOKFEED_SAMPLE_MARKET: 'btc-updown-5m-1776153600',
@@ -75,6 +80,8 @@ describe('readConfig', () => {
       BOOKFEED_LIFECYCLE: 'on',
       BOOKFEED_FREE_MB: '5',
       ...{ BOOKFEED_KEEP_DAYS: '30', BOOKFEED_KEEP_GB: '200' },
+      ...{ BOOKFEED_BACKUP_TO: 's3://books/a', BOOKFEED_BACKUP_HOURS: '6' },
+      BOOKFEED_BACKUP_KEEP: '3',
       BOOKFEED_RAW: '/raw',
       BOOKFEED_RAW_GB: '3',
       BOOKFEED_SPOT: 'live=ws://127.0.0.1:9/live, page',
@@ -101,8 +108,10 @@ describe('readConfig', () => {
       port: 0,
       workers: 'auto',
       log: 'off',
+      metrics: { host: '127.0.0.1', port: 9464 },
       pageCacheBytes: MIB,
       chunkCacheBytes: 0,
+      drainSeconds: 5,
       streamsMax: 9,
       hasSample: false,
       sampleMarket: 'btc-updown-5m-1776153600',
@@ -117,6 +126,7 @@ describe('readConfig', () => {
       hearsLifecycle: true,
       freeBytesMin: 5 * MIB,
       ...{ keepDays: 30, keepGb: 200 },
+      ...{ backupTo: 's3://books/a', backupHours: 6, backupsKept: 3 },
       rawPath: '/raw',
       rawBytesMax: 3e9,
       spotSources: [
@@ -157,6 +167,8 @@ describe('readConfig', () => {
     ['BOOKFEED_PORT', ' 80'],
     ['BOOKFEED_HOST', 'a b'],
     ['BOOKFEED_LOG', 'JSON'],
+    ['BOOKFEED_METRICS', '0.0.0.0'],
+    ['BOOKFEED_METRICS', '127.0.0.1:99999'],
     ['BOOKFEED_PAGE_CACHE_MB', '1.5'],
     ['BOOKFEED_CHUNK_CACHE_MB', '9999999999'],
     ['BOOKFEED_SAMPLE', 'yes'],
@@ -164,6 +176,10 @@ describe('readConfig', () => {
     ['BOOKFEED_RECORD_RATE', '5m=0'],
     ['BOOKFEED_FEED_URL', 'http://127.0.0.1'],
     ['BOOKFEED_SPOT', 'live=http://127.0.0.1'],
+    ['BOOKFEED_SPOT', 'page,page'],
+    ['BOOKFEED_SPOT', 'rtds,rtds=ws://127.0.0.1'],
+    ['BOOKFEED_BACKUP_TO', 's3:/books'],
+    ['BOOKFEED_BACKUP_KEEP', '0'],
     ['BOOKFEED_SAMPLE', 'constructor'],
     ['BOOKFEED_PUBLIC_URL', 'api.example.com'],
     ['BOOKFEED_PUBLIC_URL', 'https://api.example.com/v1'],
@@ -195,6 +211,22 @@ describe('readConfig', () => {
       const message = messageOf(() => void readConfig({ [name]: 'wss://node/v2/secret123' }))
       expect(message).not.toContain('secret123')
     }
+  })
+
+  test.each(['a:b', 'a:b:', 'a:b:c:d', 'a:b c:d'])(
+    'error: credentials %s are not three parts',
+    (value) => {
+      expect(messageOf(() => void readConfig({ BOOKFEED_SPOT_KEY: value }))).toContain(
+        'BOOKFEED_SPOT_KEY is not valid: it must be apiKey:secret:passphrase',
+      )
+    },
+  )
+
+  test('error: live prices without credentials say what to set, or to leave out', () => {
+    const message = messageOf(() => void readConfig({ BOOKFEED_SPOT: 'page,live' }))
+    expect(message).toContain('BOOKFEED_SPOT_KEY is empty')
+    expect(message).toContain('Set it to apiKey:secret:passphrase')
+    expect(message).toContain('take `live` out of BOOKFEED_SPOT')
   })
 
   test('behavior: each word that a variable says it accepts is accepted', () => {

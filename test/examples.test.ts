@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { hasAnvil } from '#dev/sandbox/anvil.ts'
 
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'
+import { startSandbox } from './support/sandbox-process.ts'
 
 const root = join(import.meta.dir, '..')
 const bun = process.execPath
@@ -235,34 +236,20 @@ describe('examples that pay', () => {
   test.skipIf(!hasAnvil)(
     'default: buys a tier of a sandbox with the stock client',
     async () => {
-      const path = join(folder, 'sandbox')
-      const env = {
-        BOOKFEED_PORT: '0',
-        BOOKFEED_LOG: 'off',
-        BOOKFEED_RECORD: 'off',
-        BOOKFEED_SAMPLE: 'off',
-      }
-      const command = [bun, join(root, 'src/main.ts'), 'sandbox', '--data', path]
-      const sandbox = Bun.spawn(command, { env, stdout: 'pipe', stderr: 'inherit' })
+      const sandbox = await startSandbox(join(folder, 'sandbox'))
       try {
-        let greeting = ''
-        for await (const bytes of sandbox.stdout) {
-          greeting += new TextDecoder().decode(bytes)
-          if (/^ {2}bun run .*\n/m.test(greeting)) break
-        }
-        const script = readFileSync(/^ {2}bun run (\S+)$/m.exec(greeting)?.[1] ?? '', 'utf8')
+        const { greeting, origin, script } = sandbox
         const variables = {
           KEY: /bf_live_\w+/.exec(greeting)?.[0] ?? '',
-          SERVER: /listens on (\S+)/.exec(greeting)?.[1] ?? '',
-          WALLET_KEY: /0x[0-9a-f]{64}/.exec(script)?.[0] ?? '',
+          SERVER: origin,
+          WALLET_KEY: /0x[0-9a-f]{64}/.exec(readFileSync(script, 'utf8'))?.[0] ?? '',
         }
         const example = join('examples', 'typescript', 'buy-tier.ts')
         run.add(example)
         const text = await print([bun, example, 'pro'], variables)
         expect(text).toMatch(/^active 0x[0-9a-f]{64}\ntier: pro\n$/)
       } finally {
-        sandbox.kill()
-        await sandbox.exited
+        await sandbox.stop()
       }
     },
     60_000,

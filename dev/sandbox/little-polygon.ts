@@ -14,7 +14,7 @@ import {
 } from '#src/selling/payment-chain.ts'
 
 import { addresses, usdcOn } from './addresses.ts'
-import { type Anvil, startAnvil } from './anvil.ts'
+import { type Anvil, reachAnvil, startAnvil } from './anvil.ts'
 import { type ChainControls, controlChain } from './chain-controls.ts'
 import { permit2Abi, sanctionsAbi, usdcAbi, usdtAbi } from './contract-abis.ts'
 import { knownCode, placedCode } from './placed-code.ts'
@@ -74,13 +74,20 @@ type Actions = {
   frontRun(signed: SignedTransfer): Promise<Hex>
 }
 
-export type LittlePolygon = Anvil &
-  ChainControls &
+type Node = Omit<Anvil, 'stop'>
+
+/** What can be done to such a chain from anywhere on this machine. */
+export type ReachedPolygon = Node &
   Actions & {
     chainId: number
     network: Network
     /** What it passes for. */
     chain: PaymentChain
+  }
+
+export type LittlePolygon = Anvil &
+  ChainControls &
+  ReachedPolygon & {
     /** Has 1,000 USDC, 1,000 USDT and coin for gas; has approved nothing. */
     payer: SandboxWallet
     /** Has coin for gas. */
@@ -131,6 +138,13 @@ export async function startLittlePolygon({
   }
 }
 
+/** The Polygon of a sandbox that another process has started, and ends. */
+export function reachLittlePolygon(url: string): ReachedPolygon {
+  const node = reachAnvil(url)
+  const { chainId, network } = homeChain
+  return { ...node, ...actOn(node, homeChain), chainId, network, chain: homeChain }
+}
+
 async function placeContracts(
   { rpc }: Anvil,
   contracts: Awaited<ReturnType<typeof knownCode>>,
@@ -143,7 +157,7 @@ async function placeContracts(
 }
 
 /** Sends a call from any address; the hash. A call that is undone throws. */
-async function send({ rpc }: Anvil, { from, to, abi, name, args = [] }: Call): Promise<Hex> {
+async function send({ rpc }: Node, { from, to, abi, name, args = [] }: Call): Promise<Hex> {
   const data = encodeFunctionData({ abi, functionName: name, args })
   const receipt = await rpc('eth_sendTransactionSync', [{ from, to, data, gas: '0x4c4b40' }])
   const { status, transactionHash } = receipt as { status: string; transactionHash: Hex }
@@ -168,7 +182,7 @@ async function initializeUsdc(node: Anvil, usdc: Hex): Promise<void> {
   }
 }
 
-function actOn(node: Anvil, chain: PaymentChain): Actions {
+function actOn(node: Node, chain: PaymentChain): Actions {
   const tokens = {
     USDC: { to: usdcOn(chain), abi: usdcAbi, block: 'blacklist', unblock: 'unBlacklist' },
     USDT: {

@@ -17,7 +17,7 @@ type Deps = {
   choice: string
   listTiers: () => readonly Tier[]
   findMarket: (name: string) => Market | undefined
-  /** The newest market that is whole. */
+  /** The market that shows most. */
   findExample: () => Market | undefined
 }
 

@@ -1,8 +1,10 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
+
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { PaymentPage } from '#src/ledger/payments.ts'
+import type { Log } from '#src/lib/log.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
@@ -36,7 +38,7 @@ export type BillingDeps = {
   /** Waits; cut short by nothing. Injected, so that tests need not. */
   sleep: (ms: number) => Promise<void>
   origin: () => string
-  log: (line: string) => void
+  log: Log
 }
 
 /** A chain that is sold on: with a node and a relay of payments, where these are configured. */
@@ -61,6 +63,8 @@ export type PaymentRequired = {
 export type Quote = {
   offer: Offer
   paymentRequired: PaymentRequired
+  /** When the period would begin if it were paid now. */
+  startMs: number
   /** A payment of the account for any offer that may still be made. */
   inFlight?: Payment | undefined
 }
@@ -72,6 +76,8 @@ export type Settlement = {
 }
 
 export type Billing = {
+  /** False where nothing can be sold, nor asked about. */
+  isOpen: boolean
   chains(): readonly ChainStatus[]
 
   /**
@@ -89,12 +95,12 @@ export type Billing = {
 
   /**
    * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
-   * flight. The same payment again finds the same payment. Throws `payment_invalid`,
-   * `payment_rejected`, `unknown_offer`, `offer_expired`, `offer_used`, `payment_conflict`,
-   * `payment_in_review`, `payment_limit`, `allowance_required`, `sanctioned`,
+   * flight. The same payment again finds the same payment. `trace` goes to the facilitator. Throws
+   * `payment_invalid`, `payment_rejected`, `unknown_offer`, `offer_expired`, `offer_used`,
+   * `payment_conflict`, `payment_in_review`, `payment_limit`, `allowance_required`, `sanctioned`,
    * `screening_unavailable`, `billing_unavailable`.
    */
-  settle(caller: Caller, payload: unknown): Promise<Settlement>
+  settle(caller: Caller, payload: unknown, trace?: string | undefined): Promise<Settlement>
 
   /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
@@ -120,14 +126,14 @@ export function createBilling(deps: BillingDeps): Billing {
   const { poll, work, reconcile, watch } = createReconciler(deps)
   const listeners: (() => void)[] = []
   const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
-  const settle: Billing['settle'] = async (caller, payload) => {
+  const settle: Billing['settle'] = async (caller, payload, trace) => {
     const it = await admit(deps, caller, payload)
     if (it.payment.state === 'provisioned') return toAnswer(deps, it)
     const { id, signed } = it.payment
     const flow = flowOn(deps, signed.network, `account:${caller.accountId}`)
     if (!flow) throw unavailableError('No node of the chain is configured any more.')
     const payment = await work(id, async () => {
-      const advanced = await advance(flow, { ...it, payment: reread(flow, id) })
+      const advanced = await advance({ ...flow, trace }, { ...it, payment: reread(flow, id) })
       return waitForFinality(flow, { ...it, payment: advanced })
     })
     return toAnswer(deps, { ...it, payment })
@@ -142,6 +148,7 @@ export function createBilling(deps: BillingDeps): Billing {
     )
   }
   return {
+    isOpen: true,
     chains: availability.chains,
     refresh: availability.refresh,
     ...createOffers(deps, availability),
@@ -152,8 +159,8 @@ export function createBilling(deps: BillingDeps): Billing {
     payments: ({ accountId }, page) =>
       ledger.payments.listPayments({ accountId, ...page }).map(describe),
     subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
-    settle: (caller, payload) =>
-      settle(caller, payload).finally(() => {
+    settle: (...asked) =>
+      settle(...asked).finally(() => {
         for (const listener of listeners) listener()
       }),
     onSubmitted: (listener) => void listeners.push(listener),
@@ -199,6 +206,7 @@ export function closedBilling(
   }
   const statuses = chains.map((chain) => statusOf(chain, () => reason))
   return {
+    isOpen: false,
     chains: () => statuses,
     quote: async () => refuse(),
     challenge: refuse,

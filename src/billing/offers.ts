@@ -2,6 +2,7 @@
 import { AppError } from '#src/core/errors.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
+import { bookPeriod, paidPeriods } from '#src/selling/subscription.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
@@ -39,7 +40,10 @@ export function createAvailability(deps: Deps) {
     for (const token of sold.chain.tokens) {
       const [key, reason] = [keyOf(sold, token), reasonNow(token)]
       if (reason !== reasonOf(sold, token)) {
-        deps.log(`billing: ${key} ${reason ?? 'can be paid with'}`)
+        deps.log(
+          `billing: ${key} ${reason ?? 'can be paid with'}`,
+          reason === undefined ? 'info' : 'warn',
+        )
       }
       reasons.set(key, reason)
     }
@@ -97,6 +101,11 @@ const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
 const CATALOGUE_DECIMALS = 6
 
+const startOf = ({ ledger, clock }: BillingDeps, { accountId, terms, periodDays }: Offer): number =>
+  bookPeriod(paidPeriods(ledger.listSubscriptions(accountId)), {
+    ...{ terms, days: periodDays, nowMs: clock() },
+  }).startMs
+
 type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 type Where = { sold: SoldChain; token: PaymentToken }
@@ -108,6 +117,7 @@ export function createOffers(
   const toQuote = (offer: Offer): Quote => ({
     offer,
     paymentRequired: toPaymentRequired(deps, offer),
+    startMs: startOf(deps, offer),
     inFlight: deps.ledger.payments.findUndecidedPayment(offer),
   })
   return {

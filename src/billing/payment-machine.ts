@@ -29,6 +29,8 @@ export type Flow = {
   /** Undefined where none is configured any more: payments are then only looked for. */
   facilitator: Facilitator | undefined
   actor: Actor
+  /** What the facilitator is told that its call is part of, a `traceparent` of W3C. */
+  trace?: string | undefined
 }
 
 /** What works on payments of a network; undefined where no node of it is configured any more. */
@@ -118,7 +120,7 @@ async function follow(flow: Flow, it: Case): Promise<Payment> {
     const screened = await screenPayer(flow, payment)
     return screened.state === payment.state ? await relay(flow, { ...it, payment }) : screened
   } catch (error) {
-    flow.deps.log(`billing: ${payment.id} is not sent again: ${String(error)}`)
+    flow.deps.log(`billing: ${payment.id} is not sent again: ${String(error)}`, 'warn')
     return reread(flow, payment.id)
   }
 }
@@ -185,13 +187,13 @@ export async function askFaults(chain: ChainView, signed: SignedPayment, signatu
  * `billing_unavailable` if nothing was ever sent.
  */
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
-  const { chain, facilitator, deps } = flow
+  const { chain, facilitator, deps, trace } = flow
   if (!facilitator) throw unsentError()
   const leased = deps.ledger.payments.lease(payment.id, deps.clock() + LEASE_MS, deedOf(flow))
   if (!leased) return reread(flow, payment.id)
   // Another process may have sent it between our reading and the lease.
   const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
-  const result = await facilitator.settle(leased.signed.payload, offer.requirements)
+  const result = await facilitator.settle(leased.signed.payload, offer.requirements, trace)
   if (result.kind === 'refused' && !wasSent) {
     move(flow, leased, { to: 'screened', reason: result.reason })
     throw unsentError()

@@ -46,7 +46,7 @@ export function createReconciler(deps: BillingDeps) {
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
       if (error instanceof AppError) return
-      log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`)
+      log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`, 'warn')
     }
   }
 
@@ -153,7 +153,7 @@ async function watch(deps: BillingDeps, attend: Attend): Promise<void> {
     try {
       await watchChain({ deps, attend, view, chain })
     } catch (error) {
-      log(`billing: transfers on ${chain.network} could not be read: ${String(error)}`)
+      log(`billing: transfers on ${chain.network} could not be read: ${String(error)}`, 'warn')
     }
   }
 }
@@ -203,7 +203,7 @@ async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise
       { ...transfer, id, network, foundMs: nowMs },
       { actor: 'system', nowMs },
     )
-    if (isNew) log(`billing: ${id} is money that no payment explains`)
+    if (isNew) log(`billing: ${id} is money that no payment explains`, 'warn')
   }
   return doneTo
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '#src/core/time.ts'
+import type { Log } from '#src/lib/log.ts'
 import type { ChainHead, ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
@@ -10,7 +11,7 @@ export type ChainViewOptions = {
   payTo?: string | undefined
   confirmations: Confirmations
   clock: Clock
-  log: (line: string) => void
+  log: Log
 }
 
 export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
@@ -87,7 +88,7 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
     if (before === undefined || !isTakenBack(before.final, head.final)) return head
     // The next answer is compared with this one: a new node is not refused forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
-    log(fault)
+    log(fault, 'warn')
     throw new RpcFault(fault)
   }
 

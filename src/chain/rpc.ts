@@ -2,8 +2,10 @@
  * Read-only questions to a node. Raw requests instead of viem's actions: `readContract` would fetch
  * a URL of the contract's choice (EIP-3668), and in places reports a dead node as an answer.
  */
+
 import type { Hex } from 'viem'
 
+import type { Log } from '#src/lib/log.ts'
 import { isRecord } from '#src/lib/record.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
@@ -51,7 +53,7 @@ export type RpcOptions = {
   /** For a question with its retry. */
   timeoutMs?: number | undefined
   /** Is called once when the node stops answering as it should, and once when it does again. */
-  log?: ((line: string) => void) | undefined
+  log?: Log | undefined
 }
 
 /** The node gave no answer that may be relied upon. `message` is fit for the operator. */
@@ -133,7 +135,7 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
       identity = undefined
       const reason = error.message || `answers ${question.method} with something odd`
       const message = `The RPC at ${origin} ${reason}.`
-      if (!isFailing) log(message)
+      if (!isFailing) log(message, 'warn')
       isFailing = true
       throw new RpcFault(message, { cause: error })
     }

@@ -36,11 +36,11 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
   return {
     name: new URL(url).host,
 
-    async settle(payload, requirements) {
+    async settle(payload, requirements, trace) {
       const question = JSON.stringify(requirements)
       // The payload is JSON already, and goes out as the bytes that were stored.
       const body = `{"x402Version":2,"paymentPayload":${payload},"paymentRequirements":${question}}`
-      const reply = await ask({ method: 'POST', path: 'settle', body, timeoutMs })
+      const reply = await ask({ method: 'POST', path: 'settle', body, timeoutMs, trace })
       if (reply === undefined) return { kind: 'refused', reason: 'facilitator_token_failed' }
       const payer = payerOf(parse(payload))
       return readSettlement(reply, { network: requirements.network, payer })
@@ -54,18 +54,25 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
   }
 }
 
-type Step = { method: 'GET' | 'POST'; path: string; body?: string; timeoutMs: number }
+type Step = {
+  method: 'GET' | 'POST'
+  path: string
+  body?: string
+  timeoutMs: number
+  trace?: string | undefined
+}
 
 /** `status` is set if there was one. The body is JSON, or `fault` is a code of ours. */
 type Reply = { status?: number; body?: unknown; fault?: string }
 
 /** The reply is undefined if there was no token to ask with. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
-  return async ({ method, path, body, timeoutMs }: Step): Promise<Reply | undefined> => {
+  return async ({ method, path, body, timeoutMs, trace }: Step): Promise<Reply | undefined> => {
     const url = new URL(base)
     url.pathname = `${base.pathname.replace(/\/+$/, '')}/${path}`
     const headers: Record<string, string> = { accept: 'application/json' }
     if (body !== undefined) headers['content-type'] = 'application/json'
+    if (trace !== undefined) headers.traceparent = trace
     try {
       if (token) headers.authorization = `Bearer ${await token({ method, url })}`
     } catch {

@@ -9,7 +9,7 @@ const TARGET_LENGTH_MAX = 2048
 const MS_PER_SECOND = 1000
 
 type AccessRecord = {
-  /** Nothing in it needs escaping. */
+  /** Nothing in it needs escaping, nor in `traceparent`. */
   requestId: string
   keyId: string | undefined
   method: string
@@ -18,20 +18,40 @@ type AccessRecord = {
   /** Length of the body; undefined for a stream. */
   bytes: number | undefined
   durationMs: number
+  traceparent?: string | undefined
   error?: string | undefined
 }
 
-/** Creates what prints a record, newline included. */
-export function createAccessLine(clock: Clock): (record: AccessRecord) => string {
+/** Creates what prints a record, newline included; as text for people if that is wanted. */
+export function createAccessLine(clock: Clock, isText = false): (record: AccessRecord) => string {
   const timeText = createTimeText(clock)
-  return ({ requestId, keyId, method, target, status, bytes, durationMs, error }) => {
+  return ({ requestId, keyId, method, target, status, bytes, durationMs, ...rare }) => {
+    const { traceparent, error } = rare
     const cut = target.length > TARGET_LENGTH_MAX ? target.slice(0, TARGET_LENGTH_MAX) : target
     const path = redactKeys(cut)
+    const level = error === undefined ? 'info' : 'error'
+    const took = Math.round(durationMs * 1000) / 1000
+    if (isText) {
+      const parts = [timeText(), level, method, quote(path), status, `${bytes ?? '-'} bytes`]
+      const own = [
+        ...parts,
+        `${took} ms`,
+        requestId,
+        keyId,
+        traceparent,
+        error && redactKeys(error),
+      ]
+      return `${own
+        .filter((part) => part !== undefined)
+        .join(' ')
+        .replaceAll('\n', ' | ')}\n`
+    }
     const key = keyId === undefined ? 'null' : `"${keyId}"`
-    const line = `{"time":"${timeText()}","requestId":"${requestId}","key":${key},"method":${quote(method)},"path":${quote(path)},"status":${status},"bytes":${bytes ?? 'null'},"durationMs":${Math.round(durationMs * 1000) / 1000}`
+    const line = `{"time":"${timeText()}","level":"${level}","requestId":"${requestId}","key":${key},"method":${quote(method)},"path":${quote(path)},"status":${status},"bytes":${bytes ?? 'null'},"durationMs":${took}`
+    const trace = traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`
     return error === undefined
-      ? `${line}}\n`
-      : `${line},"error":${JSON.stringify(redactKeys(error))}}\n`
+      ? `${line}${trace}}\n`
+      : `${line}${trace},"error":${JSON.stringify(redactKeys(error))}}\n`
   }
 }
 

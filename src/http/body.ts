@@ -54,24 +54,24 @@ function assertJson(contentType: string | null): void {
   )
 }
 
-/** Throws `invalid_request`. */
-export function parseObject(text: string): Record<string, unknown> {
+/** Throws `invalid_request`; `what` begins a sentence about the text. */
+export function parseObject(text: string, what = 'The body'): Record<string, unknown> {
   const { depth, names, values } = measureJson(text)
   // Before anything else looks at it: what is nested deeply is slow to take apart and to print.
   if (depth > NESTING_MAX) {
-    throw bodyError(`The body is nested more than ${NESTING_MAX} levels deep.`)
+    throw bodyError(`${what} is nested more than ${NESTING_MAX} levels deep.`)
   }
-  if (names > NAMES_MAX) throw bodyError(`The body has more than ${NAMES_MAX} members.`)
-  if (values > VALUES_MAX) throw bodyError(`The body has more than ${VALUES_MAX} values.`)
+  if (names > NAMES_MAX) throw bodyError(`${what} has more than ${NAMES_MAX} members.`)
+  if (values > VALUES_MAX) throw bodyError(`${what} has more than ${VALUES_MAX} values.`)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
     // The parser's own message would show what was sent.
-    throw bodyError('The body is not JSON.', cause)
+    throw bodyError(`${what} is not JSON.`, cause)
   }
   if (isRecord(value)) return { ...value }
-  throw bodyError('The body must be a JSON object: `{ … }`.')
+  throw bodyError(`${what} must be a JSON object: { … }.`)
 }
 
 export const bodySizeError = () =>

@@ -17,6 +17,38 @@ export function requestIdOf(request: Request, mint: () => string): string {
   return isTaken ? sent : `req_${mint().slice(0, ID_LENGTH)}`
 }
 
+export const TRACE_HEADER = 'traceparent'
+/** W3C Trace Context: version, trace, span, flags; a later version may have more. */
+const trace =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\w-]*)?$/
+const TRACE_LENGTH_MAX = 128
+const TRACE_LENGTH = 55
+
+/** What a request is part of, as its caller says; undefined for what is not valid. */
+export function traceOf({ headers }: Request): string | undefined {
+  const sent = headers.get(TRACE_HEADER)
+  if (sent === null || sent.length > TRACE_LENGTH_MAX || !trace.test(sent)) return undefined
+  // Only later versions have more.
+  return sent.startsWith('00') && sent.length > TRACE_LENGTH ? undefined : sent
+}
+
+const [TRACE_AT, SPAN_AT, FLAGS_AT, SPAN_BYTES] = [3, 36, 53, 8]
+
+/**
+ * What a call of ours is part of: the caller's trace, of which the call is a span of its own.
+ * Undefined without a valid trace. `randomBytes` returns so many.
+ */
+export function continueTrace(
+  request: Request,
+  randomBytes: (length: number) => Uint8Array,
+): string | undefined {
+  const trace = traceOf(request)
+  if (trace === undefined) return undefined
+  const span = randomBytes(SPAN_BYTES).toHex()
+  // Whoever does not know a later version goes on in this one.
+  return `00-${trace.slice(TRACE_AT, SPAN_AT)}${span}-${trace.slice(FLAGS_AT, TRACE_LENGTH)}`
+}
+
 export const RATE_WINDOW_MS = 60_000
 const MS_PER_SECOND = 1000
 const WINDOW_SECONDS = { minute: 60, day: 86_400 }
@@ -38,9 +70,9 @@ export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: numbe
 export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
 
 const exposed =
-  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor'
+  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
 const allowed =
-  'Authorization, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id'
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
 /** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */

@@ -17,8 +17,8 @@ const OPEN = 'private, no-cache'
 const GZIP_BYTES_MIN = 256
 /** The level that costs least. */
 const GZIP_LEVEL = 1
-/** From here on compressing takes longer than the way to another thread and back. */
-const GZIP_ASIDE_BYTES = 131_072
+/** From here on, a millisecond, compressing takes longer than the way to another thread. */
+const GZIP_ASIDE_BYTES = 262_144
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -98,6 +98,8 @@ export type PageAnswer = {
   findPage: () => Page | undefined
   /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
   make: () => Steps<Page>
+  /** Where the same answer may be given again: what was sent, and its headers to copy. */
+  sent?: { page: Page | undefined; init: ResponseInit }
 }
 
 export type PagePorts = { pages: PageCache; work: Work }
@@ -105,16 +107,22 @@ export type PagePorts = { pages: PageCache; work: Work }
 /** The same for what is known by a tag, so that a 304 costs nothing. */
 export function answerPage(
   request: Request,
-  { tag, isGzip, isClosed, coverage, findPage, make }: PageAnswer,
+  answer: PageAnswer,
   { pages, work }: PagePorts,
 ): Response | Promise<Response> {
+  const { tag, isGzip, isClosed, coverage, findPage, make, sent } = answer
   const caching = isClosed ? 'closed' : 'open'
   const etag = `"${tag}"`
   if (hasTag(request, etag)) return respond(null, { caching, isGzip, etag, coverage })
   const sendPage = ({ body, tag: made, resumeCursor }: Page): Response =>
     respond(body, { caching, isGzip, etag: `"${made}"`, coverage, resumeCursor })
   const found = findPage()
-  if (found !== undefined) return sendPage(found)
+  if (found !== undefined) {
+    if (sent?.page === found) return new Response(found.body, sent.init)
+    const response = sendPage(found)
+    if (sent !== undefined) answer.sent = { page: found, init: initFrom(response) }
+    return response
+  }
   return after(work.run(request, make()), (page) =>
     after(isGzip ? compressWhere(page.body) : page.body, (body) =>
       sendPage(pages.put({ ...page, body })),
@@ -133,6 +141,8 @@ const initsOf = (control: string) => {
   }
 }
 const inits = { closed: initsOf(CLOSED), open: initsOf(OPEN), unkept: initsOf('no-store') }
+
+const initFrom = ({ headers }: Response): ResponseInit => ({ headers: new Headers(headers) })
 
 type Facts = Notes & { caching: keyof typeof inits; isGzip: boolean; etag: string | undefined }
 
@@ -159,5 +169,5 @@ export const compressAside = (bytes: Uint8Array): Promise<Bytes> =>
 
 const compressWhere = (bytes: Bytes): Bytes | Promise<Bytes> =>
   bytes.length < GZIP_ASIDE_BYTES
-    ? Bun.gzipSync(bytes, { level: GZIP_LEVEL })
+    ? Bun.gzipSync(bytes, { level: GZIP_LEVEL, library: 'libdeflate' })
     : compressAside(bytes)

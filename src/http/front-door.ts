@@ -13,12 +13,15 @@ import {
   isPreflight,
   REQUEST_ID_HEADER,
   requestIdOf,
+  TRACE_HEADER,
+  traceOf,
   writeCorsHeaders,
   writePreflightHeaders,
 } from './common-headers.ts'
 import type { ErrorTrap } from './error-trap.ts'
-import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
-import { describeFault, MissingRoute, problemResponse } from './problem.ts'
+import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
+import { type Meters, OTHER, SOCKETS } from './meters.ts'
+import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
@@ -28,8 +31,7 @@ import type { Work } from './work.ts'
 type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
 type FrontDoorOptions = {
-  /** The path is that of the request, still percent-encoded. */
-  handle: (request: Request, path: string) => Response | Promise<Response>
+  handle: (arrived: Arrived) => Response | Promise<Response>
   /** What `handle` caught on the way to a response of status 400 or more. */
   takeError: ErrorTrap['take']
   routes: RouteTable
@@ -37,8 +39,9 @@ type FrontDoorOptions = {
   sockets: ReadonlyMap<string, (request: Request, visit: Visit) => void>
   gate: Gate
   work: Pick<Work, 'enter' | 'spend'>
-  /** False leaves only the lines of our own faults. */
-  logsEachRequest: boolean
+  meters: Pick<Meters, 'request' | 'problem'>
+  /** `off` leaves only the lines of our own faults, as JSON. */
+  logsAs: 'json' | 'text' | 'off'
   log: (line: string) => void
   clock: Clock
   mint: () => string
@@ -50,6 +53,7 @@ type Exchange = {
   request: Request
   inner: Request
   requestId: string
+  traceparent: string | undefined
   target: string
   visit: Visit
   peers: PeerSource | undefined
@@ -59,11 +63,12 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, work, mint, timer } = options
+  const { handle, takeError, routes, sockets, gate, work, meters, mint, timer } = options
   const finish = createFinish(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
     if (error instanceof MissingRoute) return answerMissing(exchange, routes)
+    meters.problem(codeOf(error))
     exchange.fault = describeFault(error)
     return problemResponse(error, exchange.requestId)
   }
@@ -79,11 +84,14 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const isSound = isAbsolute(url)
     const inner = isSound && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
+    const traceparent = traceOf(request)
     const target = targetOf(url)
-    const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers })
+    const from = peers && peerOf(request, inner, peers)
+    const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers: from })
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    const exchange: Exchange = { request, inner, requestId, target, visit, peers, startedMs }
+    const named = { requestId, traceparent, target }
+    const exchange: Exchange = { ...named, request, inner, visit, peers, startedMs }
     try {
       assertServable(exchange, isSound)
       const path = pathOf(target)
@@ -92,12 +100,14 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       }
       const open = sockets.get(target)
       if (open !== undefined) {
+        visit.timedAs = SOCKETS
         open(request, visit)
         // Bun has answered with 101.
         return finish(exchange, new Response(null))
       }
-      const wait = work.enter(visit)
-      const result = wait === undefined ? handle(inner, path) : wait.then(() => handle(inner, path))
+      const wait = work.enter(visit, routes.isUrgent(target))
+      const arrived = { request: inner, path, visit }
+      const result = wait === undefined ? handle(arrived) : wait.then(() => handle(arrived))
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
         (response) => settle(exchange, response),
@@ -127,17 +137,19 @@ function assertServable({ request, target, visit }: Exchange, isSound: boolean):
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
-function createFinish({ gate, routes, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
-  const toLine = createAccessLine(clock)
+function createFinish(options: FrontDoorOptions) {
+  const { gate, routes, meters, logsAs, log, clock, timer } = options
+  const toLine = createAccessLine(clock, logsAs === 'text')
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
-    const { request, requestId, target, visit, startedMs, fault } = exchange
+    const { request, requestId, traceparent, target, visit, startedMs, fault } = exchange
     gate.leave(visit, bytes)
-    if (!logsEachRequest && fault === undefined) return
+    if (logsAs === 'off' && fault === undefined) return
     const { method } = request
     const durationMs = timer() - startedMs
     const keyId = visit.caller?.keyId
-    log(toLine({ requestId, keyId, method, target, status, bytes, durationMs, error: fault }))
+    const named = { requestId, traceparent, keyId, method, target }
+    log(toLine({ ...named, status, bytes, durationMs, error: fault }))
   }
 
   /** Of a stream its bytes as they are sent, and the rest at its end; of anything else now. */
@@ -156,12 +168,15 @@ function createFinish({ gate, routes, logsEachRequest, log, clock, timer }: Fron
   }
 
   return (exchange: Exchange, response: Response): Response | Promise<Response> => {
-    const { headers } = response
+    const { headers, status } = response
+    const { visit, startedMs } = exchange
+    meters.request(visit.timedAs ?? OTHER, status, timer() - startedMs)
     headers.set(REQUEST_ID_HEADER, exchange.requestId)
+    if (exchange.traceparent !== undefined) headers.set(TRACE_HEADER, exchange.traceparent)
     // Nobody guesses what JSON is.
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
-    gate.mark(exchange.visit, headers)
+    gate.mark(visit, headers)
     if (routes.isPrivate(exchange.target)) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
     } else writeCorsHeaders(exchange.request, headers)
@@ -169,7 +184,7 @@ function createFinish({ gate, routes, logsEachRequest, log, clock, timer }: Fron
       recordBody(exchange, response)
       return response
     }
-    return withoutBody(response, exchange.visit.body !== undefined)
+    return withoutBody(response, visit.body !== undefined)
       .catch((error: unknown) => {
         exchange.fault = describeFault(error)
         return new Response(null, { status: 500, headers })
@@ -205,6 +220,10 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
   if (allow !== '') response.headers.set('Allow', allow)
   return response
 }
+
+/** Bun knows the address of its own requests alone, and not of what the app sees for HEAD. */
+const peerOf = (request: Request, inner: Request, peers: PeerSource): PeerSource =>
+  inner === request ? peers : { requestIP: () => peers.requestIP(request) }
 
 const asGet = ({ url, headers, signal }: Request): Request =>
   new Request(url, { method: 'GET', headers, signal })

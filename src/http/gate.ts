@@ -30,6 +30,8 @@ export type Visit = {
   peers?: PeerSource | undefined
   /** What usage is counted under; the route names it. */
   route: string
+  /** What its time is counted under. */
+  timedAs?: number
   /** Set when the body is made while it is sent. */
   body?: SentBody
   /** True once bytes of the body were counted while it was sent. */
@@ -57,6 +59,9 @@ export type PeerSource = {
 export type Allowance = 'none' | 'data' | 'billing'
 
 export type Arrival = { request: Request; allowance: Allowance; peers: PeerSource | undefined }
+
+/** What a route is asked; the path is that of the request, still percent-encoded. */
+export type Arrived = { request: Request; path: string; visit: Visit }
 
 /** None of it may throw. */
 export type Gate = {

@@ -67,6 +67,8 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
   return { type: `/errors#${code}`, title, status, code, error: code, detail, requestId, ...extras }
 }
 
+export const codeOf = (error: unknown): ErrorCode => toFailure(error).code
+
 /** Answers anything thrown; what is not known to be harmless becomes `internal`. Never cached. */
 export function problemResponse(error: unknown, requestId: string): Response {
   const problem = toProblem(toFailure(error), requestId)

@@ -2,8 +2,15 @@
 import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
+import { pathOf } from './url.ts'
 
-type KnownRoute = { method: string; path: string; allowance?: Allowance; access?: string }
+type KnownRoute = {
+  method: string
+  path: string
+  allowance?: Allowance
+  access?: string
+  isUrgent?: boolean
+}
 export type RouteTable = ReturnType<typeof createRouteTable>
 
 /** `routes` have `/a/:b/*` patterns. */
@@ -20,6 +27,9 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   const privateAreas = [...new Set(ofOperator.map(({ path }) => areaOf(path)))]
   const billingAreas = [...new Set(ofBilling.map(({ path }) => areaOf(path)))]
 
+  const urgentAreas = [...billingAreas, ...privateAreas]
+  const urgentPaths = new Set(routes.filter(({ isUrgent }) => isUrgent).map(({ path }) => path))
+
   /** The window that a request is taken from: that of the routes which begin like `target`. */
   function allowanceAt(target: string): Allowance {
     if (!isApi(target)) return 'none'
@@ -31,6 +41,10 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   }
   return {
     allowanceAt,
+
+    /** True of what is answered in overload, too: billing, health, the operator. */
+    isUrgent: (target: string): boolean =>
+      urgentAreas.some((area) => isWithin(target, area)) || urgentPaths.has(pathOf(target)),
 
     /** True where no page of another origin may read: in the areas of the operator. */
     isPrivate: (target: string): boolean => privateAreas.some((area) => isWithin(target, area)),
@@ -54,7 +68,8 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
 const isApi = (target: string): boolean => isWithin(target, '/v1')
 
 const isWithin = (target: string, area: string): boolean =>
-  target.startsWith(area) && /^[/?]?$/.test(target.charAt(area.length))
+  target.startsWith(area) && endsPart.has(target.charAt(area.length))
+const endsPart = new Set(['', '/', '?'])
 
 /** The first two parts of a path, such as `/v1/billing`. */
 const areaOf = (path: string): string => path.split('/', 3).join('/')

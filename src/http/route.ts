@@ -33,11 +33,13 @@ import {
   type AccessPorts,
   admit,
   type Allowance,
+  type Arrived,
   isOpen,
   visitOf,
 } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
+import { FIRST_ROUTE } from './meters.ts'
 import { acceptsGzip } from './negotiation.ts'
 import {
   type Components,
@@ -92,7 +94,7 @@ type Call<P extends string, A extends Access, Q, B> = { request: Request } & Pat
 
 type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** `GET` by default. */
-  method?: 'POST' | 'DELETE'
+  method?: 'POST' | 'PATCH' | 'DELETE'
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
@@ -100,6 +102,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   accessAt?: (search: URLSearchParams) => Exclude<Access, 'none'>
   /** `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
+  /** True of what must be answered when the server has too much to do; billing is without it. */
+  isUrgent?: boolean
   /** Idle seconds for which the connection of an admitted request is kept. */
   keepOpenSeconds?: number
   /** The access by default. */
@@ -129,7 +133,7 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
 }
 
 type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
-type Method = 'GET' | 'POST' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Route = Readonly<
   Omit<AnySpec, 'allowance' | 'method'> & { allowance: Allowance; method: Method }
 >
@@ -155,21 +159,23 @@ type Result = Response | DataAnswer | PageAnswer | object
 type Params = { coin?: string; conditionId?: string; id?: string }
 
 type Handler = (request: Request, params: Params) => Response | Promise<Response>
+type Found = { place: number; handle: Handler }
 
 /** Returns what answers a request to one of the routes; undefined where there is none. */
 export function createRouter(routes: readonly Route[], ports: RoutePorts) {
-  const router = new Memoirist<Handler>()
-  for (const each of routes) {
-    const handler = createHandler(each, ports)
-    for (const path of [each.path, `${each.path}/`]) router.add(each.method, path, handler)
+  const router = new Memoirist<Found>()
+  for (const [index, each] of routes.entries()) {
+    const found = { place: FIRST_ROUTE + index, handle: createHandler(each, ports) }
+    for (const path of [each.path, `${each.path}/`]) router.add(each.method, path, found)
   }
-  return (request: Request, path: string): Response | Promise<Response> | undefined => {
+  return ({ request, path, visit }: Arrived): Response | Promise<Response> | undefined => {
     const found = router.find(request.method, path)
     if (found === null) return undefined
+    visit.timedAs = found.store.place
     const { params } = found
     if (path.includes('%'))
       for (const [name, part] of Object.entries(params)) params[name] = decodePart(part)
-    return found.store(request, params)
+    return found.store.handle(request, params)
   }
 }
 
@@ -188,12 +194,15 @@ const ANSWERS_MAX = 4_096
 
 /** Remembers all of an answer that follows from the address and a market that is over. */
 function createAnswers({ findMarket, pages }: RoutePorts) {
-  const kept = createCache<string, { market: Market; answer: PageAnswer }>(ANSWERS_MAX)
-  const keyOf = ({ url, headers }: Request): string =>
-    `${acceptsGzip(headers.get('accept-encoding'))} ${url}`
+  const remember = () =>
+    createCache<string, { market: Market; answer: PageAnswer }>(ANSWERS_MAX / 2)
+  const [plain, gzip] = [remember(), remember()]
+  // By the address as it is: to join it to anything costs more than to look it up.
+  const keptOf = ({ headers }: Request) =>
+    acceptsGzip(headers.get('accept-encoding')) ? gzip : plain
   return {
     find(request: Request): PageAnswer | undefined {
-      const known = kept.get(keyOf(request))
+      const known = keptOf(request).get(request.url)
       // A market is another object at its next revision.
       const isCurrent = known && findMarket(known.market.conditionId) === known.market
       return isCurrent ? known.answer : undefined
@@ -202,7 +211,8 @@ function createAnswers({ findMarket, pages }: RoutePorts) {
     /** Only of a page that is kept itself, because it was asked for again. */
     put({ request, market }: AnyCall, answer: PageAnswer): void {
       if (market === undefined || !isOver(market) || pages.find(answer.tag) === undefined) return
-      kept.set(keyOf(request), { market, answer }, { size: 1 })
+      const again = { ...answer, sent: { page: undefined, init: {} } }
+      keptOf(request).set(request.url, { market, answer: again }, { size: 1 })
     },
   }
 }

@@ -161,7 +161,7 @@ function readMembers(
 ): Record<string, unknown> {
   const unknown = Object.keys(members).find((name) => !fields.byName.has(name))
   if (unknown !== undefined) {
-    const owner = path === '' ? 'this body' : `\`${path.slice(0, -1)}\``
+    const owner = path === '' ? 'this object' : `\`${path.slice(0, -1)}\``
     throw unknownError(path + excerpt(unknown), `member of ${owner}`, fields)
   }
   const values: Record<string, unknown> = {}
@@ -171,7 +171,7 @@ function readMembers(
     const place = path + name
     if (value === undefined) {
       if (!field.isRequired) continue
-      const message = `\`${place}\` is missing from the body. Send ${field.expected}.`
+      const message = `\`${place}\` is missing. Send ${field.expected}.`
       throw parameterError(place, message)
     }
     values[name] = field.read(value, place)
@@ -289,8 +289,8 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
   }
 }
 
-const numberRule = ({ minimum, maximum }: TSchema): Rule => ({
-  expected: `a number from ${minimum} to ${maximum}`,
+const numberRule = ({ minimum, maximum, 'x-expected': expected }: TSchema): Rule => ({
+  expected: expected ?? `a number from ${minimum} to ${maximum}`,
   types: 'a number',
   read: (sent) =>
     typeof sent === 'number' && sent >= minimum && sent <= maximum ? sent : undefined,

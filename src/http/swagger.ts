@@ -1,6 +1,6 @@
 /**
- * The documentation at `/swagger`. The plugin's own page loads its script from a CDN at a fixed
- * address; ours loads everything from the server, and its policy forbids the rest.
+ * The document of the routes, and Swagger UI, which shows it at `/swagger`. The plugin's own page
+ * loads its script from a CDN at a fixed address; that of the dashboard loads it from this server.
  */
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
@@ -99,48 +99,18 @@ function showing(held: ExampleMarket | undefined, document: string): string {
     .replaceAll(`"example":"${timeframe}"`, `"example":"${held.timeframe}"`)
 }
 
-/** The key is kept as long as the tab is, so that a reload does not ask for it again. */
-const start = `const KEPT = 'bookfeed.authorization'
-
-const keepAuthorization = () => ({
-  statePlugins: {
-    auth: {
-      wrapActions: {
-        authorize: (authorize) => (given) => {
-          sessionStorage.setItem(KEPT, JSON.stringify(given))
-          return authorize(given)
-        },
-        logout: (logout) => (names) => {
-          sessionStorage.removeItem(KEPT)
-          return logout(names)
-        },
-      },
-    },
-  },
-})
-
-window.ui = SwaggerUIBundle({
-  url: '/swagger/json',
-  dom_id: '#swagger-ui',
-  plugins: [keepAuthorization],
-  onComplete() {
-    const kept = sessionStorage.getItem(KEPT)
-    if (kept !== null) window.ui.authActions.authorize(JSON.parse(kept))
-  },
-  deepLinking: true,
-  defaultModelRendering: 'example',
-  defaultModelsExpandDepth: -1,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-})
-`
-
 /**
- * An opened operation fits on two screens: what is long is scrolled. The rows of the live table,
- * which shows the answer to a request, have no `data-code`. No operation has links.
+ * Part of the documentation. An opened operation fits on two screens: what is long is scrolled. The
+ * rows of the live table, which shows the answer to a request, have no `data-code`. No operation
+ * has links.
  */
-const style = `.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
+const style = `html.dark-mode { background: none }
+html .swagger .swagger-ui, html .swagger .swagger-ui .scheme-container { background: none; box-shadow: none }
+.swagger .swagger-ui .wrapper { max-width: none; padding: 0 }
+.swagger .swagger-ui .info { margin: 0 }
+.swagger .swagger-ui .scheme-container { margin: 0; padding: 16px 0 }
+.swagger .swagger-ui .block { padding: 0 }
+.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
 .swagger-ui .opblock-description-wrapper p { margin: 0 0 4px }
 .swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
 .swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
@@ -155,49 +125,25 @@ const style = `.swagger-ui .opblock .opblock-section-header { min-height: 0; pad
 `
 
 // Of ours a change is another address, because all are kept for ever.
-const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(start + style)}`
+const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(style)}`
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Bookfeed API</title>
-  <link rel="icon" href="data:,">
+/** What the page of the dashboard needs in its head; it begins when all of it is there. */
+export const swaggerHead = `
   <link rel="stylesheet" href="${ASSETS_PATH}/swagger-ui.css">
   <link rel="stylesheet" href="${ASSETS_PATH}/page.css">
-</head>
-<body>
-  <div id="swagger-ui"></div>
-  <script src="${ASSETS_PATH}/swagger-ui-bundle.js"></script>
-  <script src="${ASSETS_PATH}/start.js"></script>
-</body>
-</html>
-`
-
-// Swagger UI draws its icons from data addresses; nothing is inline.
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  <script defer src="${ASSETS_PATH}/swagger-ui-bundle.js"></script>`
 
 const FOREVER = 'public, max-age=31536000, immutable'
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 const STYLE_TYPE = 'text/css; charset=utf-8'
 
-/** To be used after the plugin, whose page it replaces. */
-export const swaggerPage = () => {
+export const swaggerAssets = () => {
   const assets: [name: string, answer: (request: Request) => Response | Promise<Response>][] = [
-    ['start.js', createFixedText({ text: start, contentType: SCRIPT_TYPE, caching: FOREVER })],
     ['page.css', createFixedText({ text: style, contentType: STYLE_TYPE, caching: FOREVER })],
     ['swagger-ui-bundle.js', createFileAsset(bundlePath, SCRIPT_TYPE)],
     ['swagger-ui.css', createFileAsset(stylePath, STYLE_TYPE)],
   ]
-  const headers = {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': POLICY,
-  }
-  const app = new Elysia({ name: 'swagger-page', detail: { hide: true } })
-  app.get('/swagger', () => new Response(page, { headers }))
+  const app = new Elysia({ name: 'swagger-assets', detail: { hide: true } })
   for (const [name, answer] of assets) {
     app.get(`${ASSETS_PATH}/${name}`, ({ request }) => answer(request))
   }

@@ -11,6 +11,7 @@ import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { callerOf, type Visit, visitOf } from './gate.ts'
+import { createLine } from './line.ts'
 
 /** Work at one go; everybody else waits that long. */
 const SLICE_MS = 4
@@ -25,6 +26,8 @@ const WAITING_MAX = 1_000
 /** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
 const WAIT_SECONDS_MAX = 120
 const RETRY_SECONDS = 5
+/** A line that was too long is short within a fraction of that. */
+const SHED_SECONDS = 1
 
 export type Work = ReturnType<typeof createWork>
 
@@ -32,6 +35,7 @@ type WorkDeps = { timer: Clock; limits: { jobs: Places; streams: Places } }
 
 export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const scheduler = createScheduler()
+  const line = createLine(timer)
   const { hasTime, spend } = createRound(timer)
 
   function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
@@ -62,11 +66,11 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
 
   return {
     /**
-     * At once where it is short and nobody waits, else in turns. Throws `unavailable` where too
-     * much is being done already, and what the work throws.
+     * At once where it is short, else in turns from then on. The request has had its turn already
+     * (`enter`): to queue behind long work would make a round of the event loop of each short one.
+     * Throws `unavailable` where too much is being done already, and what the work throws.
      */
     run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
-      if (scheduler.waiting > 0) return runInTurns(request, steps)
       const step = runSlice(steps)
       return step.done ? step.value : runInTurns(request, steps)
     },
@@ -90,15 +94,22 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       return close
     },
 
-    /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
-    enter(visit: Visit): Promise<void> | undefined {
-      if (hasTime()) return undefined
-      if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
+    /**
+     * Undefined when a request may be answered at once, as what is urgent always is; else it waits.
+     * Throws `unavailable` where it would wait too long.
+     */
+    enter(visit: Visit, isUrgent = false): Promise<void> | undefined {
+      if (isUrgent || (line.waiting === 0 && hasTime())) return undefined
+      const owner = ownerOf(visit)
+      if (line.waiting >= WAITING_MAX || line.isTooLong(owner)) throw busyError('all', SHED_SECONDS)
       visit.keepOpen?.(WAIT_SECONDS_MAX)
-      return scheduler.take(ownerOf(visit))
+      return line.wait(owner)
     },
 
     spend,
+
+    /** Those whose turn has not come. */
+    waiting: (): number => scheduler.waiting + line.waiting,
 
     /** Does what is no request, where a request would be answered at once. */
     tryNow(act: () => void): boolean {
@@ -134,11 +145,11 @@ function createRound(timer: Clock) {
   }
 }
 
-const busyError = (whose: string): AppError =>
+const busyError = (whose: string, retryAfterSeconds = RETRY_SECONDS): AppError =>
   new AppError(
     'unavailable',
     whose === 'account'
       ? `${ACCOUNT_JOBS_MAX} long requests of this account are being answered. Send the next when one has ended.`
       : 'The server has as much to do as it takes on. Try again in a moment.',
-    { retryAfterSeconds: RETRY_SECONDS },
+    { retryAfterSeconds },
   )

@@ -125,6 +125,11 @@ export function createKeyTable(db: Database) {
         OR EXISTS (SELECT 1 FROM audit WHERE action = 'key.created')`,
     ),
 
+    /** False if it is its label already. */
+    label: change<[{ id: string; label: string }]>(
+      db,
+      'UPDATE api_key SET label = $label WHERE id = $id AND label IS NOT $label',
+    ),
     /** False if the key ends as soon or sooner already. */
     expire: change<[{ id: string; expiresMs: number }]>(
       db,

@@ -14,7 +14,7 @@ import { messageOf } from '#src/lib/message.ts'
 import type { PaymentState } from '#src/selling/payment.ts'
 import type { Verdict } from '#src/selling/screening.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, readConsistently } from '#src/sqlite/database.ts'
+import { type Database, listPageFaults, readConsistently } from '#src/sqlite/database.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
 import type { Tables } from './sqlite-ledger.ts'
@@ -23,14 +23,15 @@ import type { Tables } from './sqlite-ledger.ts'
 export type RowAction =
   | 'tier.put'
   | `account.${'created' | 'blocked' | 'unblocked' | 'forgotten'}`
-  | `key.${'created' | 'expiring' | 'revoked' | 'forgotten'}`
+  | `key.${'created' | 'labelled' | 'expiring' | 'revoked' | 'forgotten'}`
   | `subscription.${'added' | 'moved'}`
   | `offer.${'opened' | 'released'}`
   | `payment.${PaymentState}`
   | 'transfer.unmatched'
   | 'review.resolved'
 
-type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced'
+type AuditAction =
+  RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
@@ -96,7 +97,17 @@ export function createAuditedRows(db: Database) {
       },
     ]),
   )
+  const payloads = db.prepare<{ id: string; payload: string; hash: string }, []>(
+    'SELECT id, payload, payload_hash AS hash FROM payment ORDER BY id',
+  )
   return {
+    /** Payments of which not the bytes are stored that their audited hash is of. */
+    *changedPayloads(): Generator<string> {
+      for (const { id, payload, hash } of payloads.iterate()) {
+        if (new Bun.CryptoHasher('sha256').update(payload).digest('hex') !== hash) yield id
+      }
+    },
+
     stateOf(action: RowAction, id: string): string {
       const kind = kindOf(action, id)
       const row = kind && readers.get(kind)?.get.get(id)
@@ -154,7 +165,9 @@ export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): stri
   return faults
 }
 
-function* findFaults({ chain, rows }: Pick<Tables, 'chain' | 'rows'>): Generator<string> {
+function* findFaults({ db, chain, rows }: Pick<Tables, 'db' | 'chain' | 'rows'>) {
+  // Indexes too, by which keys and payments are found.
+  yield* listPageFaults(db)
   const lastStates: LastStates = new Map()
   yield* verifyChain(chain.all(), lastStates)
   for (const row of rows.all()) {
@@ -165,6 +178,7 @@ function* findFaults({ chain, rows }: Pick<Tables, 'chain' | 'rows'>): Generator
   for (const [name, { seq, action }] of lastStates) {
     if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
   }
+  for (const id of rows.changedPayloads()) yield `payment ${id} is not what its payer has signed.`
 }
 
 function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generator<string> {

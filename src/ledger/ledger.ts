@@ -70,6 +70,8 @@ export type Ledger = Disposable & {
   /** Keys by creation, of one account or of all, those that are no longer valid included. */
   listKeys(accountId?: string): ApiKey[]
   countValidKeys(accountId: string, nowMs: number): number
+  /** Gives a key another label; nothing happens if it is so already. */
+  labelKey(id: string, label: string, by: Deed): void
   /** Ends a key's validity at `expiresMs`, unless it ends sooner already. */
   expireKey(id: string, expiresMs: number, by: Deed): void
   /** Revokes a key for good from now on; false if it was revoked already. */
@@ -154,6 +156,9 @@ export type Ledger = Disposable & {
   usageOf(accountId: string, fromDay: string): UsageRow[]
   /** Forgets what is older than a day (exclusive). */
   pruneUsage(beforeDay: string): void
+
+  /** Writes into the audit chain that somebody starts a job of the server. */
+  noteJob(job: { name: string; acceptsLoss: boolean }, by: Deed): void
 
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]

@@ -74,6 +74,8 @@ export type PaymentStore = {
   listPayments(query: PaymentPage & { accountId?: string }): Payment[]
   /** Payments in any of some states, oldest first. */
   listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
+  /** How many are in each state; of `review` those that nobody has decided on. */
+  countPayments(): Partial<Record<PaymentState, number>>
   listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
 
   /**

@@ -71,6 +71,11 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
       }),
     ...createUsage(db),
     ...createScreenings(tables),
+    noteJob: (job, by) =>
+      atomically(() => {
+        const state = JSON.stringify(job)
+        chain.append(by, { action: 'job.started', subject: job.name, state })
+      }),
     listAudit: chain.list,
     verifyAudit: () => verifyAudit(tables),
     auditHead() {
@@ -267,6 +272,12 @@ function createKeyVerbs(tables: Tables) {
       atomically(() => {
         accounts.get(draft.accountId)
         return insertKey(tables, draft, by)
+      }),
+
+    labelKey: (id, label, by) =>
+      atomically(() => {
+        keys.get(id)
+        if (keys.label({ id, label })) record(by, 'key.labelled', id)
       }),
 
     expireKey: (id, expiresMs, by) =>

@@ -1,9 +1,11 @@
 /** Keeps the sanctions list up to date, and screens accounts again: sanctions come after signup. */
+
 import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
-import { createJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
+import { createShownJob, type JobReport, type RunOptions, type StartTimer } from '#src/lib/job.ts'
+import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Screen, Verdict } from '#src/selling/screening.ts'
 
@@ -23,7 +25,7 @@ type ScreeningSchedule = {
   ledger: Ledger
   screen: Screen
   clock: Clock
-  log: (line: string) => void
+  log: Log
   /** An http(s) URL or the path of a file; undefined if there is only an oracle. */
   location: string | undefined
   staleAfterMs: number
@@ -34,61 +36,58 @@ type ScreeningSchedule = {
 
 /** Begins at once. Reports what happens in lines without newline, and never throws. */
 export function startScreening(schedule: ScreeningSchedule) {
-  const { location, startTimer } = schedule
+  const { location, report } = schedule
   const stop = new AbortController()
   const { signal } = stop
-  const { report, clock } = schedule
-  const accounts = createJob(startTimer, async () => {
-    report?.accounts.began()
+  const accounts = createShownJob({ ...schedule, report: report?.accounts }, async () => {
     const { failed, ...counts } = await rescreen(schedule, signal)
-    const waitMs = failed === 0 ? RESCREEN_MS : RETRY_MS
-    const text = describeTally(counts)
-    if (failed === 0) report?.accounts.ended(text, clock() + waitMs)
-    else report?.accounts.failed(text, clock() + waitMs)
-    return waitMs
+    const isFailed = failed > 0
+    return { outcome: describeTally(counts), isFailed, waitMs: isFailed ? RETRY_MS : RESCREEN_MS }
   })
-  let isFirst = true
-  const list = createJob(startTimer, async () => {
-    if (location !== undefined) report?.list.began()
-    const outcome = location && (await refresh({ ...schedule, location }, signal))
-    const waitMs = outcome === 'failed' ? RETRY_MS : REFRESH_MS
-    const nextMs = clock() + waitMs
-    if (outcome === 'failed') report?.list.failed('It could not be refreshed; see the log.', nextMs)
-    else if (outcome !== undefined) report?.list.ended(`The list is ${outcome}.`, nextMs)
-    // At the start too: the server may have been down while others were named.
-    if ((isFirst || outcome === 'changed') && !signal.aborted) accounts.hasten(0)
-    isFirst = false
-    return waitMs
-  })
-  if (location === undefined) accounts.hasten(0)
-  else list.hasten(0)
+  const list = location === undefined ? undefined : keepList({ ...schedule, location })
+  function keepList(known: ListSchedule) {
+    let isFirst = true
+    return createShownJob({ ...schedule, report: report?.list }, async (asked) => {
+      const { state, outcome } = await refresh(known, { asked, signal })
+      // At the start too: the server may have been down while others were named.
+      if ((isFirst || state === 'changed') && !signal.aborted) accounts.hasten(0)
+      isFirst = false
+      const isFailed = state === 'failed'
+      return { outcome, isFailed, waitMs: isFailed ? RETRY_MS : REFRESH_MS }
+    })
+  }
+  const first = list ?? accounts
+  first.hasten(0)
   return {
     /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
     async dispose(): Promise<void> {
       stop.abort()
-      await Promise.all([list.dispose(), accounts.dispose()])
+      await Promise.all([list?.dispose(), accounts.dispose()])
     },
   }
 }
 
+type ListSchedule = ScreeningSchedule & { location: string }
+type Refreshed = { state: 'changed' | 'confirmed' | 'failed'; outcome: string }
+
 async function refresh(
-  schedule: ScreeningSchedule & { location: string },
-  signal: AbortSignal,
-): Promise<'changed' | 'confirmed' | 'failed'> {
+  schedule: ListSchedule,
+  { asked, signal }: { asked: RunOptions | undefined; signal: AbortSignal },
+): Promise<Refreshed> {
   const { ledger, location, clock, log } = schedule
   try {
-    const { list, isChanged } = await refreshList({ ledger, location, clock, signal })
-    log(`${describe(list, schedule)} ${isChanged ? 'is now the current list' : 'is confirmed'}.`)
-    return isChanged ? 'changed' : 'confirmed'
+    const own = asked === undefined ? {} : ({ ...asked, actor: 'operator' } as const)
+    const { list, isChanged } = await refreshList({ ledger, location, clock, signal, ...own })
+    const outcome = `${describe(list, schedule)} ${isChanged ? 'is now the current list' : 'is confirmed'}.`
+    log(outcome)
+    return { state: isChanged ? 'changed' : 'confirmed', outcome }
   } catch (error) {
-    if (signal.aborted) return 'failed'
     const text = messageOf(error).replaceAll('\n', ' ')
     const reason = error instanceof ListFault ? text : `could not be refreshed: ${text}`
-    const name = toPublicName(location)
-    log(
-      `The sanctions list at ${name} ${reason}. ${findInForce(schedule)} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`,
-    )
-    return 'failed'
+    const outcome = `The sanctions list at ${toPublicName(location)} ${reason}. ${findInForce(schedule)}`
+    if (!signal.aborted)
+      log(`${outcome} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`, 'error')
+    return { state: 'failed', outcome }
   }
 }
 
@@ -129,7 +128,7 @@ async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promi
     await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   } catch (error) {
     tally.failed++
-    schedule.log(`Accounts could not be screened: ${messageOf(error)}.`)
+    schedule.log(`Accounts could not be screened: ${messageOf(error)}.`, 'error')
   }
   const count = tally.clear + tally.hit + tally.unknown
   if (!signal.aborted && count > 0) schedule.log(describeTally(tally))
@@ -156,7 +155,10 @@ async function screenAccount(
     log(`Account ${id} is ${isBlocked ? 'blocked: its address is sanctioned' : 'unblocked'}.`)
   } catch (error) {
     tally.failed++
-    log(`Account ${id} could not be ${isBlocked ? 'blocked' : 'unblocked'}: ${messageOf(error)}.`)
+    log(
+      `Account ${id} could not be ${isBlocked ? 'blocked' : 'unblocked'}: ${messageOf(error)}.`,
+      'error',
+    )
   }
 }
 

@@ -1,6 +1,8 @@
 /** Judges an address by the rules of selling/screening.ts; the verdict is audited. */
+
 import type { Clock } from '#src/core/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
+import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import {
   judge,
@@ -22,7 +24,7 @@ export type ScreenerOptions = {
   /** Time since its last confirmation after which the list is no longer relied upon. */
   staleAfterMs: number
   isListConfigured: boolean
-  log?: ((line: string) => void) | undefined
+  log?: Log | undefined
 }
 
 const UNCONFIGURED =
@@ -50,7 +52,7 @@ export function createScreener(options: ScreenerOptions) {
         return verdict
       } catch (error) {
         lastVerdict = 'unknown'
-        log(`A screening could not be written down: ${messageOf(error)}.`)
+        log(`A screening could not be written down: ${messageOf(error)}.`, 'error')
         return withoutLedger(address, clock(), chain)
       }
     },

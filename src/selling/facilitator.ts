@@ -22,8 +22,15 @@ export type SupportedKind = { x402Version: number; scheme: string; network: stri
 export type Facilitator = {
   /** For the operator and the list of chains: a host name, or `local`. Never holds a secret. */
   readonly name: string
-  /** Hands over the same bytes whenever it is called for the same payment. Never rejects. */
-  settle(payload: string, requirements: PaymentRequirements): Promise<SettleResult>
+  /**
+   * Hands over the same bytes whenever it is called for the same payment. `trace` is what the call
+   * is part of, a `traceparent` of W3C. Never rejects.
+   */
+  settle(
+    payload: string,
+    requirements: PaymentRequirements,
+    trace?: string | undefined,
+  ): Promise<SettleResult>
   /** Asks what it can do. Undefined `kinds` if it gave no answer. Never rejects. */
   supported(): Promise<{ kinds: readonly SupportedKind[] | undefined; reason?: string | undefined }>
 }

@@ -62,6 +62,12 @@ export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {
   endMs: number
 }
 
+/** Those that were paid: grants have no terms of their own, and stay where they are. */
+export const paidPeriods = (subscriptions: readonly Subscription[]): Period[] =>
+  subscriptions.flatMap(({ id, tierId, terms, startMs, endMs }) =>
+    terms === undefined || endMs === undefined ? [] : [{ id, tierId, terms, startMs, endMs }],
+  )
+
 type Booking = {
   startMs: number
   endMs: number

@@ -51,6 +51,19 @@ describe('who is the operator', () => {
     expect(await judge({ headers: { ...headers } })).toBe(403)
   })
 
+  test('default: HEAD is asked by whom GET is', async () => {
+    expect((await ask('/overview', { method: 'HEAD' })).status).toBe(200)
+    expect((await ask('/overview', { method: 'HEAD', address: '192.0.2.1' })).status).toBe(403)
+  })
+
+  test('behavior: a page names its own to the operator alone', async () => {
+    const isNamed = async (from: Parameters<typeof ask>[1]) =>
+      (await (await server.open('/', from)).text()).includes('"operator":"open"')
+    expect(await isNamed({})).toBe(true)
+    expect(await isNamed({ address: '192.0.2.1' })).toBe(false)
+    expect(await isNamed({ headers: { 'x-forwarded-for': '127.0.0.1' } })).toBe(false)
+  })
+
   test('default: whoever sends the token, from anywhere', async () => {
     const headers = { ...bearer(TOKEN), 'x-forwarded-for': '1.2.3.4' }
     expect(await judge({ address: '192.0.2.1', host: 'books.example', headers })).toBe(200)

@@ -69,7 +69,13 @@ type Parts = { hasChain?: boolean; hasFacilitator?: boolean; payTo?: string }
 export async function openBilling(parts: Parts = {}) {
   const { hasChain = true, hasFacilitator = true, payTo = PAY_TO } = parts
   const script = initial()
-  const calls = { payloads: [] as string[], looks: 0, slept: [] as number[], log: [] as string[] }
+  const calls = {
+    payloads: [] as string[],
+    traces: [] as (string | undefined)[],
+    looks: 0,
+    slept: [] as number[],
+    log: [] as string[],
+  }
   const ledger = openLedger(':memory:', { nowMs: NOW_MS })
   let minted = 0
   const billing = createBilling({
@@ -143,10 +149,14 @@ const fakeChain = (script: Script, calls: { looks: number }) => ({
   check: async () => script.faults,
 })
 
-const fakeFacilitator = (script: Script, calls: { payloads: string[] }) => ({
+const fakeFacilitator = (
+  script: Script,
+  calls: { payloads: string[]; traces: (string | undefined)[] },
+) => ({
   name: 'scripted',
-  settle: async (payload: string) => {
+  settle: async (payload: string, _: unknown, trace?: string) => {
     calls.payloads.push(payload)
+    calls.traces.push(trace)
     await script.onSettle()
     return script.result
   },

@@ -84,6 +84,12 @@ describe('settle: what the facilitator and the chain say', () => {
     }
   }
 
+  test('behavior: the trace of a call goes to the facilitator', async () => {
+    const { billing, me, quote, calls } = await openBilling()
+    await billing.settle(me, payWithUsdc(await quote()), '00-trace-span-01')
+    expect(calls.traces).toEqual(['00-trace-span-01'])
+  })
+
   test('behavior: 50 calls with one payload make one call of the facilitator and one period', async () => {
     const world = await openBilling()
     const payload = payWithUsdc(await world.quote())

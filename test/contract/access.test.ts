@@ -53,6 +53,7 @@ const decisions: Record<string, string> = {
   createKey: 'open',
   listKeys: 'key',
   rotateKey: 'key',
+  labelKey: 'key',
   revokeKey: 'key',
   getUsage: 'key',
   listTiers: 'open',

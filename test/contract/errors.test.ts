@@ -3,9 +3,9 @@ import { describe, expect, test } from 'bun:test'
 import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
 
 import { createHarness } from '../support/harness.ts'
-import { type Entry, expectDocumented, readDocument } from '../support/openapi-document.ts'
+import { codesOf, expectDocumented, readDocument } from '../support/openapi-document.ts'
 import { readProblem } from '../support/page-client.ts'
-import { waysToFail } from '../support/ways-to-fail.ts'
+import { ownerOf, provoke, waysToFail } from '../support/ways-to-fail.ts'
 
 const { send } = createHarness()
 const { document, entries } = await readDocument(send)
@@ -14,38 +14,15 @@ const { document, entries } = await readDocument(send)
 const unreachable: Partial<Record<ErrorCode, string>> = {
   market_conflict: 'Nothing is written over HTTP; `bookfeed import` reports it.',
 }
-/** These say that there is no operation to ask, or none for customers. */
-const ofNoOperation: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'operator_only']
-
 /** Nothing stands behind these that could fail. */
 const ofMemory: readonly string[] = ['listExports']
 
 const codes = Object.keys(errorCodes) as ErrorCode[]
-const codesOf = ({ responses }: Entry): [status: string, code: ErrorCode][] =>
-  Object.entries(responses).flatMap(([status, { content }]) =>
-    Object.keys(content?.['application/problem+json']?.examples ?? {}).map(
-      (code) => [status, code as ErrorCode] satisfies [string, ErrorCode],
-    ),
-  )
-
-/** An operation that documents a code. */
-function ownerOf(code: ErrorCode): Entry {
-  const isOwner = (entry: Entry) => codesOf(entry).some(([, known]) => known === code)
-  const owner = ofNoOperation.includes(code) ? entries[0] : entries.find(isOwner)
-  if (owner === undefined) throw new Error(`No operation documents ${code}.`)
-  return owner
-}
-
-function provoke(code: ErrorCode, entry: Entry): Promise<Response> {
-  const way = waysToFail[code]
-  if (way === undefined) throw new Error(`No way to ${code} is known: add one to this test.`)
-  return way(entry)
-}
 
 describe('error codes', () => {
   test.each(codes)('default: %s is reachable, or said not to be', async (code) => {
     if (code in unreachable) return expect(waysToFail).not.toHaveProperty(code)
-    const problem = await readProblem(await provoke(code, ownerOf(code)))
+    const problem = await readProblem(await provoke(code, ownerOf(entries, code)))
     expect([problem.code, problem.status]).toEqual([code, errorCodes[code].status])
     expect(problem.title).toBe(errorCodes[code].title)
   })
@@ -54,7 +31,7 @@ describe('error codes', () => {
     const html = await (await send('/errors', { headers: { accept: 'text/html' } })).text()
     for (const code of codes) {
       if (code in unreachable) continue
-      const { type } = await readProblem(await provoke(code, ownerOf(code)))
+      const { type } = await readProblem(await provoke(code, ownerOf(entries, code)))
       expect(type).toBe(`/errors#${code}`)
       expect(html).toContain(`id="${code}"`)
     }
@@ -63,15 +40,14 @@ describe('error codes', () => {
   test('behavior: what says when to come back is 429 or 503, in header and body alike', async () => {
     for (const code of codes) {
       if (code in unreachable) continue
-      const response = await provoke(code, ownerOf(code))
+      const response = await provoke(code, ownerOf(entries, code))
       const { retryAfterSeconds } = await readProblem(response)
       const header = response.headers.get('retry-after')
       expect([code, header]).toEqual([code, retryAfterSeconds?.toString() ?? null])
       if (header !== null) expect([429, 503]).toContain(response.status)
     }
-    expect(
-      (await provoke('rate_limited', ownerOf('rate_limited'))).headers.get('retry-after'),
-    ).toBe('60')
+    const limited = await provoke('rate_limited', ownerOf(entries, 'rate_limited'))
+    expect(limited.headers.get('retry-after')).toBe('60')
   })
 
   test('error: a fault of ours says nothing of itself, on any route that has one', async () => {

@@ -180,6 +180,8 @@ async function judgeOurs({ entry, twist }: Pick<Drawn, 'entry' | 'twist'>, answe
   )
   if (missing.length > 0) throw new Error(`without ${missing}`)
   if (twist.method === 'HEAD') return `HEAD ${status}`
+  // Outside of the API a browser gets a page.
+  if (status === 404 && headers.get('content-type')?.startsWith('text/html')) return '404 page'
   const text = textOf(headers, answer.body)
   const code = status < 400 ? '' : readCode(text)
   if (ofFrontDoor[status]?.includes(code)) return `${status} ${code}`

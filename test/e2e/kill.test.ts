@@ -13,12 +13,12 @@ import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { digestOf } from '#src/selling/api-key.ts'
 
 import { textOf } from '../history/pages.ts'
+import { createKeyLoad, lostKeys } from '../support/key-load.ts'
 import { startKillableServer } from '../support/killable-server.ts'
 import { sdnXml } from '../support/ofac-xml.ts'
-import { asJson, createSigner } from '../support/signup-client.ts'
+import { signupEnv } from '../support/recording-env.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 
 // biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
@@ -32,68 +32,6 @@ const tell = (line: string): void => void process.stderr.write(`${line}\n`)
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-kill-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Keys that were acknowledged, and what is known of them. */
-type Acknowledged = Map<string, 'made' | 'revoking' | 'revoked'>
-
-/** Signs up, reads, rotates and revokes until the server is gone; a failure then is no failure. */
-async function useServer(origin: string, keys: Acknowledged, random: Random): Promise<void> {
-  const send = (path: string, init: RequestInit = {}, token?: string) => {
-    const headers = new Headers(init.headers)
-    // Each from elsewhere, or the allowance of one address would end the load.
-    headers.set('x-forwarded-for', `198.51.${random.integer(256)}.${random.integer(256)}`)
-    if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
-    return fetch(origin + path, { ...init, headers })
-  }
-  for (;;) {
-    const signer = createSigner(send)
-    const challenge = await send('/v1/keys/challenge', asJson({ address: signer.address }))
-    // Until the sanctions list is read nobody may sign up.
-    if (challenge.status === 503) {
-      await Bun.sleep(20)
-      continue
-    }
-    const { message } = (await challenge.json()) as { message: string }
-    const body = { message, signature: await signer.sign(message) }
-    const made = await readNewKey(await send('/v1/keys', asJson(body)))
-    if (made === undefined) continue
-    keys.set(made.key, 'made')
-    await send('/v1/btc/markets?limit=100', {}, made.key).then((page) => page.text())
-    const path = `/v1/keys/${made.id}`
-    if (random.integer(2) === 0) {
-      const rotated = await send(`${path}/rotate`, asJson({ overlapSeconds: 3600 }), made.key)
-      const next = await readNewKey(rotated)
-      if (next) keys.set(next.key, 'made')
-    } else {
-      keys.set(made.key, 'revoking')
-      const { status } = await send(path, { method: 'DELETE' }, made.key)
-      if (status === 204) keys.set(made.key, 'revoked')
-    }
-  }
-}
-
-/** A key that was acknowledged; on a loaded machine a request may be refused for a while (503). */
-async function readNewKey(response: Response): Promise<{ key: string; id: string } | undefined> {
-  const body = await response.text()
-  if (response.status === 201) return JSON.parse(body) as { key: string; id: string }
-  if (response.status !== 503) faults.push(`${response.status} ${body}`)
-  return undefined
-}
-
-/** Answers that nobody should get; they would be lost with their client otherwise. */
-const faults: string[] = []
-
-function expectKept(ledgerPath: string, keys: Acknowledged): void {
-  const ledger = openLedger(ledgerPath, { nowMs: 0 })
-  expect([...ledger.verifyAudit()]).toEqual([])
-  const lost = [...keys].filter(([key, state]) => {
-    const kept = ledger.findKeyByDigest(digestOf(key))
-    if (kept === undefined || ledger.findAccount(kept.accountId) === undefined) return true
-    return state !== 'revoking' && (kept.revokedMs !== undefined) !== (state === 'revoked')
-  })
-  ledger.dispose()
-  expect(lost).toEqual([])
-}
 
 function expectSound(path: string): MarketHistory {
   const history = openHistory(path)
@@ -115,27 +53,32 @@ describe('kill -9', () => {
         BOOKFEED_LOG: 'off',
         BOOKFEED_RECORD: 'off',
         BOOKFEED_SAMPLE: 'off',
-        BOOKFEED_SANCTIONS_LIST: list,
-        BOOKFEED_SIGNUPS_PER_DAY: '1000000',
-        BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
+        ...signupEnv(list),
       }
-      const keys: Acknowledged = new Map()
+      const load = createKeyLoad(random)
       for (let round = 0; round < ROUNDS; round++) {
         const server = await startKillableServer(env)
         const clients = Array.from({ length: CLIENTS }, () =>
-          useServer(server.origin, keys, random).catch(() => {}),
+          load.use(server.origin).catch(() => {}),
         )
-        const before = keys.size
-        for (let waits = 0; keys.size === before && waits < 1_000; waits++) await Bun.sleep(10)
+        const before = load.events.length
+        for (let waits = 0; load.events.length === before && waits < 1_000; waits++)
+          await Bun.sleep(10)
         await Bun.sleep(random.integer(300))
         await server.kill()
         await Promise.all(clients)
-        expect(faults).toEqual([])
-        expectKept(join(data, 'ledger.db'), keys)
+        const ledger = openLedger(join(data, 'ledger.db'), { nowMs: 0 })
+        expect([load.faults, [...ledger.verifyAudit()], lostKeys(ledger, load)]).toEqual([
+          [],
+          [],
+          [],
+        ])
+        ledger.dispose()
         expectSound(join(data, 'history.db')).dispose()
-        if ((round + 1) % TOLD_EVERY === 0) tell(`server: ${round + 1} kills, ${keys.size} keys`)
+        if ((round + 1) % TOLD_EVERY === 0)
+          tell(`server: ${round + 1} kills, ${load.events.length} acknowledgements`)
       }
-      expect(keys.size).toBeGreaterThan(ROUNDS)
+      expect(load.events.length).toBeGreaterThan(ROUNDS)
     },
     ROUNDS * ROUND_MS_MAX,
   )

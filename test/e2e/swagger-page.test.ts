@@ -93,21 +93,40 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
     expect((await measure(view)).sideways).toBe(0)
   })
 
-  test('behavior: a key outlives a reload, in this tab only, until a logout', async () => {
+  test('behavior: uses the key of the tab, and the tab the key that is given there', async () => {
     await using view = await openPage()
     await authorize(view)
+    await view.scrollTo('.btn.authorize.locked')
+    const shown = () => view.evaluate<string>("document.querySelector('.key-menu').textContent")
+    expect(await shown()).toContain(`…${key.slice(-4)}`)
+    expect(JSON.stringify(await storageOf(view))).not.toContain(key)
+    await click(view, '.btn.authorize')
+    await click(view, '.auth-btn-wrapper .auth')
+    expect(await shown()).toContain('Use a key')
+    await view.evaluate(`sessionStorage.setItem('bookfeed.key', '${key}')`)
     await view.reload()
     await view.scrollTo('.btn.authorize.locked')
-    const kept = await storageOf(view)
-    expect(kept.session).toContain(key)
-    expect(kept.elsewhere).not.toContain(key)
     await using other = await openPage()
     await other.scrollTo('.btn.authorize.unlocked')
     expect(JSON.stringify(await storageOf(other))).not.toContain(key)
-    await click(view, '.btn.authorize')
-    await click(view, '.auth-btn-wrapper .auth')
-    await view.scrollTo('.btn.authorize.unlocked')
-    expect((await storageOf(view)).session).toBe('{}')
+  })
+
+  test('behavior: is framed by the documentation, in light and dark', async () => {
+    await using view = await openPage()
+    const here = "document.querySelector('.docs-nav [aria-current]').textContent"
+    expect(await view.evaluate<string>(here)).toBe('API reference')
+    await click(view, '.icon-button')
+    const ground = "getComputedStyle(document.querySelector('.opblock')).color"
+    const isDark = (is: boolean) =>
+      view.evaluate(`(async () => {
+        while (document.documentElement.matches('.dark-mode') !== ${is})
+          await new Promise((next) => setTimeout(next, 20))
+      })()`)
+    await isDark(true)
+    const dark = await view.evaluate<string>(ground)
+    await click(view, '.icon-button')
+    await isDark(false)
+    expect(await view.evaluate<string>(ground)).not.toBe(dark)
   })
 
   test('behavior: what is filled in finds something, and the answer has room', async () => {

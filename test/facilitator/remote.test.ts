@@ -19,7 +19,13 @@ const requirements: PaymentRequirements = {
 }
 
 type Answer = (request: Request) => Response | Promise<Response>
-type Seen = { method: string; path: string; authorization: string | null; body: string }
+type Seen = {
+  method: string
+  path: string
+  authorization: string | null
+  traceparent: string | null
+  body: string
+}
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -35,8 +41,10 @@ function start(answer: Answer, options: RemoteOptions = {}) {
     async fetch(request) {
       const { method, url, headers } = request
       const { pathname: path, search } = new URL(url)
-      const authorization = headers.get('authorization')
-      seen.push({ method, path: path + search, authorization, body: await request.text() })
+      const own = { authorization: headers.get('authorization') }
+      const traceparent = headers.get('traceparent')
+      const body = await request.text()
+      seen.push({ method, path: path + search, ...own, traceparent, body })
       return answer(request)
     },
   })
@@ -70,8 +78,16 @@ describe('settle', () => {
     expect(await facilitator.settle(payload, requirements)).toEqual({ kind: 'success', txHash })
     expect(await facilitator.settle(payload, requirements)).toEqual({ kind: 'success', txHash })
     const body = `{"x402Version":2,"paymentPayload":${payload},"paymentRequirements":${JSON.stringify(requirements)}}`
-    const request = { method: 'POST', path: '/x402/settle', authorization: null, body }
+    const headers = { authorization: null, traceparent: null }
+    const request = { method: 'POST', path: '/x402/settle', ...headers, body }
     expect(seen).toEqual([request, request])
+  })
+
+  test('behavior: says what the call is part of', async () => {
+    const { facilitator, seen } = start(() => json(success))
+    const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    await facilitator.settle(payload, requirements, trace)
+    expect(seen.map(({ traceparent }) => traceparent)).toEqual([trace])
   })
 
   test.each([

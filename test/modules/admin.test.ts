@@ -168,7 +168,7 @@ describe('/admin/api', () => {
   })
 
   test('behavior: a job runs once at a time, and says how it ended', async () => {
-    const { json, refuse, operator } = createShop()
+    const { json, refuse, operator, ledger } = createShop()
     const done = Promise.withResolvers<string>()
     operator.jobs.add('slow', 'Takes its time.', async (report) => {
       report.progress(1, 2)
@@ -185,6 +185,12 @@ describe('/admin/api', () => {
       { isRunning: false, isFailed: false, outcome: 'Sound.', progress: null },
       { isRunning: false, isFailed: true, outcome: 'No room.' },
     ])
+    const started = ledger.listAudit(0, 1000).filter(({ action }) => action === 'job.started')
+    expect(started.map(({ actor, subject }) => [actor, subject])).toEqual([
+      ['operator', 'slow'],
+      ['operator', 'bad'],
+    ])
+    expect([...ledger.verifyAudit()]).toEqual([])
   })
 
   test('behavior: no answer holds a key, a digest, a signature or the token', async () => {

@@ -58,6 +58,7 @@ describe(`POST ${SETTLE}`, () => {
         transaction: TX_HASH,
         network: 'eip155:137',
         amount: '48999863',
+        token: 'USDC',
         amountUsd: '48.999863',
         payer: `0x${'12'.repeat(20)}`,
         explorerUrl: `https://polygonscan.com/tx/${TX_HASH}`,
@@ -70,6 +71,22 @@ describe(`POST ${SETTLE}`, () => {
       network: 'eip155:137',
       amount: '48999863',
     })
+  })
+
+  test('behavior: the facilitator is told of the trace of the caller, with a span of its own', async () => {
+    const traces: (string | undefined)[] = []
+    const { send } = harness({
+      settle: async ({ accountId }, _, trace) => {
+        traces.push(trace)
+        return fakeSettlement(accountId, 'provisioned')
+      },
+    })
+    const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+    for (const traceparent of [`00-${trace}-${span}-01`, `01-${trace}-${span}-00-more`, 'none'])
+      await send(SETTLE, asJson({ paymentPayload }, { traceparent }))
+    const continued = traces.map((each) => each?.replace(/-[0-9a-f]{16}-/, '-new-'))
+    expect(continued).toEqual([`00-${trace}-new-01`, `00-${trace}-new-00`, undefined])
+    expect(traces.join()).not.toContain(span)
   })
 
   test('behavior: body and header carry the same payment, also beside the quoteId of the challenge', async () => {

@@ -87,6 +87,7 @@ describe(`POST ${QUOTE}`, () => {
       paymentRequirements: fakeChallenge.accepts[0],
       paymentRequired: fakeChallenge,
       tier: { tierId: 'pro', name: 'Pro', periodDays: 30 },
+      startsAt: new Date(NOW_MS).toISOString(),
       chain: { network: 'eip155:137', chainId: 137 },
       token: { symbol: 'USDC', transferMethod: 'eip3009' },
     })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 
 import { readConfig } from '#src/config.ts'
-import { KeyList, type NewKey, RotatedKey } from '#src/modules/keys/model.ts'
+import { type KeyBody, KeyList, type NewKey, RotatedKey } from '#src/modules/keys/model.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
@@ -246,6 +246,42 @@ describe('a key sent in the place of something else', () => {
       const problem = await readProblem(response)
       expect(JSON.stringify(problem)).not.toContain(made.key.slice(0, 14))
     }
+  })
+})
+
+describe('PATCH /v1/keys/{id}', () => {
+  const label = (rig: Awaited<ReturnType<typeof createRig>>, id: string, body: unknown) =>
+    rig.sendAs(rig.made.key, `/v1/keys/${id}`, { ...asJson(body), method: 'PATCH' })
+
+  test('default: gives a key another label, which the list shows, and nothing else', async () => {
+    const rig = await createRig()
+    const [before] = await rig.list(rig.made.key)
+    const answer = await label(rig, rig.made.id, { label: 'desk 4' })
+    expect([answer.status, await answer.json()]).toEqual([200, { ...before, label: 'desk 4' }])
+    expect(await rig.list(rig.made.key)).toEqual([{ ...(before as KeyBody), label: 'desk 4' }])
+    const { actor, action, subject } = rig.ledger.listAudit(0, 1000).at(-1) ?? {}
+    expect([action, subject]).toEqual(['key.labelled', rig.made.id])
+    expect(actor).toStartWith('account:')
+    expect(rig.ledger.verifyAudit()).toEqual([])
+  })
+
+  test('error: a key of another account, or one that has ended, is unknown', async () => {
+    const rig = await createRig()
+    const other = await createSigner(rig.send).signUp()
+    const second = await rig.signer.signUp()
+    await rig.revoke(rig.made.key, second.id)
+    for (const id of [other.id, second.id, 'key_9'])
+      expect((await readProblem(await label(rig, id, { label: 'x' }))).code).toBe('unknown_key')
+  })
+
+  test('error: refuses labels that are none, too long, or a key', async () => {
+    const rig = await createRig()
+    const bodies = [{}, { label: '' }, { label: 'x'.repeat(61) }, { label: rig.made.key }]
+    for (const body of bodies) {
+      const problem = await readProblem(await label(rig, rig.made.id, body))
+      expect([problem.status, problem.param]).toEqual([400, 'label'])
+    }
+    expect((await rig.list(rig.made.key))[0]?.label).toBe('first')
   })
 })
 

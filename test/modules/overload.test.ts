@@ -3,6 +3,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 
 import { openHistory } from '#src/history/open.ts'
 import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
@@ -11,7 +12,7 @@ import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 
 const history = openHistory(':memory:')
-const { app, ledger } = createHarness({ history, timer: () => performance.now() })
+const { app, ledger, key: unlimited } = createHarness({ history, timer: () => performance.now() })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const greedy = addKey(ledger, 'pro')
 const other = addKey(ledger, 'pro')
@@ -123,6 +124,35 @@ describe('an account that asks for much', () => {
     expect(performance.now() - startedMs).toBeLessThan(20_000)
     isDone = true
     await Promise.all(busy)
+  }, 60_000)
+
+  test('behavior: a flood is refused with 503 in time, while billing and health go on', async () => {
+    const page = `/v1/btc/markets/${market}/snapshots?view=consolidated&limit=50`
+    const send = async (key: string, path: string) => {
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await app.fetch(new Request(`http://localhost${path}`, { headers }))
+      await response.arrayBuffer()
+      return [response.status, response.headers.get('retry-after')] as const
+    }
+    const statuses = new Map<number, number>()
+    let isDone = false
+    const keepAsking = async () => {
+      while (!isDone) {
+        const [status, wait] = await send(unlimited, page)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        expect(wait).toBe(status === 503 ? '1' : null)
+        // As on a connection, whose next request comes with another round of the event loop.
+        await setImmediate()
+      }
+    }
+    const flood = Array.from({ length: 1200 }, keepAsking)
+    while ((statuses.get(503) ?? 0) < 2000) await setImmediate()
+    const urgent = ['/healthz', '/readyz', '/v1/billing/tiers', '/v1/billing/subscription']
+    for (const path of urgent) expect([path, (await send(other, path))[0]]).toEqual([path, 200])
+    isDone = true
+    await Promise.all(flood)
+    expect([...statuses.keys()].sort()).toEqual([200, 503])
+    expect((await send(unlimited, page))[0]).toBe(200)
   }, 60_000)
 
   test('behavior: the connection of a request that waits is kept for two minutes', async () => {

@@ -53,6 +53,8 @@ export function createBrowser(origin: string) {
     ).newContext({
       viewport: { width, height },
       colorScheme: theme,
+      // Far from UTC, which pages show everywhere.
+      timezoneId: 'Asia/Kolkata',
       // Each tab is a visitor of its own, where the server believes it.
       extraHTTPHeaders: {
         'X-Forwarded-For': `10.0.${contexts.length >> 8}.${contexts.length & 255}`,

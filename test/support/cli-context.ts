@@ -3,11 +3,16 @@ import { readConfig } from '#src/config.ts'
 
 import { NOW_MS } from './harness.ts'
 
-/** A context that keeps what a command prints; `stop()` is the first signal. */
+/**
+ * A context that keeps what a command prints and logs; `stop()` is the first signal, which the next
+ * command has where none runs yet.
+ */
 export function createCliContext(env: Record<string, string> = {}) {
   const printed: string[] = []
   const errors: string[] = []
+  const logged: string[] = []
   const stops = new Set<() => void>()
+  let isStopped = false
   let minted = 0
   let drawn = 0
   const context: CliContext = {
@@ -16,20 +21,23 @@ export function createCliContext(env: Record<string, string> = {}) {
     clock: () => NOW_MS,
     mint: () => `minted${++minted}`,
     randomBytes: (length) => new Uint8Array(length).fill(++drawn),
-    invocation: 'bun src/main.ts',
+    invocation: 'bookfeed',
     version: '0.0.0-test',
     program: new URL('../../src/main.ts', import.meta.url).pathname,
     print: (line) => void printed.push(line),
     printError: (line) => void errors.push(line),
-    writeLog: () => {},
+    writeLog: (lines) => void logged.push(lines),
     isTty: false,
     onStop: (stop) => {
       stops.add(stop)
+      if (isStopped) stop()
+      isStopped = false
       return () => void stops.delete(stop)
     },
   }
   const stop = () => {
+    isStopped = stops.size === 0
     for (const each of stops) each()
   }
-  return { context, printed, errors, stop }
+  return { context, printed, errors, logged, stop }
 }

@@ -119,16 +119,18 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
     })),
   }))
   return {
+    isOpen: true,
     chains: () => statuses,
     quote: async ({ accountId }, { tierId, network, token }) => {
       if (tierId !== 'pro') throw new AppError('unknown_tier', 'No such tier.')
       if (network !== 'eip155:137') throw new AppError('unknown_network', 'No such chain.')
       if (token !== 'USDC') throw new AppError('unknown_token', 'No such token.')
-      return { offer: fakeOffer(accountId), paymentRequired: fakeChallenge }
+      return { offer: fakeOffer(accountId), paymentRequired: fakeChallenge, startMs: NOW_MS }
     },
     challenge: ({ accountId }) => ({
       offer: fakeOffer(accountId),
       paymentRequired: fakeChallenge,
+      startMs: NOW_MS,
     }),
     settle: async ({ accountId }, payload) => {
       if (isVersion2(payload)) return fakeSettlement(accountId, 'provisioned')

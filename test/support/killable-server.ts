@@ -1,4 +1,4 @@
-const program = new URL('../../src/main.ts', import.meta.url).pathname
+import { bookfeed } from './program.ts'
 
 /** `bookfeed serve` as it is run, in a process of its own. */
 export type KillableServer = {
@@ -6,15 +6,21 @@ export type KillableServer = {
   pid: number
   /** What it wrote on standard error so far. */
   errors(): string
+  /** Its exit code, once it is gone. */
+  ended: Promise<number>
   /** kill -9; resolves when the process is gone. May be called twice. */
   kill(): Promise<void>
 }
 
 /**
  * Starts it with these variables and nothing else of the environment; resolves when it has greeted.
+ * `watch` is a command that starts it in its own place.
  */
-export async function startKillableServer(env: Record<string, string>): Promise<KillableServer> {
-  const child = Bun.spawn([process.execPath, program, 'serve'], {
+export async function startKillableServer(
+  env: Record<string, string>,
+  watch: readonly string[] = [],
+): Promise<KillableServer> {
+  const child = Bun.spawn([...watch, ...bookfeed('serve')], {
     env: { BOOKFEED_RECORD: 'off', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -31,7 +37,8 @@ export async function startKillableServer(env: Record<string, string>): Promise<
   }
   const greeting = await readGreeting(child.stdout)
   const origin = /listens on (\S+)/.exec(greeting)?.[1]
-  if (origin !== undefined) return { origin, pid: child.pid, errors: () => errors, kill }
+  const { pid, exited: ended } = child
+  if (origin !== undefined) return { origin, pid, ended, errors: () => errors, kill }
   await kill()
   throw new Error(`The server ended before it listened:\n${greeting}${errors}`)
 }

@@ -4,6 +4,8 @@
  */
 import { expect } from 'bun:test'
 
+import type { ErrorCode } from '#src/core/errors.ts'
+
 import type { Send } from './page-client.ts'
 
 export type Schema = {
@@ -77,6 +79,14 @@ export async function readDocument(send: Send) {
   )
   return { document, entries }
 }
+
+/** The error codes that an operation documents. */
+export const codesOf = ({ responses }: Entry): [status: string, code: ErrorCode][] =>
+  Object.entries(responses).flatMap(([status, { content }]) =>
+    Object.keys(content?.['application/problem+json']?.examples ?? {}).map(
+      (code) => [status, code as ErrorCode] satisfies [string, ErrorCode],
+    ),
+  )
 
 /** A part of a document with all that it refers to in place. */
 function inlined(document: Document, part: unknown): unknown {

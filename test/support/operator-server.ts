@@ -60,17 +60,20 @@ export function createOperatorServer({
 }: Options = {}) {
   const operator = { ...createOperatorParts(access), recorder }
   const harness = createHarness({ ...options, operator })
-  const ask = (path: string, from: From = {}): Promise<Response> => {
+  const ask = (path: string, from?: From) => open(`/admin/api${path}`, from)
+  const open = (path: string, from: From = {}): Promise<Response> => {
     const { address = LOOPBACK, host = `${LOOPBACK}:3000`, method, body } = from
     const headers = new Headers(from.headers)
     if (host !== null) headers.set('host', host)
     if (body !== undefined) headers.set('content-type', 'application/json')
-    const request = new Request(`http://${LOOPBACK}:3000/admin/api${path}`, {
+    const request = new Request(`http://${LOOPBACK}:3000${path}`, {
       headers,
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    return Promise.resolve(harness.app.fetch(request, { requestIP: () => ({ address }) }))
+    // As Bun has it: of no other request the address is known.
+    const requestIP = (asked: Request) => (asked === request ? { address } : null)
+    return Promise.resolve(harness.app.fetch(request, { requestIP }))
   }
-  return { ...harness, operator, ask }
+  return { ...harness, operator, ask, open }
 }

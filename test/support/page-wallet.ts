@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { ReachedPolygon } from '#dev/sandbox/little-polygon.ts'
 
 type Call = { method: string; params?: readonly unknown[] }
 
@@ -27,7 +27,7 @@ export async function addWallet(
     chain,
     key,
     onChain = chain.chainId,
-  }: { chain: LittlePolygon; key: `0x${string}`; onChain?: number },
+  }: { chain: ReachedPolygon; key: `0x${string}`; onChain?: number },
 ): Promise<PageWallet> {
   const account = privateKeyToAccount(key)
   const asked: string[] = []

@@ -129,7 +129,7 @@ export type Payload = {
  * 100 USDC and 100 USDT on a chain.
  */
 export async function addCustomer(
-  server: PaidServer,
+  server: Pick<PaidServer, 'ledger' | 'origin' | 'chain'>,
   {
     funds = 100_000_000n,
     secret = generatePrivateKey(),

@@ -50,6 +50,8 @@ export function addPayment(ledger: Ledger, name: string): { payment: Payment; of
   return { payment, offer }
 }
 
+const PAYLOAD = '{"signature":"0xc0ffee"}'
+
 /** As if it had been read from a wallet's payload. */
 function sign({ requirements }: Offer, name: string): SignedPayment {
   const hex = Buffer.from(name).toString('hex')
@@ -64,7 +66,7 @@ function sign({ requirements }: Offer, name: string): SignedPayment {
     validBefore: BigInt(Math.floor(NOW_MS / 1000) + 600),
     nonce: `0x${hex.padStart(64, '0').slice(-64)}`,
     nonceContract: requirements.asset.toLowerCase(),
-    payloadHash: hex.padStart(64, '0').slice(-64),
-    payload: '{"signature":"0xc0ffee"}',
+    payload: PAYLOAD,
+    payloadHash: new Bun.CryptoHasher('sha256').update(PAYLOAD).digest('hex'),
   }
 }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 export type Tree = Record<string, string>
 
 export const isCode = (file: string) =>
-  /^(src|db|dev|test|web)\/.*\.(tsx?|mjs)$/.test(file) && !file.endsWith('.d.ts')
+  /^(src|clients|db|dev|test|web)\/.*\.(tsx?|mjs)$/.test(file) &&
+  !/\.d\.ts$|^clients\/typescript\/src\/api\.ts$/.test(file)
 
-const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test,web}/**/*'].map(
+const globs = ['*', '.ci/*', '{src,clients,db,deploy,dev,docs,examples,test,web}/**/*'].map(
   (pattern) => new Bun.Glob(pattern),
 )
 
@@ -14,7 +15,7 @@ const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test,web}/**/*'].map(
 export async function readProject(): Promise<Tree> {
   const cwd = join(import.meta.dir, '../..')
   const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])
-  const ours = files.filter((file) => !/node_modules|migrations\//.test(file))
+  const ours = files.filter((file) => !/node_modules|migrations\/|\/dist\//.test(file))
   const read = async (file: string) =>
     [file, /\.(tsx?|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
   return Object.fromEntries(await Promise.all(ours.map(read)))

@@ -12,7 +12,7 @@ import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
 import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'
 import { conditionIdOf, createMarketHistory } from './market-history.ts'
-import type { Entry } from './openapi-document.ts'
+import { codesOf, type Entry } from './openapi-document.ts'
 import {
   accountOf,
   addSpareKey,
@@ -260,7 +260,13 @@ async function askFull(entry: Entry): Promise<Response> {
   const full = (): never => {
     throw new StoreFault('No room is left on the disk. Free some space and try again.')
   }
-  Object.assign(server.ledger, { signUp: full, rotateKey: full, putAnswer: full, revokeKey: full })
+  Object.assign(server.ledger, {
+    signUp: full,
+    rotateKey: full,
+    putAnswer: full,
+    revokeKey: full,
+    labelKey: full,
+  })
   Object.assign(server.ledger.payments, { openOffer: full, claim: full })
   return server.send(path, init)
 }
@@ -348,4 +354,25 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
       ? signup({ screen: sayingOf('unknown') })(entry)
       : sold('screening_unavailable')(entry),
   unavailable: (entry) => (entry.path.startsWith('/v1/') ? askWithoutLedger(entry) : askDraining()),
+}
+
+/** These say that there is no operation to ask, or none for customers. */
+export const ofNoOperation: readonly ErrorCode[] = [
+  'not_found',
+  'method_not_allowed',
+  'operator_only',
+]
+
+/** An operation that documents a code. */
+export function ownerOf(entries: readonly Entry[], code: ErrorCode): Entry {
+  const isOwner = (entry: Entry) => codesOf(entry).some(([, known]) => known === code)
+  const owner = ofNoOperation.includes(code) ? entries[0] : entries.find(isOwner)
+  if (owner === undefined) throw new Error(`No operation documents ${code}.`)
+  return owner
+}
+
+export function provoke(code: ErrorCode, entry: Entry): Promise<Response> {
+  const way = waysToFail[code]
+  if (way === undefined) throw new Error(`No way to ${code} is known: add one to this file.`)
+  return way(entry)
 }

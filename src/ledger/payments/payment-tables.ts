@@ -93,6 +93,10 @@ function createReads(db: Database, rows: Payments) {
      AND (state IN (${namesOf(openStates)})
        OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid')) ${NEWEST_FIRST}`,
   )
+  const counts = db.prepare<{ state: PaymentState; count: number }, []>(
+    `SELECT state, count(*) AS count FROM payment WHERE state <> 'review' OR resolution IS NULL
+     GROUP BY state`,
+  )
   const failed = db.prepare<
     ReturnType<PaymentStore['countFailedPayments']>,
     [{ id: string; accountId: string; sinceMs: number }]
@@ -125,6 +129,9 @@ function createReads(db: Database, rows: Payments) {
         ...{ network, asset: asset.toLowerCase() },
         ...{ from: from.toLowerCase(), amount: String(amount) },
       }),
+
+    countPayments: () =>
+      Object.fromEntries(counts.all().map(({ state, count }) => [state, Number(count)])),
 
     countFailedPayments: ({ id, accountId }, sinceMs) =>
       failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },

@@ -1,7 +1,7 @@
 /** Offers and payments in the ledger's file: each verb is one transaction with its audit rows. */
 import { assert } from '#src/lib/assert.ts'
 import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
-import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
+import { bookPeriod, paidPeriods, type Period } from '#src/selling/subscription.ts'
 
 import type { Deed } from '../ledger.ts'
 import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'
@@ -155,7 +155,7 @@ function book(
 ): void {
   const { accountId } = payment
   const { terms, periodDays: days } = offers.get(payment.offerId)
-  const periods = subscriptions.list(accountId).flatMap(toPeriod)
+  const periods = paidPeriods(subscriptions.list(accountId))
   const { startMs, endMs, moved, rest } = bookPeriod(periods, { terms, days, nowMs: by.nowMs })
   const add = (period: Period, paymentId?: string): void => {
     subscriptions.insert({ ...period, accountId, paymentId, createdMs: by.nowMs })
@@ -168,12 +168,6 @@ function book(
   // What was cut off carries no payment: that has one subscription, which goes on being its.
   if (rest !== undefined) add({ ...rest, id: ids.restId })
   add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
-}
-
-/** Grants have no terms of their own, and stay where they are. */
-function toPeriod({ id, tierId, terms, startMs, endMs }: Subscription): Period[] {
-  if (terms === undefined || endMs === undefined) return []
-  return [{ id, tierId, terms, startMs, endMs }]
 }
 
 function createReview({ db, atomically, note, payments }: Tables) {

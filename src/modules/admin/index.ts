@@ -55,7 +55,12 @@ export type OperatorPorts = {
 }
 
 /** As `bookfeed status --json` has it. */
-export type Heard = Omit<Recorder, 'fault' | 'warning' | 'connections' | 'markets'> & {
+export type Heard = Omit<
+  Recorder,
+  'fault' | 'warning' | 'driftMs' | 'sink' | 'connections' | 'markets'
+> & {
+  driftMs?: number | undefined
+  sink: Omit<Recorder['sink'], 'lagMs'> & { lagMs?: number | undefined }
   fault?: string | undefined
   warning?: string | undefined
   connections: (Omit<Recorder['connections'][number], 'lastMessageMs'> & {
@@ -144,7 +149,9 @@ const stateRoutes = (deps: AdminDeps) => [
     ok: { description: 'It runs.', schema: Done },
     answer: ({ body: { name, acceptLoss } }) =>
       attempt(() => {
-        deps.operator.jobs.run(name, { acceptsLoss: acceptLoss === 'yes' })
+        const options = { acceptsLoss: acceptLoss === 'yes' }
+        const by = byOperator(deps.clock())
+        deps.operator.jobs.run(name, options, () => deps.ledger.noteJob({ name, ...options }, by))
         return { changed: true }
       }),
   }),

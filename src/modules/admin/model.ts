@@ -28,12 +28,12 @@ export const Recorder = object('AdminRecorder', {
   perSecond: group('In the last two seconds.', { messages: count('Heard.'), rows: count('Kept.') }),
   messages: count('Since the start.'),
   faults: count('Messages that were not understood.'),
-  driftMs: Type.Number({ description: "How far the venue's clock is behind." }),
+  driftMs: nullable(Type.Number(), "How far the venue's clock is behind; null until it is heard."),
   sink: group('What is stored.', {
     rows: count('Stored since the start.'),
     waiting: count('Not stored yet.'),
     dropped: count('Not stored for lack of room.'),
-    lagMs: Type.Number({ description: "From the venue's time to the disk." }),
+    lagMs: nullable(Type.Number(), "From the venue's time to the disk; null before the first."),
   }),
   connections: groups('To the venue.', {
     lane: count('Which of the parallel ones.'),

@@ -2,7 +2,7 @@
 import { ifSound } from '#src/core/errors.ts'
 import { DAY_MS, formatTime, toIso, toIsoOrNull } from '#src/core/time.ts'
 import { type Account as StoredAccount, isStale } from '#src/ledger/ledger.ts'
-import type { JobState } from '#src/operator/jobs.ts'
+import type { JobBoard } from '#src/operator/jobs.ts'
 import { statusOf } from '#src/operator/keys.ts'
 import { toTierJson } from '#src/operator/tiers.ts'
 import { openStates } from '#src/selling/payment.ts'
@@ -47,8 +47,9 @@ export function toOverview(deps: AdminDeps): Overview {
 /** Member by member: a status has more, and what is added to it is not meant for this. */
 function toRecorder(status: Heard | undefined): Recorder | null {
   if (status === undefined) return null
-  const { startedMs, writtenMs, fault, warning, perSecond, messages, faults, driftMs } = status
-  const { rows, waiting, dropped, lagMs } = status.sink
+  const { startedMs, writtenMs, fault, warning, perSecond, messages, faults } = status
+  const { driftMs = null } = status
+  const { rows, waiting, dropped, lagMs = null } = status.sink
   return {
     ...{ startedMs, writtenMs, perSecond, messages, faults, driftMs },
     ...(fault === undefined ? {} : { fault }),
@@ -109,7 +110,7 @@ export function followersOf({ ledger, clock }: AdminDeps, tierId: string): numbe
   return Math.max(0, ledger.countAccounts(0) - sum)
 }
 
-export const toJob = (job: JobState): Job => ({
+export const toJob = (job: ReturnType<JobBoard['list']>[number]): Job => ({
   name: job.name,
   about: job.about,
   isRunning: job.isRunning,

@@ -58,7 +58,7 @@ export const toChainBody = ({ chain, tokens }: ChainStatus): ChainBody => ({
   })),
 })
 
-export function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteBody {
+export function toQuoteBody({ offer, paymentRequired, startMs, inFlight }: Quote): QuoteBody {
   const { requirements, terms, periodDays, symbol } = offer
   const { network } = requirements
   return {
@@ -68,6 +68,7 @@ export function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteB
     paymentRequired: { ...paymentRequired, accepts: [...paymentRequired.accepts] },
     payer: offer.payer ?? null,
     tier: { tierId: terms.tierId, name: terms.name, periodDays },
+    startsAt: toIso(startMs),
     chain: toChainFacts(chainOf(network)),
     token: toTokenFacts(tokenOf(network, symbol)),
     ...(inFlight ? { paymentInFlight: toInFlight(inFlight) } : {}),
@@ -173,13 +174,13 @@ export const toPeriod = ({ id, tierId, startMs, endMs, paymentId }: Subscription
 })
 
 function toProof(settlement: Settlement): ActiveBody['settlement'] {
-  const { payment } = settlement
+  const { payment, offer } = settlement
   const transaction = transactionOf(payment)
   assert(transaction !== undefined, 'A provisioned payment is on the chain.')
   const { network, payer } = payment.signed
   const explorerUrl = toExplorerUrl(payment, transaction)
-  const amounts = amountsOf(settlement)
-  return { paymentId: payment.id, transaction, network, ...amounts, payer, explorerUrl }
+  const paid = { token: offer.symbol, ...amountsOf(settlement) }
+  return { paymentId: payment.id, transaction, network, ...paid, payer, explorerUrl }
 }
 
 /** Where money arrived; before that, where it is thought to be. */

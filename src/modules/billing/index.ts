@@ -2,6 +2,7 @@ import type { Billing, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import { continueTrace } from '#src/http/common-headers.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
@@ -49,6 +50,7 @@ type Deps = {
   cursors: CursorCodec
   clock: Clock
   idempotency: Idempotency
+  randomBytes: (length: number) => Uint8Array
 }
 
 const noStore = { 'Cache-Control': 'no-store' }
@@ -140,7 +142,7 @@ const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
   }),
 ]
 
-const settleRoute = ({ billing }: Deps) =>
+const settleRoute = ({ billing, randomBytes }: Deps) =>
   route({
     ...shared,
     method: 'POST',
@@ -186,7 +188,10 @@ const settleRoute = ({ billing }: Deps) =>
         )
       }
       const payload = inBody ?? inHeader
-      if (payload !== undefined) return toAnswer(await billing.settle(caller, payload))
+      if (payload !== undefined) {
+        const trace = continueTrace(request, randomBytes)
+        return toAnswer(await billing.settle(caller, payload, trace))
+      }
       if (quoteId !== undefined) throw demandError(billing, caller, quoteId)
       throw parameterError(
         'paymentPayload',

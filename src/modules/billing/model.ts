@@ -158,6 +158,10 @@ export const QuoteBody = object('PaymentQuote', {
     '0x52908400098527886e0f7030069857d2e4169ee7',
   ),
   tier: Type.Object(period, { description: 'What is bought.' }),
+  startsAt: time(
+    'When the period would begin if it were paid now: at once, or after what you have of the same or a higher tier.',
+    '2026-04-14T08:00:00.000Z',
+  ),
   chain: Type.Object(chainFacts),
   token: Type.Object(tokenFacts),
   paymentInFlight: Type.Optional(
@@ -221,7 +225,7 @@ const PeriodBody = object('SubscriptionPeriod', {
 export type PeriodBody = Static<typeof PeriodBody>
 
 const Proof = Type.Object(
-  { paymentId, transaction, network, amount, amountUsd, payer, explorerUrl },
+  { paymentId, transaction, network, token: symbol, amount, amountUsd, payer, explorerUrl },
   { $id: 'PaymentProof', description: 'Where the chain says that money arrived.' },
 )
 const retryAction = choice(retryActions, 'What to do next.')

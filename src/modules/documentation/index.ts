@@ -1,5 +1,4 @@
 import { DAY_MS, toIso } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ExampleMarket } from '#src/http/fields.ts'
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
@@ -79,7 +78,7 @@ ${body}`
 
 /** What the examples are about; its moment is the first at which every held outcome has a book. */
 export function findExample(
-  history: Pick<MarketHistory, 'listMarkets' | 'coinTotals'>,
+  history: Parameters<typeof findExampleMarket>[0],
 ): ExampleMarket | undefined {
   const market = findExampleMarket(history)
   if (market === undefined) return undefined

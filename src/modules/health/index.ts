@@ -52,6 +52,7 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
     route({
       path: '/healthz',
       access: 'none',
+      isUrgent: true,
       tag: 'health',
       operationId: 'getHealth',
       summary: 'Whether the process lives',
@@ -63,6 +64,7 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
     route({
       path: '/readyz',
       access: 'none',
+      isUrgent: true,
       tag: 'health',
       operationId: 'getReadiness',
       summary: 'Whether requests should be sent here',

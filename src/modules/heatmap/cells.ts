@@ -15,87 +15,158 @@ export type Grid = Span & { stepMs: number; priceBins: number; agg: Aggregation 
 export type Side = 'bids' | 'asks'
 const NONE = -1
 
-/** Adds a state that prevailed for some time to the cells of a column. */
-const joins: Record<Aggregation, (cells: Float64Array, now: Float64Array, ms: number) => void> = {
-  last: (cells, now) => cells.set(now),
-  max(cells, now) {
-    for (let bin = 0; bin < now.length; bin++) {
-      const size = now[bin] ?? 0
-      if (size > (cells[bin] ?? 0)) cells[bin] = size
+type Join = (cell: number, size: number, ms: number) => number
+
+/** A cell after a size has prevailed in it for some time. */
+const joins: Record<Aggregation, Join> = {
+  last: (_, size) => size,
+  max: (cell, size) => Math.max(cell, size),
+  'time-weighted': (cell, size, ms) => cell + size * ms,
+}
+
+type Levels = Pick<RowRun, 'prices' | 'sizes'> & { from: number; to: number }
+const nothing = (): Levels => ({
+  prices: new Int32Array(0),
+  sizes: new Float64Array(0),
+  from: 0,
+  to: 0,
+})
+
+/** What prevails on one side, and what becomes of it: a bin is looked at when it changes. */
+class SideCells {
+  readonly cells: Float64Array
+  best = NONE
+  readonly #now: Float64Array
+  /** Up to when a bin is in its cell, in known milliseconds. */
+  readonly #joined: Float64Array
+  readonly #binWidth: number
+  readonly #join: Join
+  readonly #worse: 1 | -1
+  #levels = nothing()
+  #column = 0
+  #knownMs = 0
+
+  constructor({ priceBins, agg }: Grid, columns: number, worse: 1 | -1) {
+    this.cells = new Float64Array(priceBins * columns)
+    this.#now = new Float64Array(priceBins)
+    this.#joined = new Float64Array(priceBins)
+    this.#binWidth = MILLIONTHS_PER_UNIT / priceBins
+    this.#join = joins[agg]
+    this.#worse = worse
+  }
+
+  /** What prevails goes on in a column. */
+  hold(column: number, ms: number): void {
+    if (column !== this.#column) this.endColumn()
+    this.#column = column
+    this.#knownMs += ms
+  }
+
+  endColumn(): void {
+    for (let bin = 0; bin < this.#now.length; bin++) this.#settle(bin)
+  }
+
+  #settle(bin: number): void {
+    const ms = this.#knownMs - (this.#joined[bin] ?? 0)
+    if (ms === 0) return
+    const at = this.#column * this.#now.length + bin
+    this.cells[at] = this.#join(this.cells[at] ?? 0, this.#now[bin] ?? 0, ms)
+    this.#joined[bin] = this.#knownMs
+  }
+
+  #add(price: number, size: number): void {
+    const bin = Math.min(this.#now.length - 1, Math.floor(price / this.#binWidth))
+    this.#settle(bin)
+    this.#now[bin] = (this.#now[bin] ?? 0) + size
+  }
+
+  /** Other levels prevail from now on; most of them are as they were. */
+  change(next: Levels): void {
+    const { prices, sizes, from, to } = next
+    const { prices: formerPrices, sizes: formerSizes } = this.#levels
+    let former = this.#levels.from
+    for (let at = from; at < to; at++) {
+      const price = prices[at] ?? 0
+      let size = sizes[at] ?? 0
+      if (formerPrices[former] !== price) former = this.#remove(former, price)
+      if (former < this.#levels.to && formerPrices[former] === price)
+        size -= formerSizes[former++] ?? 0
+      if (size !== 0) this.#add(price, size)
     }
-  },
-  'time-weighted'(cells, now, ms) {
-    for (let bin = 0; bin < now.length; bin++) cells[bin] = (cells[bin] ?? 0) + (now[bin] ?? 0) * ms
-  },
+    this.#remove(former, this.#worse * Number.POSITIVE_INFINITY)
+    this.best = to > from ? (prices[from] ?? NONE) : NONE
+    this.#levels = next
+  }
+
+  /** Takes away the former levels from one on that are better than a price. */
+  #remove(first: number, price: number): number {
+    const { prices, sizes, to } = this.#levels
+    let at = first
+    while (at < to && ((prices[at] ?? 0) - price) * this.#worse < 0) {
+      this.#add(prices[at] ?? 0, -(sizes[at++] ?? 0))
+    }
+    return at
+  }
+
+  /** Copies what prevails, whose columns are used again. */
+  keep(): void {
+    const { prices, sizes, from, to } = this.#levels
+    const [kept, keptSizes] = [prices.slice(from, to), sizes.slice(from, to)]
+    this.#levels = { prices: kept, sizes: keptSizes, from: 0, to: kept.length }
+  }
 }
 
 export class HeatCells {
   readonly #grid: Grid
   readonly #known: readonly Span[]
-  readonly #binWidth: number
-  readonly #now: Record<Side, Float64Array>
-  readonly #cells: Record<Side, Float64Array>
+  readonly #sides: Record<Side, SideCells>
   readonly columns: number
   /** Of each column. */
   readonly knownMs: Float64Array
-  readonly bestBids: Float64Array
-  readonly bestAsks: Float64Array
+  readonly #bests: Record<Side, Float64Array>
   #sinceMs: number | undefined
-  #bestBid = NONE
-  #bestAsk = NONE
   #firstKnown = 0
 
   /** `known` is ascending and does not overlap. */
   constructor(grid: Grid, known: readonly Span[]) {
-    const { fromMs, toMs, stepMs, priceBins } = grid
+    const { fromMs, toMs, stepMs } = grid
     this.#grid = grid
     this.#known = known
-    this.#binWidth = MILLIONTHS_PER_UNIT / priceBins
     this.columns = Math.ceil((toMs - fromMs) / stepMs)
-    const sides = (length: number) => ({
-      bids: new Float64Array(length),
-      asks: new Float64Array(length),
-    })
-    this.#now = sides(priceBins)
-    this.#cells = sides(priceBins * this.columns)
-    this.knownMs = new Float64Array(this.columns)
-    this.bestBids = new Float64Array(this.columns).fill(NONE)
-    this.bestAsks = new Float64Array(this.columns).fill(NONE)
+    this.#sides = {
+      bids: new SideCells(grid, this.columns, -1),
+      asks: new SideCells(grid, this.columns, 1),
+    }
+    const perColumn = () => new Float64Array(this.columns)
+    this.knownMs = perColumn()
+    this.#bests = { bids: perColumn().fill(NONE), asks: perColumn().fill(NONE) }
   }
 
   /** Takes states that follow on those before. */
   add({ rows, ends, prices, sizes }: RowRun): void {
+    const { bids, asks } = this.#sides
     let at = 0
     for (const [index, { timestampMs }] of rows.entries()) {
-      this.endState(timestampMs)
+      this.#hold(timestampMs)
       const bidsEnd = ends[index * 2] ?? at
       const asksEnd = ends[index * 2 + 1] ?? bidsEnd
-      this.#bestBid = bidsEnd > at ? (prices[at] ?? NONE) : NONE
-      this.#bestAsk = asksEnd > bidsEnd ? (prices[bidsEnd] ?? NONE) : NONE
-      const levels = { prices, sizes }
-      this.#put(this.#now.bids, levels, { from: at, to: bidsEnd })
-      this.#put(this.#now.asks, levels, { from: bidsEnd, to: asksEnd })
+      bids.change({ prices, sizes, from: at, to: bidsEnd })
+      asks.change({ prices, sizes, from: bidsEnd, to: asksEnd })
       at = asksEnd
       this.#sinceMs = timestampMs
     }
+    bids.keep()
+    asks.keep()
   }
 
-  #put(
-    bins: Float64Array,
-    { prices, sizes }: Pick<RowRun, 'prices' | 'sizes'>,
-    { from, to }: { from: number; to: number },
-  ): void {
-    bins.fill(0)
-    const width = this.#binWidth
-    const last = bins.length - 1
-    for (let at = from; at < to; at++) {
-      const bin = Math.min(last, Math.floor((prices[at] ?? 0) / width))
-      bins[bin] = (bins[bin] ?? 0) + (sizes[at] ?? 0)
-    }
+  /** The state that prevails does so to the end. */
+  end(): void {
+    this.#hold(this.#grid.toMs)
+    for (const side of Object.values(this.#sides)) side.endColumn()
   }
 
-  /** Fills the cells of the state that prevails until a moment. */
-  endState(untilMs: number): void {
+  /** The state that prevails does so until a moment, as far as the book is known. */
+  #hold(untilMs: number): void {
     if (this.#sinceMs === undefined) return
     const { fromMs, toMs, stepMs } = this.#grid
     const endMs = Math.min(untilMs, toMs)
@@ -117,20 +188,21 @@ export class HeatCells {
 
   #fill(column: number, ms: number): void {
     this.knownMs[column] = (this.knownMs[column] ?? 0) + ms
-    this.bestBids[column] = this.#bestBid
-    this.bestAsks[column] = this.#bestAsk
-    for (const side of ['bids', 'asks'] as const)
-      joins[this.#grid.agg](this.cellsOf(side, column), this.#now[side], ms)
+    for (const side of ['bids', 'asks'] as const) {
+      this.#sides[side].hold(column, ms)
+      this.#bests[side][column] = this.#sides[side].best
+    }
   }
 
   /** Of one column; sums weighted by milliseconds where they are to be averaged. */
   cellsOf(side: Side, column: number): Float64Array {
     const { priceBins } = this.#grid
-    return this.#cells[side].subarray(column * priceBins, (column + 1) * priceBins)
+    return this.#sides[side].cells.subarray(column * priceBins, (column + 1) * priceBins)
   }
 
-  bestOf(column: number): { bid: number | undefined; ask: number | undefined } {
-    const [bid, ask] = [this.bestBids[column], this.bestAsks[column]]
-    return { bid: bid === NONE ? undefined : bid, ask: ask === NONE ? undefined : ask }
+  /** Best price of a side at the end of what is known of a column. */
+  bestOf(side: Side, column: number): number | undefined {
+    const best = this.#bests[side][column]
+    return best === NONE ? undefined : best
   }
 }

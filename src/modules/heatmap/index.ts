@@ -14,10 +14,13 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { PageAnswer } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
+import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
+import { MILLIONTHS_BYTES_MAX, putMillionths, putNull, putText } from '#src/wire/row-bytes.ts'
 
-import { type Grid, HeatCells, type Side } from './cells.ts'
+import { type Grid, HeatCells } from './cells.ts'
 import { HeatmapBody, HeatmapQuery } from './model.ts'
 
 type Deps = { history: MarketHistory; pages: PageCache; clock: Clock }
@@ -65,8 +68,7 @@ function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswe
     *make(): Steps<Page> {
       const known = coverageOf(question)[0]?.intervals ?? []
       const cells = yield* readCells(history, asked, { grid, known })
-      const text = yield* print(cells, { market, outcome, grid })
-      return { tag, body: new TextEncoder().encode(text) }
+      return { tag, body: yield* print(cells, { market, outcome, grid }) }
     },
   }
 }
@@ -97,61 +99,76 @@ function* readCells(
     cells.add(run)
     yield
   }
-  cells.endState(toMs)
+  cells.end()
   return cells
 }
 
 type Shown = { market: Market; outcome: string; grid: Grid }
 
-function* print(cells: HeatCells, { market, outcome, grid }: Shown): Steps<string> {
+function* print(
+  cells: HeatCells,
+  { market, outcome, grid }: Shown,
+): Steps<Uint8Array<ArrayBuffer>> {
   const { fromMs, toMs, stepMs, priceBins, agg } = grid
   const head = JSON.stringify({
     ...{ conditionId: market.conditionId, symbol: market.coin, timeframe: market.timeframe },
     ...{ source: market.source, outcome, agg, from: toIso(fromMs), to: toIso(toMs), stepMs },
   })
   const priceStep = formatMillionths(MILLIONTHS_PER_UNIT / priceBins)
-  const texts: string[] = []
-  const toSide = { bids: createSideText(priceBins), asks: createSideText(priceBins) }
+  const out = new ByteWriter(cells.columns * priceBins * 8)
+  out.text(`${head.slice(0, -1)},"priceStep":${priceStep},"columns":[`)
+  const bytes = new Uint8Array(COLUMN_BYTES + 2 * priceBins * (MILLIONTHS_BYTES_MAX + 1))
   for (let column = 0; column < cells.columns; column++) {
-    texts.push(toColumn(cells, column, { grid, toSide }))
+    if (column > 0) out.text(',')
+    out.bytes(bytes.subarray(0, putColumn(bytes, cells, { column, grid })))
     if (column % COLUMNS_A_STEP === 0) yield
   }
-  return `${head.slice(0, -1)},"priceStep":${priceStep},"columns":[${texts.join(',')}]}`
+  out.text(']}')
+  return out.view()
 }
 
-type Printing = { grid: Grid; toSide: Record<Side, ReturnType<typeof createSideText>> }
+/** Of a column without its sizes. */
+const COLUMN_BYTES = 256
+const sides = ['bids', 'asks'] as const
+const bestNames = { bids: 'bid', asks: 'ask' } as const
 
-function toColumn(cells: HeatCells, column: number, { grid, toSide }: Printing): string {
+function putColumn(
+  bytes: Uint8Array,
+  cells: HeatCells,
+  { column, grid }: { column: number; grid: Grid },
+): number {
   const { fromMs, toMs, stepMs, agg } = grid
   const knownMs = cells.knownMs[column] ?? 0
-  if (knownMs === 0) return 'null'
+  if (knownMs === 0) return putNull(bytes, 0)
   const startMs = fromMs + column * stepMs
   const share = printedShare(knownMs, Math.min(stepMs, toMs - startMs))
-  const { bid, ask } = cells.bestOf(column)
   const averagedMs = agg === 'time-weighted' ? knownMs : 0
-  const sideOf = (side: Side) => toSide[side](cells.cellsOf(side, column), averagedMs)
-  return `{"covered":${JSON.stringify(share)},"bid":${toText(bid)},"ask":${toText(ask)},"bids":${sideOf('bids')},"asks":${sideOf('asks')}}`
+  let at = putText(bytes, 0, `{"covered":${JSON.stringify(share)}`)
+  for (const side of sides) {
+    const best = cells.bestOf(side, column)
+    at = putText(bytes, at, `,"${bestNames[side]}":`)
+    at = best === undefined ? putNull(bytes, at) : putMillionths(bytes, at, best)
+  }
+  for (const side of sides) {
+    at = putText(bytes, at, `,"${side}":`)
+    at = putSizes(bytes, at, { cells: cells.cellsOf(side, column), averagedMs })
+  }
+  return putText(bytes, at, '}')
 }
 
-const toText = (millionths: number | undefined): string =>
-  millionths === undefined ? 'null' : formatMillionths(millionths)
+type Sizes = { cells: Float64Array; averagedMs: number }
 
-/** Most cells are as they were in the column before, so their text is kept. */
-function createSideText(priceBins: number) {
-  const sizes = new Float64Array(priceBins)
-  const texts: string[] = Array.from({ length: priceBins }, () => '0')
-  return (cells: Float64Array, averagedMs: number): string => {
-    let to = cells.length
-    while (to > 0 && cells[to - 1] === 0) to--
-    let from = 0
-    while (from < to && cells[from] === 0) from++
-    for (let bin = from; bin < to; bin++) {
-      const sum = cells[bin] ?? 0
-      const size = averagedMs === 0 ? sum : Math.round(sum / averagedMs / HUNDREDTH) * HUNDREDTH
-      if (size === sizes[bin]) continue
-      sizes[bin] = size
-      texts[bin] = formatMillionths(size)
-    }
-    return `{"from":${from},"sizes":[${texts.slice(from, to).join(',')}]}`
+function putSizes(bytes: Uint8Array, start: number, { cells, averagedMs }: Sizes): number {
+  let to = cells.length
+  while (to > 0 && cells[to - 1] === 0) to--
+  let from = 0
+  while (from < to && cells[from] === 0) from++
+  let at = putText(bytes, start, `{"from":${from},"sizes":[`)
+  for (let bin = from; bin < to; bin++) {
+    const sum = cells[bin] ?? 0
+    const size = averagedMs === 0 ? sum : Math.round(sum / averagedMs / HUNDREDTH) * HUNDREDTH
+    at = putMillionths(bytes, at, size)
+    bytes[at++] = byteOf.comma
   }
+  return putText(bytes, to > from ? at - 1 : at, ']}')
 }

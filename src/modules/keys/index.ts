@@ -5,8 +5,10 @@ import { tokenOf } from '#src/selling/api-key.ts'
 import {
   Challenge,
   ChallengeBody,
+  KeyBody,
   keyId,
   KeyList,
+  LabelBody,
   NewKey,
   RotateBody,
   RotatedKey,
@@ -113,6 +115,20 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
         answerWith((keep: KeepKey<RotatedKey>) => service.rotate(asked, body, keep)),
       )
     },
+  }),
+  route({
+    ...shared,
+    method: 'PATCH',
+    path: '/v1/keys/:id',
+    access: 'key',
+    operationId: 'labelKey',
+    summary: 'Label a key',
+    description: 'Gives one of your valid keys another label. Doing so again changes nothing.',
+    id: keyId,
+    body: LabelBody,
+    ok: { description: 'The key as it is now.', schema: KeyBody },
+    fails: ['unknown_key', 'storage_unavailable'],
+    answer: ({ caller, id, body }) => service.label({ caller, id }, body),
   }),
   route({
     ...shared,

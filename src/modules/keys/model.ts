@@ -63,6 +63,9 @@ export const SignupBody = Type.Object({
 })
 export type SignupBody = Static<typeof SignupBody>
 
+export const LabelBody = Type.Object({ label })
+export type LabelBody = Static<typeof LabelBody>
+
 export const RotateBody = Type.Object({
   overlapSeconds: Type.Integer({
     minimum: 0,
@@ -102,7 +105,7 @@ export const RotatedKey = object('RotatedKey', {
 })
 export type RotatedKey = Static<typeof RotatedKey>
 
-const KeyBody = object('Key', {
+export const KeyBody = object('Key', {
   id: keyId,
   label: shownLabel,
   hint,

@@ -26,6 +26,7 @@ import type {
   Challenge,
   KeyBody,
   KeyList,
+  LabelBody,
   NewKey,
   RotateBody,
   RotatedKey,
@@ -137,6 +138,21 @@ export function createOwnKeys(deps: KeyDeps) {
       })
     },
 
+    /** The body may come late: checked again. Throws `unknown_key`. */
+    label({ caller, id }: Asked, { label }: LabelBody): KeyBody {
+      assertNoKey(label)
+      const deed = toDeed(caller)
+      return ledger.atomically(() => {
+        const asking = ledger.findKey(caller.keyId)
+        if (asking === undefined || !isValidKey(asking, deed.nowMs)) throw unauthenticatedError()
+        const key = ledger.findKey(id)
+        const isOwn = key?.accountId === caller.accountId && isValidKey(key, deed.nowMs)
+        if (!isOwn) throw unknownError(id)
+        ledger.labelKey(id, label, deed)
+        return toBody({ ...key, label }, caller.keyId)
+      })
+    },
+
     /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
     revoke({ caller, id }: Asked): void {
       if (ledger.findKey(id)?.accountId !== caller.accountId) throw unknownError(id)
@@ -183,15 +199,18 @@ function makeKey<Made>(
   { label, keep, toMade }: Wanted<Made>,
   verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
 ): KeyOutcome<Made> {
-  if (label !== undefined && holdsKey(label)) {
-    throw parameterError('label', '`label` holds a key. It is kept in clear: choose another.')
-  }
+  if (label !== undefined) assertNoKey(label)
   const key = mintKey(randomBytes)
   const shown = (made: KeyMade): Made => toMade(toNewKey(key, made))
   const once = keep && { id: keep.id, answer: (made: KeyMade) => keep.seal(shown(made)) }
   const secret = { id: `key_${mint()}`, digest: digestOf(key), hint: hintOf(key), label }
   const done = verb(secret, once)
   return done.kind === 'made' ? { made: shown(done) } : { replayed: done.answer }
+}
+
+function assertNoKey(label: string): void {
+  if (!holdsKey(label)) return
+  throw parameterError('label', '`label` holds a key. It is kept in clear: choose another.')
 }
 
 const toNewKey = (key: string, { key: made, account, tierId }: KeyMade): NewKey => ({

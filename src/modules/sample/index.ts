@@ -3,7 +3,7 @@ import { route } from '#src/http/route.ts'
 
 import { SampleBody } from './model.ts'
 
-export const sampleRoutes = ({ market, terms }: Sample) => [
+export const sampleRoutes = (sample: Sample) => [
   route({
     path: '/v1/sample',
     access: 'open',
@@ -15,15 +15,17 @@ export const sampleRoutes = ({ market, terms }: Sample) => [
     ok: { description: 'The sample.', schema: SampleBody },
     caching: 'no-cache',
     fails: ['damaged'],
-    answer() {
-      const { coins, routes, requestsPerMinute } = terms()
-      const held = market()
-      const shown = held && {
-        symbol: held.coin,
-        conditionId: held.conditionId,
-        slug: held.slug ?? null,
-      }
-      return { coins, routes, requestsPerMinute, market: shown ?? null }
-    },
+    answer: () => describeSample(sample),
   }),
 ]
+
+export function describeSample({ market, terms }: Sample): SampleBody {
+  const { coins, routes, requestsPerMinute } = terms()
+  const held = market()
+  const shown = held && {
+    symbol: held.coin,
+    conditionId: held.conditionId,
+    slug: held.slug ?? null,
+  }
+  return { coins: [...coins], routes: [...routes], requestsPerMinute, market: shown ?? null }
+}

@@ -61,7 +61,10 @@ export const SpotRow = object(
       '2026-11-22T10:00:01.180Z',
     ),
     sequence: nullable(Type.Integer(), 'Its number in its feed; null where that has none.', 118),
-    dropped: count('Prices right before it that were missed, as far as the feed shows it.', 0),
+    dropped: count(
+      'Prices right before it that were missed, as far as the feed shows it, and did not come later.',
+      0,
+    ),
   },
   { description: 'A price of the coin; without `interval`.' },
 )

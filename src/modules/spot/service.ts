@@ -80,7 +80,7 @@ export function createSpotService({ history, cursors }: Deps) {
       const isEmpty =
         rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
       const reason = isEmpty
-        ? `No price of ${coin} is recorded: this server has no source of them.`
+        ? `No price of ${coin} is recorded: this server has no source of them, or its sources gave none yet.`
         : null
       const nextCursor = hasMore ? resumeCursor : null
       return { body: JSON.stringify({ data: rows, nextCursor, reason }), resumeCursor }

@@ -1,0 +1,32 @@
+/** Damages copies of a file by one bit each, drawn at random. */
+import { rmSync } from 'node:fs'
+
+import type { Random } from '#src/lib/random.ts'
+
+/** `found` by who verifies; `unused` if nothing that is stored has changed; else it is `silent`. */
+export type Fate = 'found' | 'unused' | 'silent'
+
+/** How many flips had which fate, and where the silent ones were, by byte and bit. */
+export type Flips = Record<Fate, number> & { where: string[] }
+
+/** `judge` is given the path of a copy, and whatever it made of it beside it is removed. */
+export async function flipBits(
+  path: string,
+  { random, flips }: { random: Random; flips: number },
+  judge: (copy: string) => Fate | Promise<Fate>,
+): Promise<Flips> {
+  const sound = await Bun.file(path).bytes()
+  const result: Flips = { found: 0, unused: 0, silent: 0, where: [] }
+  for (let flip = 0; flip < flips; flip++) {
+    const [at, bit] = [random.integer(sound.length), random.integer(8)]
+    const bytes = sound.slice()
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
+    const copy = `${path}.${flip}`
+    await Bun.write(copy, bytes)
+    const fate = await judge(copy)
+    result[fate]++
+    if (fate === 'silent') result.where.push(`${at}.${bit}`)
+    for (const end of ['', '-wal', '-shm']) rmSync(copy + end, { force: true })
+  }
+  return result
+}

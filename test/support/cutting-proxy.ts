@@ -1,0 +1,51 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** Stands before a server of this machine, and cuts connections that it passes on. */
+export async function startCuttingProxy(port: number) {
+  const sockets = new Set<Socket>()
+  const quotas: number[] = []
+  let [connections, isRefusing] = [0, false]
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  const server = createServer((client) => {
+    connections++
+    if (isRefusing) return client.destroy()
+    const upstream = connect(port, '127.0.0.1')
+    let left = quotas.shift() ?? Number.POSITIVE_INFINITY
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('close', () => sockets.delete(socket) && end()).on('error', end)
+    }
+    client.pipe(upstream)
+    upstream.on('data', (bytes: Buffer) => {
+      // What comes after the quota is lost, in the middle of a frame.
+      if (left > 0) client.write(bytes.subarray(0, left))
+      left -= bytes.length
+      if (left <= 0) client.end(end)
+    })
+    return undefined
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections
+    },
+    /** The next connections get so many bytes of answers each; those after them all. */
+    allow: (...bytes: number[]): number => quotas.push(...bytes),
+    cut,
+    refuse(isSo: boolean): void {
+      isRefusing = isSo
+      if (isSo) cut()
+    },
+    stop(): void {
+      cut()
+      server.close()
+    },
+  }
+}

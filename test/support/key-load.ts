@@ -1,0 +1,106 @@
+/** Clients that sign up, rotate and revoke, and what was acknowledged to them. */
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Random } from '#src/lib/random.ts'
+import { digestOf } from '#src/selling/api-key.ts'
+
+import { asJson, createSigner } from './signup-client.ts'
+import { systemClock } from './venue/venue.ts'
+
+/**
+ * `revoking` was sent after its time and may have happened; the others were acknowledged before
+ * theirs, by whichever of two clocks.
+ */
+type KeyEvent = { atMs: number; key: string; state: 'made' | 'revoking' | 'revoked' }
+
+/** The clock of a trace is another, and ours tells whole milliseconds. */
+const CLOCKS_MS = 2
+
+type Made = { key: string; id: string }
+type SendAs = (path: string, init?: RequestInit, token?: string) => Promise<Response>
+
+export type KeyLoad = ReturnType<typeof createKeyLoad>
+
+export function createKeyLoad(random: Random) {
+  const events: KeyEvent[] = []
+  /** Answers that nobody should get; they would be lost with their client otherwise. */
+  const faults: string[] = []
+  const note = (key: string, state: KeyEvent['state']): void =>
+    void events.push({
+      atMs: systemClock() + (state === 'revoking' ? -CLOCKS_MS : CLOCKS_MS),
+      key,
+      state,
+    })
+
+  const anyAddress = (): string => `198.51.${random.integer(256)}.${random.integer(256)}`
+
+  /** A key that was acknowledged; on a loaded machine a request may be refused (503). */
+  async function readNewKey(response: Response): Promise<Made | undefined> {
+    const body = await response.text()
+    if (response.status === 201) return JSON.parse(body) as Made
+    if (response.status !== 503) faults.push(`${response.status} ${body}`)
+    return undefined
+  }
+
+  async function signUp(send: SendAs): Promise<Made | undefined> {
+    const signer = createSigner(send)
+    const challenge = await send('/v1/keys/challenge', asJson({ address: signer.address }))
+    // Until the sanctions list is read nobody may sign up.
+    if (challenge.status === 503) {
+      await Bun.sleep(20)
+      return undefined
+    }
+    const { message } = (await challenge.json()) as { message: string }
+    const body = { message, signature: await signer.sign(message) }
+    return await readNewKey(await send('/v1/keys', asJson(body)))
+  }
+
+  async function rotate(send: SendAs, { id, key }: Made): Promise<void> {
+    const next = await readNewKey(
+      await send(`/v1/keys/${id}/rotate`, asJson({ overlapSeconds: 3600 }), key),
+    )
+    if (next) note(next.key, 'made')
+  }
+
+  async function revoke(send: SendAs, { id, key }: Made): Promise<void> {
+    note(key, 'revoking')
+    const { status } = await send(`/v1/keys/${id}`, { method: 'DELETE' }, key)
+    if (status === 204) note(key, 'revoked')
+  }
+
+  return {
+    events,
+    faults,
+
+    anyAddress,
+
+    /** Uses a server until it is gone; a failure then is no failure. */
+    async use(origin: string): Promise<void> {
+      const send: SendAs = (path, init = {}, token) => {
+        const headers = new Headers(init.headers)
+        // Each from elsewhere, or the allowance of one address would end the load.
+        headers.set('x-forwarded-for', anyAddress())
+        if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+        return fetch(origin + path, { ...init, headers })
+      }
+      for (;;) {
+        const made = await signUp(send)
+        if (made === undefined) continue
+        note(made.key, 'made')
+        await send('/v1/btc/markets?limit=100', {}, made.key).then((page) => page.text())
+        await (random.integer(2) === 0 ? rotate : revoke)(send, made)
+      }
+    },
+  }
+}
+
+/** Keys of which a ledger does not say what was acknowledged by a moment. */
+export function lostKeys(ledger: Ledger, { events }: Pick<KeyLoad, 'events'>, byMs = Infinity) {
+  const states = new Map(
+    events.filter(({ atMs }) => atMs <= byMs).map(({ key, state }) => [key, state]),
+  )
+  return [...states].filter(([key, state]) => {
+    const kept = ledger.findKeyByDigest(digestOf(key))
+    if (kept === undefined || ledger.findAccount(kept.accountId) === undefined) return true
+    return state !== 'revoking' && (kept.revokedMs !== undefined) !== (state === 'revoked')
+  })
+}

@@ -1,0 +1,31 @@
+/** Whether what a process takes has stopped growing. */
+
+/** What one look at a process saw, by name. */
+export type Looks = Readonly<Record<string, readonly number[]>>
+
+/** How much the last third may be above the middle one: a share of it, and so much more. */
+export type Bound = { share: number; more: number }
+
+/** Fewer in a third say nothing. */
+const LOOKS_LEAST = 10
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+/**
+ * One sentence for each that grows: the median of the last third of its values is above that of
+ * the middle third by more than its bound. The first third is for what fills, as caches do.
+ */
+export function growthOf(looks: Looks, bounds: Readonly<Record<string, Bound>>): string[] {
+  return Object.entries(bounds).flatMap(([name, { share, more }]) => {
+    const values = looks[name] ?? []
+    const third = Math.floor(values.length / 3)
+    if (third < LOOKS_LEAST) return [`${name} was seen ${values.length} times, which is too few.`]
+    const [middle, last] = [values.slice(third, 2 * third), values.slice(2 * third)].map(median)
+    if (middle === undefined || last === undefined) return []
+    const most = middle * (1 + share) + more
+    return last <= most
+      ? []
+      : [`${name} grows: ${last} in the last third, ${middle} in the middle, at most ${most}.`]
+  })
+}

@@ -1,0 +1,40 @@
+/** `bookfeed sandbox` as a user starts it: a process of its own, with its chain and its server. */
+import { join } from 'node:path'
+
+const program = join(import.meta.dir, '../../src/main.ts')
+
+/**
+ * Starts one that keeps its files in `data`, and resolves when it has said all. `stop` ends it, and
+ * resolves with its exit code.
+ */
+export async function startSandbox(data: string) {
+  // A variable of a real server must not reach a sandbox.
+  const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_PAY_TO: `0x${'9'.repeat(40)}` }
+  const child = Bun.spawn([process.execPath, program, 'sandbox', '--data', data], {
+    ...{ env, stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' },
+  })
+  const stop = async (): Promise<number> => {
+    child.kill()
+    return await child.exited
+  }
+  const greeting = await readGreeting(child.stdout)
+  const find = (pattern: RegExp): string => pattern.exec(greeting)?.[1] ?? ''
+  return {
+    greeting,
+    stop,
+    origin: find(/^bookfeed listens on (\S+)$/m),
+    chainUrl: find(/^A chain of this machine .*: (\S+)$/m),
+    script: find(/^ {2}bun run (\S+)$/m),
+  }
+}
+
+/** Reads what a sandbox prints, up to the command that buys. */
+async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of output) {
+    text += decoder.decode(bytes, { stream: true })
+    if (/^ {2}bun run .*\n/m.test(text)) break
+  }
+  return text
+}
