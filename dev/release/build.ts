@@ -1,7 +1,10 @@
 /**
  * Makes one executable of the service: the runtime, all code as bytecode, migrations, pages and
  * documentation. The dashboard is built here, because an executable has no source to build it from.
+ * On Linux it also lays out what a container needs, in `dist/image`, for the Dockerfile.
  */
+import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import type { BunPlugin } from 'bun'
@@ -51,10 +54,27 @@ async function build(outfile: string): Promise<void> {
   for (const { kind, path } of outputs) if (kind === 'sourcemap') await Bun.file(path).delete()
 }
 
+/** The executable and the C library that it is linked to, where each is looked for. */
+function layOutImage(executable: string, folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  const linked = Bun.spawnSync(['ldd', executable]).stdout.toString()
+  const copy = (from: string, to: string): void => {
+    const path = join(folder, to)
+    mkdirSync(dirname(path), { recursive: true })
+    copyFileSync(from, path)
+  }
+  copy(executable, 'bookfeed')
+  for (const path of linked.match(/\/\S+/g) ?? []) copy(path, path)
+  // The one that runs it has none of its rights.
+  for (const name of ['data', 'dev', 'proc']) mkdirSync(join(folder, name))
+  chmodSync(join(folder, 'data'), 0o700)
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: { outfile: { type: 'string', default: 'dist/bookfeed' } },
   })
   await build(values.outfile)
   process.stdout.write(`${values.outfile}\n`)
+  if (process.platform === 'linux') layOutImage(values.outfile, 'dist/image')
 }

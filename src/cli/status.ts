@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 
 import { toIso } from '#src/core/time.ts'
+import { messageOf } from '#src/lib/message.ts'
 
 import { formatCount, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -26,10 +27,33 @@ export const statusCommand = (context: CliContext): Command =>
   new Command('status')
     .description('show what the recorder of the data folder does')
     .option('--json', 'print a JSON object')
+    .option('--health', 'ask the server at BOOKFEED_HOST and BOOKFEED_PORT whether it answers')
     .addHelpText('after', help)
-    .action((flags: { json?: true }) => showStatus(context, flags))
+    .action((flags: Flags) => (flags.health ? askHealth(context) : showStatus(context, flags)))
 
-function showStatus(context: CliContext, { json }: { json?: true }): void {
+const HEALTH_MS_MAX = 2_000
+
+type Flags = { json?: true; health?: true }
+
+/** Of an address that stands for all of a machine, its loopback. */
+const loopbacks: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
+
+/** For container engines and service managers. Throws `CliError` where it is not healthy. */
+async function askHealth(context: CliContext): Promise<void> {
+  const { host, port } = context.config()
+  const name = loopbacks[host] ?? (host.includes(':') ? `[${host}]` : host)
+  const url = `http://${name}:${port}/healthz`
+  try {
+    const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS_MAX) })
+    if (!ok) throw new CliError(`${url} answered ${status}.`)
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause
+    throw new CliError(`${url} does not answer: ${messageOf(cause)}`, { cause })
+  }
+  context.print('healthy')
+}
+
+function showStatus(context: CliContext, { json }: Flags): void {
   const { dataPath } = context.config()
   const nowMs = context.clock()
   const status = readRecorderStatus(dataPath, nowMs)

@@ -38,12 +38,6 @@ async function neededIn(folder: string): Promise<Set<string>> {
 describe('an install for production', () => {
   const install = project.scripts.start.split(' && ')[0]?.replace(/^bun /, '') ?? ''
 
-  test('default: start and the image make the same one', async () => {
-    const image = await Bun.file(join(root, 'Dockerfile')).text()
-    expect(install).toContain('--production')
-    expect(image).toContain(`RUN bun ${install.replace(' --silent', '')}\n`)
-  })
-
   test('behavior: has all that the service loads, and nothing for development', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bookfeed-production-'))
     try {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, statSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 
 import { createStatusFile, readRecorder, readRecorderStatus } from '#src/cli/recorder-status.ts'
@@ -134,6 +135,37 @@ describe('bookfeed status', () => {
     world.write(NOW_MS)
     expect(readRecorder(world.folder, NOW_MS).silentMs).toBeUndefined()
   })
+
+  // A machine may be without IPv6.
+  const hasV6 = Object.values(networkInterfaces())
+    .flat()
+    .some((each) => each?.address === '::1')
+  test.each(['127.0.0.1', '0.0.0.0', ...(hasV6 ? ['::1', '::'] : [])])(
+    'behavior: --health asks the server at %s',
+    async (host) => {
+      let status = 200
+      const server = Bun.serve({
+        hostname: host,
+        port: 0,
+        fetch: ({ url }) => new Response(null, { status: url.endsWith('/healthz') ? status : 404 }),
+      })
+      const env = { BOOKFEED_HOST: host, BOOKFEED_PORT: String(server.port) }
+      using world = createCommandLine(env)
+      expect(await world.run('status', '--health')).toMatchObject({
+        exitCode: 0,
+        printed: ['healthy'],
+      })
+      status = 503
+      const ill = await world.run('status', '--health')
+      expect([ill.exitCode, ill.errors.join()]).toEqual([1, expect.stringContaining('503')])
+      await server.stop(true)
+      const gone = await world.run('status', '--health')
+      expect([gone.exitCode, gone.errors.join()]).toEqual([
+        1,
+        expect.stringContaining('does not answer'),
+      ])
+    },
+  )
 
   test('error: without a recorder, or with what one left behind, says how to start one', async () => {
     using world = start()

@@ -81,25 +81,13 @@ describe.each(['deploy/nginx.conf', 'deploy/Caddyfile'])('%s', (file) => {
 })
 
 describe('Dockerfile', () => {
-  test('default: runs as a number that is not root, with one volume and without a shell', async () => {
+  test('default: from nothing, as a number that is not root, with one volume', async () => {
     const text = await read('Dockerfile')
+    expect(text.match(/^FROM .*$/gm)).toEqual(['FROM scratch'])
     expect(text).toMatch(/^USER [1-9]\d+:[1-9]\d+$/m)
     expect(text.match(/^VOLUME .*$/gm)).toEqual(['VOLUME /data'])
+    // Without a shell each is a list of words.
     for (const name of ['HEALTHCHECK', 'ENTRYPOINT', 'CMD'])
-      expect(text).toMatch(new RegExp(`^${name}\\b[^[]*\\[`, 'm'))
-    expect(text).toMatch(/^ENTRYPOINT \["\/usr\/local\/bin\/bun", "src\/main\.ts"\]$/m)
-  })
-
-  test('behavior: its check of health answers as it must', async () => {
-    const [, json = ''] = /^HEALTHCHECK[^[]*(\[.*\])$/m.exec(await read('Dockerfile')) ?? []
-    const [, ...args] = JSON.parse(json.replace('\\\n', '')) as string[]
-    using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('ok') })
-    const ask = (port: number) =>
-      Bun.spawn([process.execPath, ...args], {
-        env: { BOOKFEED_PORT: String(port) },
-        stderr: 'ignore',
-      })
-    expect(await ask(server.port ?? 0).exited).toBe(0)
-    expect(await ask(9).exited).not.toBe(0)
+      expect(text).toMatch(new RegExp(`^${name}\\b[^[]*\\["`, 'm'))
   })
 })
