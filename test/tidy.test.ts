@@ -85,7 +85,7 @@ const owners: Record<string, RegExp> = {
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
-  'hyparquet-writer': /^src\/modules\/exports\/parquet/,
+  'hyparquet-writer': /^src\/(modules\/exports\/parquet|http\/table-parquet)/,
   memoirist: /^src\/http\/route\.ts/,
   negotiator: /^src\/http\//,
   '@modelcontextprotocol/server': /^src\/modules\/mcp\/server\.ts/,

@@ -70,7 +70,7 @@ export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: numbe
 export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
 
 const exposed =
-  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
+  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
 const allowed =
   'Authorization, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'

@@ -25,8 +25,10 @@ type Bytes = Uint8Array<ArrayBuffer>
 /** Only with an `Origin` there are headers for pages of other origins. */
 const VARY = 'Accept-Encoding, Origin'
 
+export const PARQUET = 'application/vnd.apache.parquet'
 export const COVERAGE_HEADER = 'X-Coverage'
 export const RESUME_HEADER = 'X-Resume-Cursor'
+export const NEXT_HEADER = 'X-Next-Cursor'
 /** Where a 304 is answered before any row is read: the tag decides the cursor as well. */
 export const resumeAfter304 =
   'Omitted on a 304; keep using the cursor from the response it confirms.'
@@ -61,25 +63,36 @@ const hasTag = ({ headers }: Request, etag: string) =>
   matchesEtag(headers.get('if-none-match'), etag)
 
 /** Headers that only some routes have. */
-type Notes = { coverage?: string | undefined; resumeCursor?: string | undefined }
+type Notes = {
+  coverage?: string | undefined
+  resumeCursor?: string | undefined
+  /** Of a list that is no JSON. */
+  nextCursor?: string | undefined
+  /** Where it depends on more than the usual. */
+  vary?: string | undefined
+}
 
 export type DataAnswer = Notes & {
-  body: string
+  body: string | Bytes
+  /** JSON by default; Parquet is compressed inside. */
+  mediaType?: string
   /** Nothing but a backfill can change it; by default what is so of the market asked for. */
-  isClosed?: boolean
+  isClosed?: boolean | undefined
 }
 
 /** Answers with data whose digest is its `ETag`; `unkept` has none, such as that of a POST. */
 export function answerData(
   request: Request,
-  { body, coverage, resumeCursor }: DataAnswer,
+  { body, mediaType, isClosed: _, ...notes }: DataAnswer,
   caching: keyof typeof inits,
 ): Response | Promise<Response> {
-  const bytes = new TextEncoder().encode(body)
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const isGzip =
-    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
+    body.length >= GZIP_BYTES_MIN &&
+    mediaType !== PARQUET &&
+    acceptsGzip(request.headers.get('accept-encoding'))
   const etag = caching === 'unkept' ? undefined : `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
-  const facts: Facts = { caching, isGzip, etag, coverage, resumeCursor }
+  const facts: Facts = { ...notes, caching, isGzip, etag, mediaType }
   if (etag !== undefined && hasTag(request, etag)) return respond(null, facts)
   return after(isGzip ? compressWhere(bytes) : bytes, (packed) => respond(packed, facts))
 }
@@ -88,7 +101,7 @@ export function answerData(
 const after = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-export type PageAnswer = {
+export type PageAnswer = Pick<Notes, 'vary'> & {
   /** Decides the bytes of the page, their coding included, before they are made. */
   tag: string
   isGzip: boolean
@@ -110,12 +123,12 @@ export function answerPage(
   answer: PageAnswer,
   { pages, work }: PagePorts,
 ): Response | Promise<Response> {
-  const { tag, isGzip, isClosed, coverage, findPage, make, sent } = answer
+  const { tag, isGzip, isClosed, coverage, vary, findPage, make, sent } = answer
   const caching = isClosed ? 'closed' : 'open'
   const etag = `"${tag}"`
-  if (hasTag(request, etag)) return respond(null, { caching, isGzip, etag, coverage })
+  if (hasTag(request, etag)) return respond(null, { caching, isGzip, etag, coverage, vary })
   const sendPage = ({ body, tag: made, resumeCursor }: Page): Response =>
-    respond(body, { caching, isGzip, etag: `"${made}"`, coverage, resumeCursor })
+    respond(body, { caching, isGzip, etag: `"${made}"`, coverage, vary, resumeCursor })
   const found = findPage()
   if (found !== undefined) {
     if (sent?.page === found) return new Response(found.body, sent.init)
@@ -144,12 +157,15 @@ const inits = { closed: initsOf(CLOSED), open: initsOf(OPEN), unkept: initsOf('n
 
 const initFrom = ({ headers }: Response): ResponseInit => ({ headers: new Headers(headers) })
 
-type Facts = Notes & { caching: keyof typeof inits; isGzip: boolean; etag: string | undefined }
+type Facts = Notes & {
+  caching: keyof typeof inits
+  isGzip: boolean
+  etag: string | undefined
+  mediaType?: string | undefined
+}
 
-function respond(
-  bytes: Bytes | null,
-  { caching, isGzip, etag, coverage, resumeCursor }: Facts,
-): Response {
+function respond(bytes: Bytes | null, facts: Facts): Response {
+  const { caching, isGzip, etag, coverage, resumeCursor, nextCursor, vary, mediaType } = facts
   const { unchanged, plain, gzip: packed } = inits[caching]
   const whole = isGzip ? packed : plain
   const response = new Response(bytes, bytes === null ? unchanged : whole)
@@ -158,6 +174,9 @@ function respond(
   if (etag !== undefined) headers.set('ETag', etag)
   if (coverage !== undefined) headers.set(COVERAGE_HEADER, coverage)
   if (resumeCursor !== undefined) headers.set(RESUME_HEADER, resumeCursor)
+  if (nextCursor !== undefined && bytes !== null) headers.set(NEXT_HEADER, nextCursor)
+  if (mediaType !== undefined && bytes !== null) headers.set('Content-Type', mediaType)
+  if (vary !== undefined) headers.set('Vary', vary)
   return response
 }
 

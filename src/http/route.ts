@@ -48,6 +48,7 @@ import {
   openApiParameters,
 } from './openapi-operation.ts'
 import { parseQuery } from './schema-reader.ts'
+import { choosesFormat } from './table.ts'
 import { decodePart, searchOf } from './url.ts'
 
 type RoutePorts = AccessPorts & PagePorts & { findMarket: FindMarket }
@@ -71,7 +72,7 @@ type Returned<C extends Caching> = C extends 'digest' | 'unkept'
 type Success = {
   status?: 200 | 201 | 202 | 204
   description: string
-  /** Of JSON; another body has `content`. */
+  /** Of JSON; other bodies are in `content`. */
   schema?: TSchema
   content?: Record<string, { schema: { type: 'string'; format?: 'binary' } }>
   /** Headers of its own, of a 304 too. */
@@ -122,6 +123,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** True if `X-Coverage` says how far the data was recorded. */
   isCovered?: boolean
   caching: C
+  /** True if `Accept` chooses a format (`table.ts`). */
+  isTable?: boolean
   /** True where only memory is read, so that nothing can fail. */
   isInMemory?: boolean
   /** Codes beside those that follow from all of the above. */
@@ -218,7 +221,14 @@ function createAnswers({ findMarket, pages }: RoutePorts) {
 }
 
 function createHandler(spec: Route, ports: RoutePorts): Handler {
-  const { access, query: querySchema = noQuery, body: bodySchema, keepOpenSeconds, caching } = spec
+  const {
+    access,
+    query: querySchema = noQuery,
+    body: bodySchema,
+    keepOpenSeconds,
+    caching,
+    isTable,
+  } = spec
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
   const answers = caching === 'page' ? createAnswers(ports) : undefined
@@ -227,15 +237,15 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     if (result instanceof Response) return result
     if (result instanceof Promise) return result.then((value) => finish(call, value))
     if (isSteps(result)) return finish(call, work.run(call.request, result))
-    if (answers !== undefined) {
+    if (answers !== undefined && 'make' in result) {
       const page = result as PageAnswer
       answers.put(call, page)
       return answerPage(call.request, page, ports)
     }
-    if (caching !== 'digest' && caching !== 'unkept') {
+    if (caching !== 'digest' && caching !== 'unkept' && caching !== 'page') {
       return jsonResponse(result, { headers: { 'Cache-Control': caching } })
     }
-    return sendData(call, result as DataAnswer, caching)
+    return sendData(call, result as DataAnswer, caching === 'unkept' ? caching : 'digest')
   }
 
   return (request, params) => {
@@ -244,7 +254,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const caller = admit(request, { access: needed, coin, conditionId }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
-    const known = answers?.find(request)
+    const known = isTable && choosesFormat(request) ? undefined : answers?.find(request)
     if (known !== undefined) return answerPage(request, known, ports)
     const call = { ...readCall(request, params, { querySchema, findMarket }), caller }
     if (bodySchema === undefined) return finish(call, answer(call))
@@ -322,8 +332,8 @@ export function toOperation(spec: Route, components: Components) {
   const shared = cachingTextsOf(spec)
   const coding = isTagged || caching === 'unkept' ? encodingTexts : {}
   const answers = successes.map(({ status = 200, description: text, schema, ...success }) => {
-    const { content = schema && { 'application/json': { schema: components.schema(schema) } } } =
-      success
+    const json = schema && { 'application/json': { schema: components.schema(schema) } }
+    const content = json || success.content ? { ...json, ...success.content } : undefined
     const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
     return [status, components.answer({ operationId, description: text, headers, content })]
   })

@@ -33,6 +33,7 @@ import {
 import { type PageAnswer, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
+import { asTable, type MembersOf } from './table.ts'
 
 /** The parameters of a series; both descriptions end sentences. */
 export const seriesParameters = (texts: { range: string; interval: string }) =>
@@ -64,6 +65,8 @@ export type SeriesDeps = {
   parameters: SeriesParameters
   /** Names of the members of a row, in their order, for a series with the parameter `fields`. */
   rowFields?: readonly string[]
+  /** Those that rows have, as columns of a table; all by default. */
+  membersOf?: MembersOf
   read: (request: SeriesRequest) => Steps<SeriesPage>
   cursors: CursorCodec
   history: SeriesHistory
@@ -180,18 +183,21 @@ export function seriesRoute(
 ): Route {
   const { name, parameters } = deps
   const answer = createSeries(deps)
-  return route({
-    path: `/v1/:coin/markets/:conditionId/${name}`,
-    access: name,
-    ...texts,
-    query: parameters,
-    ok: {
-      description: page,
-      schema: list,
-      bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
-    },
-    isCovered: true,
-    caching: 'page',
-    answer,
-  })
+  return asTable(
+    route({
+      path: `/v1/:coin/markets/:conditionId/${name}`,
+      access: name,
+      ...texts,
+      query: parameters,
+      ok: {
+        description: page,
+        schema: list,
+        bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
+      },
+      isCovered: true,
+      caching: 'page',
+      answer,
+    }),
+    deps.membersOf,
+  )
 }

@@ -113,13 +113,16 @@ async function* walk(address: string, params: Record<string, string>) {
   }
 }
 
-/** Asks as a browser does, as a program does, as curl does, and for each type that there is. */
+/** Asks as browsers, programs and curl do, and for each type there is, the shortest page too. */
 async function askAll(entry: Entry, types: readonly string[]): Promise<Response[]> {
   const answers: Response[] = []
+  const { parameters = [] } = entry
   for (const address of await heldAddressesOf(entry)) {
     for (const accept of ['text/html', 'application/json', '*/*', ...types]) {
       const headers = { accept, 'accept-encoding': 'gzip', origin: 'https://page.example' }
       answers.push(await send(address, { headers }))
+      if (parameters.some(({ name }) => name === 'limit'))
+        answers.push(await send(withParams(address, { limit: '1' }), { headers }))
     }
   }
   return answers

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { DuckDBInstance } from '@duckdb/node-api'
-
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { askDuckDb } from '../support/duckdb.ts'
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
@@ -40,11 +39,7 @@ async function importWith(file: string) {
 }
 
 async function writeParquet(file: string, query: string): Promise<void> {
-  const db = await DuckDBInstance.create(':memory:')
-  const connection = await db.connect()
-  await connection.run(`COPY (${query}) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`)
-  connection.closeSync()
-  db.closeSync()
+  await askDuckDb(`COPY (${query}) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`)
 }
 
 type Older = [ms: number, kind: string, data: object | string]

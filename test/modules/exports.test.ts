@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 
-import { DuckDBInstance } from '@duckdb/node-api'
-
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { asRecorded } from '../support/as-recorded.ts'
+import { askDuckDb } from '../support/duckdb.ts'
 import { asFile, expectedLines, exportOf } from '../support/export-lines.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory, expectedRows, type KnownMarket } from '../support/market-history.ts'
@@ -20,18 +19,6 @@ const { history, both, single, open, edge, empty } = createMarketHistory(
 const { send } = createHarness({ history })
 
 const linesOf = (market: KnownMarket) => expectedLines(send, market)
-
-/** Rows of a file, read by DuckDB; decimals and times as text. */
-async function query(sql: string): Promise<Record<string, unknown>[]> {
-  const db = await DuckDBInstance.create(':memory:')
-  const connection = await db.connect()
-  try {
-    return (await connection.runAndReadAll(sql)).getRowObjectsJson()
-  } finally {
-    connection.closeSync()
-    db.closeSync()
-  }
-}
 
 /** Downloads into a file for as long as `use` runs. */
 async function withFile<T>(address: string, name: string, use: (path: string) => Promise<T>) {
@@ -98,7 +85,7 @@ describe('GET …/export as NDJSON', () => {
 describe('GET …/export as CSV', () => {
   test('levels: a row a level, which DuckDB reads back to the same books', async () => {
     const rows = await withFile(exportOf(edge, { format: 'csv' }), 'a.csv', (path) =>
-      query(
+      askDuckDb(
         `select id::varchar id, outcome, side, level::int as "level", price::varchar price, size::varchar size
          from read_csv('${path}', types = {'price': 'DECIMAL(18,6)', 'size': 'DECIMAL(18,6)'})
          order by id::bigint, side, level`,
@@ -164,8 +151,8 @@ describe('GET …/export as Parquet', () => {
       'a.parquet',
       (path) =>
         Promise.all([
-          query(`describe select * from '${path}'`),
-          query(
+          askDuckDb(`describe select * from '${path}'`),
+          askDuckDb(
             `select id::varchar id, outcome, side, level, price::varchar price, size::varchar size
              from '${path}' order by id, side, level`,
           ),
@@ -186,7 +173,7 @@ describe('GET …/export as Parquet', () => {
 
   test('several row groups: counts and sums are those of the books', async () => {
     const [row] = await withFile(exportOf(both, { format: 'parquet' }), 'a.parquet', (path) =>
-      query(
+      askDuckDb(
         `select count(*)::varchar n, sum(size)::varchar total, min(epoch_ms(timestamp))::varchar begins from '${path}'`,
       ),
     )
@@ -204,7 +191,9 @@ describe('GET …/export as Parquet', () => {
   test('states: a row a snapshot with nulls for what is not there', async () => {
     const address = exportOf(edge, { format: 'parquet', shape: 'states', depth: '1' })
     const rows = await withFile(address, 'a.parquet', (path) =>
-      query(`select bid_price_1::varchar bid, ask_size_1::varchar ask from '${path}' order by id`),
+      askDuckDb(
+        `select bid_price_1::varchar bid, ask_size_1::varchar ask from '${path}' order by id`,
+      ),
     )
     expect(rows.slice(0, 3)).toEqual([
       { bid: null, ask: null },
@@ -215,7 +204,7 @@ describe('GET …/export as Parquet', () => {
 
   test('no snapshots: a file without rows', async () => {
     const [row] = await withFile(exportOf(empty, { format: 'parquet' }), 'a.parquet', (path) =>
-      query(`select count(*)::varchar n from '${path}'`),
+      askDuckDb(`select count(*)::varchar n from '${path}'`),
     )
     expect(row).toEqual({ n: '0' })
   })

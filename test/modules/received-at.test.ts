@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
-import { DuckDBInstance } from '@duckdb/node-api'
-
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { createImportHarness } from '../ingest/import-harness.ts'
+import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness } from '../support/harness.ts'
 import { aRecord } from '../support/snapshot-lines.ts'
 
@@ -156,16 +155,10 @@ async function expectFiles({ fileOf, rowsOf }: Files, expected: readonly (string
 /** Of each snapshot of a file, read by DuckDB. */
 async function parquetTimes(file: Buffer): Promise<(string | null)[]> {
   const path = await write(`${crypto.randomUUID()}.parquet`, new Uint8Array(file))
-  const db = await DuckDBInstance.create(':memory:')
-  const connection = await db.connect()
-  try {
-    const sql = `SELECT id, epoch_ms(any_value(received_at)) AS ms FROM '${path}' GROUP BY id ORDER BY id`
-    const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson()
-    return rows.map(({ ms }) => (ms === null ? null : iso(Number(ms))))
-  } finally {
-    connection.closeSync()
-    db.closeSync()
-  }
+  const rows = await askDuckDb(
+    `SELECT id, epoch_ms(any_value(received_at)) AS ms FROM '${path}' GROUP BY id ORDER BY id`,
+  )
+  return rows.map(({ ms }) => (ms === null ? null : iso(Number(ms))))
 }
 
 describe('receivedAt', () => {

@@ -2565,6 +2565,10 @@ export interface operations {
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
                 cursor?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -2587,6 +2591,8 @@ export interface operations {
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -2957,6 +2963,10 @@ export interface operations {
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
                 fields?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -2981,6 +2991,8 @@ export interface operations {
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -3047,6 +3059,10 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Bars of this length instead of every change; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -3071,6 +3087,8 @@ export interface operations {
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -3090,6 +3108,10 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -3114,6 +3136,8 @@ export interface operations {
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -3135,6 +3159,10 @@ export interface operations {
                 cursor?: string;
                 /** @description A state or price older than this at its moment is left out: `up`, `down` or `spot` is null. */
                 maxAgeMs?: number;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -3157,6 +3185,8 @@ export interface operations {
                         /** @description Cursor of the next page; null when no further market has closed. */
                         nextCursor: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -3407,6 +3437,10 @@ export interface operations {
                 window?: number;
                 /** @description Bars of this length instead of every price; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
             };
             header?: never;
             path: {
@@ -3431,6 +3465,8 @@ export interface operations {
                         /** @description Why there is nothing: no price of the coin was ever recorded. Null otherwise. */
                         reason: string | null;
                     };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };

@@ -25,6 +25,7 @@ import { marketPages } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './model.ts'
@@ -55,25 +56,27 @@ export const marketRoutes = (deps: Deps) => [
       return { body: JSON.stringify({ data, nextCursor: null }) }
     },
   }),
-  route({
-    path: '/v1/:coin/markets',
-    access: 'markets',
-    operationId: 'listMarkets',
-    summary: 'Markets of a coin',
-    description:
-      'Newest window first. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
-    query: ListQuery,
-    ok: {
-      description: 'A page of markets.',
-      schema: MarketList,
-      headers: {
-        [RESUME_HEADER]:
-          'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+  asTable(
+    route({
+      path: '/v1/:coin/markets',
+      access: 'markets',
+      operationId: 'listMarkets',
+      summary: 'Markets of a coin',
+      description:
+        'Newest window first. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
+      query: ListQuery,
+      ok: {
+        description: 'A page of markets.',
+        schema: MarketList,
+        headers: {
+          [RESUME_HEADER]:
+            'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+        },
       },
-    },
-    caching: 'digest',
-    answer: ({ coin, query }) => listPage(deps, coin, query),
-  }),
+      caching: 'digest',
+      answer: ({ coin, query }) => listPage(deps, coin, query),
+    }),
+  ),
   route({
     path: '/v1/:coin/markets/:conditionId',
     access: 'markets',

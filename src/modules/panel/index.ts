@@ -17,6 +17,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { quoteText } from '#src/wire/row-bytes.ts'
@@ -38,25 +39,27 @@ type Cell = {
 export const panelRoutes = (deps: Deps) => {
   const page = createPageMaker(deps)
   return [
-    route({
-      path: '/v1/:coin/panel',
-      access: 'snapshots',
-      operationId: 'getPanel',
-      summary: 'Every market at moments before its expiry',
-      description:
-        'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
-      query: PanelQuery,
-      ok: {
-        description: 'A page of the panel.',
-        schema: PanelList,
-        headers: {
-          [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
+    asTable(
+      route({
+        path: '/v1/:coin/panel',
+        access: 'snapshots',
+        operationId: 'getPanel',
+        summary: 'Every market at moments before its expiry',
+        description:
+          'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+        query: PanelQuery,
+        ok: {
+          description: 'A page of the panel.',
+          schema: PanelList,
+          headers: {
+            [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
+          },
         },
-      },
-      isCovered: true,
-      caching: 'digest',
-      answer: ({ coin, query }) => page(coin, query),
-    }),
+        isCovered: true,
+        caching: 'digest',
+        answer: ({ coin, query }) => page(coin, query),
+      }),
+    ),
   ]
 }
 

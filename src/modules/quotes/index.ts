@@ -34,6 +34,8 @@ export const quoteRoutes = (deps: Deps) => [
       name: 'quotes',
       parameters: QuoteQuery,
       rowFields: quoteFields,
+      membersOf: ({ fields, interval }) =>
+        fields?.split(',') ?? quoteFields.slice(interval === undefined ? STEP_FIELDS : 0, -1),
       read: (request) => readQuotes(deps.history, request),
     },
     {

@@ -7,6 +7,7 @@ import { placeTrades } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
 import { tradeText } from '#src/live/rows.ts'
 
 import { TradeList, TradeQuery } from './model.ts'
@@ -18,23 +19,27 @@ type Deps = {
 }
 
 export const tradeRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/:coin/markets/:conditionId/trades',
-    access: 'prices',
-    operationId: 'listTrades',
-    summary: 'Trades of a market',
-    description:
-      'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
-    query: TradeQuery,
-    ok: {
-      description: 'A page of trades.',
-      schema: TradeList,
-      headers: { [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.' },
-    },
-    isCovered: true,
-    caching: 'digest',
-    answer: ({ market, query }) => tradePage(deps, market, query),
-  }),
+  asTable(
+    route({
+      path: '/v1/:coin/markets/:conditionId/trades',
+      access: 'prices',
+      operationId: 'listTrades',
+      summary: 'Trades of a market',
+      description:
+        'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
+      query: TradeQuery,
+      ok: {
+        description: 'A page of trades.',
+        schema: TradeList,
+        headers: {
+          [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.',
+        },
+      },
+      isCovered: true,
+      caching: 'digest',
+      answer: ({ market, query }) => tradePage(deps, market, query),
+    }),
+  ),
 ]
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */

@@ -1,0 +1,152 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { splitList } from '#src/http/table.ts'
+
+import { askDuckDb } from '../support/duckdb.ts'
+import { createHarness } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+
+const { history, both, open } = createMarketHistory()
+// What a text may have that a line of CSV may not, and more digits than a float.
+history.putMarket({
+  ...{ conditionId: open.conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
+  ...{ question: 'Up, "down"\nor neither?', strike: '64126.512345678901234567' },
+})
+const harness = createHarness({ history })
+const { send } = harness
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-table-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const base = both.path.replace('/snapshots', '')
+const panel = '/v1/btc/panel?timeframe=5m&offsets=-60s,-5s&limit=1'
+const lists = [
+  '/v1/btc/markets',
+  '/v1/btc/markets?limit=1',
+  '/v1/btc/markets?slug=none',
+  `${base}/quotes?limit=700`,
+  `${base}/quotes?limit=3&outcome=down&order=desc`,
+  `${base}/quotes?interval=1s&limit=50`,
+  `${base}/quotes?fields=bid,receivedAt,id`,
+  `${base}/prices`,
+  `${base}/prices?interval=10s`,
+  `${base}/trades?limit=7`,
+  panel,
+  '/v1/btc/spot',
+  '/v1/btc/spot?interval=10s&window=60',
+]
+
+type Json = { data: Record<string, unknown>[]; nextCursor: string | null }
+
+/** Members as columns, and every number as its digits. */
+function flatten(value: unknown, name = ''): [name: string, text: string][] {
+  if (value === null) return []
+  if (Array.isArray(value))
+    return value.flatMap(({ outcome, ...rest }) => flatten(rest, outcome as string))
+  if (typeof value !== 'object') return [[name, String(value)]]
+  return Object.entries(value as object).flatMap(([key, each]) =>
+    flatten(each, name === '' ? key : `${name}_${key}`),
+  )
+}
+
+const asked = (path: string, format: string): string =>
+  `${path}${path.includes('?') ? '&' : '?'}format=${format}`
+
+async function readJson(path: string) {
+  const response = await send(path)
+  expect(response.status).toBe(200)
+  const text = await response.text()
+  const exact = (_: string, value: unknown, { source }: { source?: string }) =>
+    typeof value === 'number' ? source : value
+  const { data, nextCursor } = JSON.parse(text, exact as () => unknown) as Json
+  return { rows: data.map((row) => Object.fromEntries(flatten(row))), nextCursor, response }
+}
+
+const without = (row: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== ''))
+
+describe('a list as a table', () => {
+  test.each(lists)('default: %s says the same in CSV and Parquet', async (path) => {
+    const { rows, nextCursor, response: json } = await readJson(path)
+    for (const format of ['csv', 'parquet']) {
+      const response = await send(asked(path, format))
+      expect(response.status).toBe(200)
+      expect(response.headers.get('x-next-cursor')).toBe(nextCursor)
+      for (const name of ['x-resume-cursor', 'x-coverage', 'cache-control', 'vary'])
+        expect(response.headers.get(name)).toBe(json.headers.get(name))
+      const file = join(folder, `${crypto.randomUUID()}.${format}`)
+      await Bun.write(file, await response.bytes())
+      const read =
+        format === 'csv' ? `read_csv('${file}', all_varchar=true, header=true)` : `'${file}'`
+      const columns = await askDuckDb(`DESCRIBE SELECT * FROM ${read}`)
+      const shown = columns.map(({ column_name: name, column_type: type }) => {
+        // As JSON has it: without zeros at the end, times with a T.
+        if (String(type).startsWith('DECIMAL'))
+          return `regexp_replace(regexp_replace("${name}"::VARCHAR, '0+$', ''), '\\.$', '') AS "${name}"`
+        if (String(type).startsWith('TIMESTAMP'))
+          return `strftime("${name}"::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%gZ') AS "${name}"`
+        return `"${name}"::VARCHAR AS "${name}"`
+      })
+      const found = await askDuckDb(`SELECT ${shown} FROM ${read}`)
+      const trim = (text: unknown) =>
+        /^-?\d+\.\d+$/.test(String(text)) ? String(text).replace(/\.?0+$/, '') : text
+      const plain = (row: Record<string, unknown>) =>
+        Object.fromEntries(Object.entries(without(row)).map(([key, value]) => [key, trim(value)]))
+      expect([format, found.map(plain)]).toEqual([format, rows.map(plain)])
+    }
+  })
+
+  test('default: numbers of CSV are those of JSON, digit by digit', async () => {
+    const [json, csv] = [await send('/v1/btc/markets'), await send('/v1/btc/markets?format=csv')]
+    expect(await json.text()).toContain('64126.512345678901234567')
+    expect(await csv.text()).toContain(',64126.512345678901234567,')
+  })
+
+  test.each([
+    ['text/csv', 'text/csv; charset=utf-8; header=present'],
+    ['application/vnd.apache.parquet, application/json;q=0.5', 'application/vnd.apache.parquet'],
+    ['application/json', 'application/json'],
+    ['image/png', 'application/json'],
+    ['*/*', 'application/json'],
+  ])('behavior: Accept %s is answered with %s, whatever was asked before', async (accept, type) => {
+    // Often enough that all of it is remembered.
+    for (let count = 0; count < 4; count++) await send(`${base}/quotes`)
+    const response = await send(`${base}/quotes`, { headers: { accept } })
+    expect(response.headers.get('content-type')).toBe(type)
+    const known = response.headers.get('etag') ?? ''
+    const again = await send(`${base}/quotes`, { headers: { accept, 'if-none-match': known } })
+    expect([again.status, again.headers.get('vary')]).toEqual([
+      304,
+      'Accept, Accept-Encoding, Origin',
+    ])
+  })
+
+  test('behavior: DOUBLE on request', async () => {
+    const response = await send(`${base}/quotes?format=parquet&numbers=double`)
+    const file = join(folder, 'double.parquet')
+    await Bun.write(file, await response.bytes())
+    const [type] = await askDuckDb(`SELECT typeof(bid) AS type FROM '${file}' LIMIT 1`)
+    expect(type).toEqual({ type: 'DOUBLE' })
+  })
+
+  test('error: an unknown format names the parameter', async () => {
+    const response = await send(`${base}/quotes?format=xml`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'invalid_parameter', param: 'format' })
+  })
+})
+
+describe('splitList', () => {
+  test('behavior: texts may hold what looks like an end', () => {
+    const rows = [{ a: '}{"\\', b: { c: ['},{', {}] } }, {}, { d: '\\"' }]
+    const json = JSON.stringify({ data: rows, nextCursor: 'x', reason: null })
+    const list = splitList(json)
+    const found: string[] = []
+    let next = list.next()
+    for (; next.done !== true; next = list.next()) found.push(next.value)
+    expect(found.map((text) => JSON.parse(text))).toEqual(rows)
+    expect(JSON.parse(next.value)).toEqual({ data: [], nextCursor: 'x', reason: null })
+  })
+})
