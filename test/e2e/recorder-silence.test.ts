@@ -84,7 +84,7 @@ describe('kill -9 of a recorder of its own', () => {
           await recorder.exited
           const killedMs = systemClock()
           await untilEach((before ?? 0) + 2)
-          expect(systemClock() - killedMs).toBeLessThan(8 * SECOND_MS)
+          expect(systemClock() - killedMs).toBeLessThan(20 * SECOND_MS)
           const lastOf = (outcome: string) =>
             Date.parse(
               String(

@@ -105,9 +105,11 @@ describe('catching up on GET /v1/stream', () => {
         { coin: 'btc', source: 'pyth', windowSeconds: 0, timestampMs: second * 1000, price: '1' },
       ])
     const spot = { op: 'subscribe', channel: 'spot', coin: 'btc' }
+    const toldTo = (name: string): unknown[][] =>
+      client.sent.flatMap(({ id, type, seq }) => (id === name && seq ? [[type, seq]] : []))
     put(1)
     client.ask({ ...spot, id: 'other' })
-    await Bun.sleep(60)
+    await until(() => toldTo('other').length === 1)
     const { headers } = await send('/v1/btc/spot')
     put(2)
     // Not handed on to the other one yet.
@@ -116,9 +118,7 @@ describe('catching up on GET /v1/stream', () => {
     await until(isLive)
     put(3)
     client.ask({ op: 'snapshot', id: 'new' })
-    await Bun.sleep(60)
-    const toldTo = (name: string): unknown[][] =>
-      client.sent.flatMap(({ id, type, seq }) => (id === name && seq ? [[type, seq]] : []))
+    await until(() => toldTo('new').length === 3 && toldTo('other').length === 3)
     const all: unknown[][] = [2, 3].map((seq) => ['row', seq])
     expect(toldTo('other')).toEqual([['snapshot', 1], ...all])
     expect(toldTo('new')).toEqual([
