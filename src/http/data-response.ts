@@ -76,6 +76,8 @@ export type DataAnswer = Notes & {
   body: string | Bytes
   /** JSON by default; Parquet is compressed inside. */
   mediaType?: string
+  /** Made of a page of a market, whose 304 has no cursor. */
+  isOfPage?: boolean
   /** Nothing but a backfill can change it; by default what is so of the market asked for. */
   isClosed?: boolean | undefined
 }
@@ -83,7 +85,7 @@ export type DataAnswer = Notes & {
 /** Answers with data whose digest is its `ETag`; `unkept` has none, such as that of a POST. */
 export function answerData(
   request: Request,
-  { body, mediaType, isClosed: _, ...notes }: DataAnswer,
+  { body, mediaType, isOfPage, isClosed: _, ...notes }: DataAnswer,
   caching: keyof typeof inits,
 ): Response | Promise<Response> {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
@@ -93,7 +95,8 @@ export function answerData(
     acceptsGzip(request.headers.get('accept-encoding'))
   const etag = caching === 'unkept' ? undefined : `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
   const facts: Facts = { ...notes, caching, isGzip, etag, mediaType }
-  if (etag !== undefined && hasTag(request, etag)) return respond(null, facts)
+  if (etag !== undefined && hasTag(request, etag))
+    return respond(null, isOfPage ? { ...facts, resumeCursor: undefined } : facts)
   return after(isGzip ? compressWhere(bytes) : bytes, (packed) => respond(packed, facts))
 }
 

@@ -143,7 +143,7 @@ function* tableSteps(
   const { nextCursor } = JSON.parse(next.value) as { nextCursor: string | null }
   return {
     ...{ body: encoder.end(), coverage, resumeCursor, nextCursor: nextCursor ?? undefined },
-    ...{ isClosed, vary: VARY, mediaType: mediaTypes[format] },
+    ...{ isClosed, isOfPage: 'make' in answer, vary: VARY, mediaType: mediaTypes[format] },
   }
 }
 
