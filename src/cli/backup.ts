@@ -12,7 +12,7 @@ import type { BackupStore } from '#src/backup/store.ts'
 import { toIso } from '#src/core/time.ts'
 import { type FileFormat, historyFormat, holdLock, ledgerFormat } from '#src/sqlite/database.ts'
 
-import { count, createProgress, printTable, renderJson } from './command-line.ts'
+import { count, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
@@ -105,7 +105,7 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
   )
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
   const startedMs = clock()
-  const progress = createProgress(context, 'backup', 'bytes')
+  const progress = await progressOf(context, 'backup')
   const report = await makeBackup({
     ...{ store: open(context, where), sources, startedMs, version },
     onProgress: (done, total) => progress.update(done, done / total),
@@ -117,6 +117,12 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
 
 const describe = ({ name, bytes, newBytes, files }: BackupReport, where: string): string =>
   `${name} in ${where}: ${files.map(({ name: file }) => file).join(', ')}, ${count(bytes, 'byte')}, of which ${count(newBytes, 'byte')} were new.`
+
+/** Its bar is loaded when it is needed: each server schedules backups. */
+async function progressOf(context: CliContext, activity: string) {
+  const { createProgress } = await import('./progress.ts')
+  return createProgress(context, activity, 'bytes')
+}
 
 /** Of the last backup that was made. */
 export type BackupNote = { name: string; place: string; startedMs: number }
@@ -175,7 +181,7 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   if (name === undefined || !names.includes(name)) {
     throw new CliError(`There is no ${name ?? 'backup'} in ${where}. See: bookfeed backup list`)
   }
-  const progress = createProgress(context, 'restore', 'bytes')
+  const progress = await progressOf(context, 'restore')
   const { startedMs, version, files } = await restoreBackup({
     ...{ store, name, folder, formats },
     onProgress: (done, total) => progress.update(done, done / total),

@@ -7,9 +7,10 @@ import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
-import { count, createProgress, formatCount, type Progress } from './command-line.ts'
+import { count, formatCount } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { createProgress, type Progress } from './progress.ts'
 import { assertRoomLeft, workSignal } from './room.ts'
 
 const FAULTS_SHOWN_MAX = 20

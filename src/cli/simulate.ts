@@ -11,17 +11,10 @@ import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/sim
 import { codeOf } from '#src/lib/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import {
-  count,
-  createProgress,
-  formatCount,
-  integerIn,
-  listOf,
-  optionWith,
-  type Progress,
-} from './command-line.ts'
+import { count, formatCount, integerIn, listOf, optionWith } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { createProgress, type Progress } from './progress.ts'
 import { assertRoomLeft, workSignal } from './room.ts'
 
 const STDOUT = '-'

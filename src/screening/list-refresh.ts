@@ -3,7 +3,6 @@ import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
 import { ListFault } from './list-format.ts'
 import { openListSource } from './list-source.ts'
-import { readOfacList } from './ofac-list.ts'
 
 /** More addresses than these were never taken off at once by intention. */
 const LOSS_PERCENT_MAX = 10
@@ -29,6 +28,8 @@ export async function refreshList(
 ): Promise<{ list: SanctionsList; isChanged: boolean }> {
   const { location, ledger, clock, signal, actor = 'system', acceptsLoss = false } = refresh
   const source = await openListSource(location, { clock, signal })
+  // A reader of XML that a start is spared.
+  const { readOfacList } = await import('./ofac-list.ts')
   const read = await readOfacList(source.chunks, signal)
   signal.throwIfAborted()
   const nowMs = clock()

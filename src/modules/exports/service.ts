@@ -8,9 +8,10 @@ import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
 
 import type { ExportBody } from './model.ts'
-import { isStored, makePieces } from './pieces.ts'
+import type { Job } from './pieces.ts'
 import type { ExportPlan } from './plan.ts'
 import type { Progress } from './rows.ts'
+import { ndjsonPieces } from './text.ts'
 import { createExportThread } from './thread.ts'
 
 export type ExportDeps = {
@@ -48,10 +49,13 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     progress: Progress,
     { accountId, isGzip }: Pick<Asked, 'accountId' | 'isGzip'>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
+    const turn = () => work.turn(accountId)
     const job = { format, shape, rows }
-    if (thread !== undefined && !isStored(job)) return thread(job, progress, accountId)
-    const made = makePieces(history, { ...job, encoding: isGzip ? 'gzip' : 'identity' }, progress)
-    return inTurns(made, () => work.turn(accountId))
+    if (!isStored(job)) {
+      return thread?.(job, progress, accountId) ?? inTurns(madeHere(history, job, progress), turn)
+    }
+    const encoding = isGzip ? 'gzip' : 'identity'
+    return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
   }
 
   return {
@@ -110,10 +114,21 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
   }
 }
 
+/** Of a history without a file; what makes it is loaded then. */
+async function madeHere(history: MarketHistory, job: Job, progress: Progress) {
+  const { makePieces } = await import('./pieces.ts')
+  return makePieces(history, job, progress)
+}
+
+/** Sent as it is stored, which is compressed. */
+const isStored = ({ format, shape }: Pick<Job, 'format' | 'shape'>): boolean =>
+  format === 'ndjson' && shape.withReceived === undefined && shape.withSource === undefined
+
 async function* inTurns(
-  pieces: Generator<Uint8Array>,
+  made: Generator<Uint8Array> | Promise<Generator<Uint8Array>>,
   turn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const pieces = await made
   try {
     for (;;) {
       await turn()

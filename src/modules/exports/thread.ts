@@ -11,7 +11,7 @@ import { openHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { createScheduler } from '#src/lib/scheduler.ts'
 
-import { type Job, makePieces } from './pieces.ts'
+import type { Job } from './pieces.ts'
 import type { Progress } from './rows.ts'
 
 type Start = { exportsOf: string }
@@ -96,7 +96,9 @@ function toFault(error: unknown): Fault {
   return { message: messageOf(error), code, extras, cause: messageOf(cause) }
 }
 
-function run({ exportsOf }: Start): void {
+async function run({ exportsOf }: Start): Promise<void> {
+  // Not where the thread is only asked: a start is spared the writer of Parquet.
+  const { makePieces } = await import('./pieces.ts')
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
   let history: MarketHistory | undefined
   const scheduler = createScheduler()
@@ -150,4 +152,4 @@ function run({ exportsOf }: Start): void {
   parentPort?.on('message', (message: Ask) => void answer(message))
 }
 
-if ((workerData as Start | null)?.exportsOf !== undefined) run(workerData as Start)
+if ((workerData as Start | null)?.exportsOf !== undefined) void run(workerData as Start)
