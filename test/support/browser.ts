@@ -110,6 +110,19 @@ export async function until(page: Page, expression: string): Promise<void> {
   throw new Error(`It never became true: ${expression}`)
 }
 
+/** Checks what a page shows a moment later: again and again, until it holds or the time is up. */
+export async function soon(check: () => Promise<void>): Promise<void> {
+  for (let waited = 0; ; waited += POLL_MS) {
+    try {
+      await check()
+      return
+    } catch (error) {
+      if (waited >= BROWSER_MS_MAX) throw error
+    }
+    await Bun.sleep(POLL_MS)
+  }
+}
+
 /** What axe-core finds, as `rule: elements`. */
 export async function accessFaults(page: Page): Promise<string[]> {
   // Through the debugger, as the policy of the page takes no script of others.

@@ -8,6 +8,7 @@ import {
   createBrowser,
   keepKey,
   lookAtAll,
+  soon,
   type TestPage,
   until,
 } from '../support/browser.ts'
@@ -103,20 +104,24 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
 
   test('default: a market is drawn: bids and asks, prices, the book of a moment', async () => {
     const page = await openMarket()
-    const heat = await hues(page, 'canvas.heat')
-    expect(heat.bids).toBeGreaterThan(0.05)
-    expect(heat.asks).toBeGreaterThan(0.05)
-    const prices = await hues(page, '.line-chart canvas')
-    expect(prices.bids).toBeGreaterThan(0.0005)
-    expect(prices.asks).toBeGreaterThan(0.0005)
-    // Most of this market is a gap, in which no book is known.
-    expect(await page.textContent('.market-side')).toContain('none since the gap at')
+    await soon(async () => {
+      const heat = await hues(page, 'canvas.heat')
+      expect(heat.bids).toBeGreaterThan(0.05)
+      expect(heat.asks).toBeGreaterThan(0.05)
+      const prices = await hues(page, '.line-chart canvas')
+      expect(prices.bids).toBeGreaterThan(0.0005)
+      expect(prices.asks).toBeGreaterThan(0.0005)
+      // Most of this market is a gap, in which no book is known.
+      expect(await page.textContent('.market-side')).toContain('none since the gap at')
+    })
     await page.keyboard.press('Home')
     await page.keyboard.press('ArrowRight')
-    await until(page, `document.querySelector('.market-side').textContent.includes('as of')`)
-    const depth = await hues(page, 'canvas.depth')
-    expect(depth.bids + depth.asks).toBeGreaterThan(0.02)
-    expect(await page.locator('.ladder-bid').count()).toBe(8)
+    await soon(async () => {
+      expect(await page.textContent('.market-side')).toContain('as of')
+      const depth = await hues(page, 'canvas.depth')
+      expect(depth.bids + depth.asks).toBeGreaterThan(0.02)
+      expect(await page.locator('.ladder-bid').count()).toBe(8)
+    })
     expect(page.faults).toEqual([])
   })
 
@@ -169,19 +174,23 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const moment = () => page.textContent('.player > output')
     const [before, then] = [await crosshairs(), await moment()]
     await page.locator('.heat').hover({ position: { x: 80, y: 60 } })
-    await until(page, `document.querySelector('.player > output').textContent !== '${then}'`)
-    const after = await crosshairs()
-    expect(after.length).toBeGreaterThanOrEqual(2)
-    expect(new Set(after).size).toBe(1)
-    expect(after).not.toEqual(before)
+    await soon(async () => {
+      expect(await moment()).not.toBe(then)
+      const after = await crosshairs()
+      expect(after.length).toBeGreaterThanOrEqual(2)
+      expect(new Set(after).size).toBe(1)
+      expect(after).not.toEqual(before)
+    })
     // The other way round.
     const second = await moment()
     await page
       .locator('.line-chart .u-over')
       .first()
       .hover({ position: { x: 300, y: 40 } })
-    await until(page, `document.querySelector('.player > output').textContent !== '${second}'`)
-    expect(new Set(await crosshairs()).size).toBe(1)
+    await soon(async () => {
+      expect(await moment()).not.toBe(second)
+      expect(new Set(await crosshairs()).size).toBe(1)
+    })
     expect(page.faults).toEqual([])
   })
 
@@ -199,7 +208,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     await page.keyboard.press(' ')
     await page.waitForSelector('button[aria-label="Play"]')
     expect(await clock()).not.toBe(start)
-    expect(await book()).not.toBe(first)
+    await soon(async () => expect(await book()).not.toBe(first))
     await page.keyboard.press('Home')
     await page.keyboard.press('Shift+ArrowRight')
     await until(page, `document.querySelector('.player > output').textContent === '00:00:10.000'`)
@@ -261,12 +270,14 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const page = await browser.open('/coverage')
     await page.locator('.calendar rect.chosen').waitFor()
     await page.locator('.day-slider input').focus()
+    const card = () => page.textContent('.day-card')
     await page.keyboard.press('Home')
-    const first = await page.textContent('.day-card')
+    await until(page, "document.querySelector('.calendar-wrap rect').matches('.chosen')")
+    const first = await card()
     await page.keyboard.press('End')
-    expect(await page.textContent('.day-card')).not.toBe(first)
+    await soon(async () => expect(await card()).not.toBe(first))
     await page.locator('.calendar-wrap rect').first().hover()
-    expect(await page.textContent('.day-card')).toBe(first)
+    await soon(async () => expect(await card()).toBe(first))
     expect(page.faults).toEqual([])
   })
 

@@ -6,6 +6,7 @@ import {
   createBrowser,
   keepKey,
   lookAtAll,
+  soon,
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
@@ -119,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await page.click('nav >> text=Coverage')
     await page.waitForURL('**/coverage')
     await page.waitForSelector('#content:focus')
-    expect(await page.textContent('h1')).toContain('Coverage')
+    await page.waitForSelector('h1:has-text("Coverage")')
     await page.goBack()
     await page.waitForSelector('nav a[aria-current]:has-text("Explore")')
     expect(await page.evaluate('window.isSame')).toBe(true)
@@ -158,11 +159,12 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
     const light = await ground()
     await page.click('button[aria-label="Use the dark theme"]')
+    await page.waitForSelector('button[aria-label="Use the light theme"]')
+    await soon(async () => expect(await ground()).not.toBe(light))
     const dark = await ground()
-    expect(dark).not.toBe(light)
     await page.reload()
     await page.waitForSelector('button[aria-label="Use the light theme"]')
-    expect(await ground()).toBe(dark)
+    await soon(async () => expect(await ground()).toBe(dark))
   })
 
   test('behavior: a key is in memory, or in the session of the tab by choice', async () => {
@@ -189,7 +191,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     expect(elsewhere).not.toContain(key)
     await page.click(`text=…${key.slice(-4)}`)
     await page.click('text=Forget it')
-    expect((await stored()).join('')).not.toContain(key)
+    await soon(async () => expect((await stored()).join('')).not.toContain(key))
   })
 
   test('behavior: a call that is copied reads the key from KEY, as the examples do', async () => {
