@@ -1,6 +1,6 @@
 /** Cumulative depth of a book: what can be sold down to a price, and bought up to one. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 import type { Book, Level } from '../lib/bodies.ts'
 import { showCompact } from '../lib/format.ts'
@@ -13,13 +13,14 @@ const AXIS = 18
 export function DepthChart({ book, canvasRef }: Props) {
   const theme = useStore(themeStore)
   const colors = useRef({ bid: '', ask: '', soft: '', line: '' })
-  useEffect(() => {
+  // With the ladder, which is of the same book.
+  useLayoutEffect(() => {
     colors.current = {
       ...{ bid: colorOf('--bid'), ask: colorOf('--ask') },
       ...{ soft: colorOf('--ink-soft'), line: colorOf('--line') },
     }
   }, [theme])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const canvas = canvasRef.current
     if (canvas === null) return
     canvas.width = Math.round(canvas.clientWidth * devicePixelRatio)

@@ -1,6 +1,6 @@
 /** Lines over time with the axis of the page; a null is a gap and is drawn as one. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 
 import 'uplot/dist/uPlot.min.css'
@@ -70,7 +70,7 @@ export function LineChart({
     }
   }, [axis, theme, lines, height])
 
-  useEffect(() => chart.current?.setData(data as uPlot.AlignedData), [data])
+  useLayoutEffect(() => chart.current?.setData(data as uPlot.AlignedData), [data])
 
   return (
     <div

@@ -33,7 +33,7 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
       </div>
       <Intro coin={coin} />
       {isOpen ? (
-        <Listing coin={symbol} isOn={rights !== undefined} />
+        <Listing key={symbol} coin={symbol} isOn={rights !== undefined} />
       ) : (
         <TierCard what={`${coinNames[symbol] ?? symbol} markets`} />
       )}

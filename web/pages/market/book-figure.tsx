@@ -19,12 +19,14 @@ type Props = {
   /** Of the outcome. */
   gaps: readonly Gap[]
   call: Call
+  /** What the figure says while its books are not there. */
+  missing: string | undefined
 }
 
 /** The book that prevailed at the crosshair, never a later one. */
-export function BookFigure({ axis, market, outcome, books, gaps, call }: Props) {
+export function BookFigure({ axis, market, outcome, books, gaps, call, missing }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const { book, gap } = useBookAt(axis, books, gaps)
+  const { book, gap } = useBookAt(axis, missing === undefined ? books : none, gaps)
   return (
     <aside class="market-side">
       <Figure
@@ -34,13 +36,15 @@ export function BookFigure({ axis, market, outcome, books, gaps, call }: Props) 
         canvas={() => canvas.current}
         rows={() => toRows(book)}
       >
-        <p class="note num">{noteOf(book, gap)}</p>
+        <p class="note num">{missing ?? noteOf(book, gap)}</p>
         <Ladder book={book} />
         <DepthChart book={book} canvasRef={canvas} />
       </Figure>
     </aside>
   )
 }
+
+const none: never[] = []
 
 function noteOf(book: Book | undefined, gap: Gap | undefined): string {
   if (book) return `as of ${showMoment(Date.parse(book.timestamp))}`

@@ -2,9 +2,10 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import { gapsOf, toLines } from '../../charts/line-data.ts'
+import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
 import { createTimeAxis, type TimeAxis } from '../../charts/time-axis.ts'
-import type { Book, Market, Outcome } from '../../lib/bodies.ts'
+import type { Loaded } from '../../lib/api.ts'
+import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
 import { nowMs, useMoment } from '../../lib/clock.ts'
 import { showWindow } from '../../lib/format.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
@@ -73,12 +74,13 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     () => withLater(stepped.books, streamed.books[outcome]),
     [stepped.books, streamed.books, outcome],
   )
-  const ownGaps = useMemo(
-    () => gaps.filter((gap) => gap.outcome === outcome).toSorted((a, b) => a.fromMs - b.fromMs),
-    [gaps, outcome],
-  )
+  // The picture keeps its name until that of the other outcome is there.
+  const drawn = outcomeOf(heatmap.data, outcome)
+  const drawnGaps = useGapsOf(gaps, drawn)
+  const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
   const pictures = { axis, market, outcome, gaps: ownGaps }
+  const heatPicture = { ...pictures, outcome: drawn, gaps: drawnGaps }
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
       <Head market={market} state={isOpen ? live.state : 'off'} />
@@ -91,7 +93,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
           )}
           {mayBooks && !heatmap.problem && (
             <HeatFigure
-              {...{ ...pictures, agg, trades, heat: heatmap.data, books: live.books[outcome] }}
+              {...{ ...heatPicture, agg, trades, heat: heatmap.data, books: live.books[drawn] }}
               calls={[heatmap.call, tradesCall]}
             />
           )}
@@ -110,11 +112,27 @@ export function LiveMarket({ market, rights, onChange }: Props) {
             )}
           </div>
         </div>
-        {hasBooks && <BookFigure {...pictures} books={books} call={stepped.call} />}
+        {hasBooks && (
+          <BookFigure
+            {...pictures}
+            {...{ books, call: stepped.call, missing: missingOf(stepped) }}
+          />
+        )}
       </div>
     </div>
   )
 }
+
+const missingOf = ({ isLoading, problem, data }: Loaded<Listed<Book>>): string | undefined =>
+  isLoading || data === undefined ? (problem?.title ?? 'on its way') : undefined
+
+const outcomeOf = (heat: Heatmap | undefined, chosen: Outcome): Outcome => heat?.outcome ?? chosen
+
+const useGapsOf = (gaps: readonly Gap[], outcome: Outcome): Gap[] =>
+  useMemo(
+    () => gaps.filter((gap) => gap.outcome === outcome).toSorted((a, b) => a.fromMs - b.fromMs),
+    [gaps, outcome],
+  )
 
 const none = nothing('off')
 /** Rows may come for some seconds after the window. */
