@@ -23,8 +23,10 @@ export const themes = ['light', 'dark'] as const
 // biome-ignore lint/style/noProcessEnv: where pictures go is said by whoever runs the tests.
 const { SHOTS } = process.env
 const HEIGHT = 900
-/** A browser beside other tests takes its time. */
+/** What a page may take for one thing; a browser beside other tests takes its time. */
 export const BROWSER_MS_MAX = 60_000
+/** Of a test. At its end Bun ends the browser, and with it every test that follows. */
+export const BROWSER_TEST_MS_MAX = 5 * BROWSER_MS_MAX
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
 type Tab = {
@@ -61,6 +63,7 @@ export function createBrowser(origin: string) {
       },
       reducedMotion: 'no-preference',
     })
+    context.setDefaultTimeout(BROWSER_MS_MAX)
     contexts.push(context)
     const page = await context.newPage()
     const faults: string[] = []
@@ -123,22 +126,45 @@ export async function soon(check: () => Promise<void>): Promise<void> {
   }
 }
 
+/** What is still wrong when it is looked at again: a page may be on its way from state to state. */
+async function lasting(look: () => Promise<string[]>): Promise<string[]> {
+  let found: string[] = []
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    found = await look()
+    if (found.length === 0) break
+    await Bun.sleep(LOOK_MS)
+  }
+  return found
+}
+const LOOKS_MAX = 5
+const LOOK_MS = 400
+
 /** What axe-core finds, as `rule: elements`. */
 export async function accessFaults(page: Page): Promise<string[]> {
   // Through the debugger, as the policy of the page takes no script of others.
   await page.evaluate(axe.source)
-  return await page.evaluate(async () => {
+  return lasting(() => runAxe(page))
+}
+const runAxe = (page: Page): Promise<string[]> =>
+  page.evaluate(async () => {
     const inPage = globalThis as unknown as { axe: Axe }
     const { violations } = await inPage.axe.run()
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
   })
-}
 type Axe = { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
 
 /** Keeps a picture of the whole page, where a folder for them is named. */
 export async function keepShot(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined)
     await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true })
+}
+
+const sideways = async (page: Page): Promise<string[]> => {
+  const { scrollWidth, clientWidth } = await page.evaluate<{
+    scrollWidth: number
+    clientWidth: number
+  }>('(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }))(document.documentElement)')
+  return scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px`] : []
 }
 
 type Look = Pick<Tab, 'prepare'> & { name: string; ready: string; expected?: RegExp }
@@ -154,10 +180,7 @@ export async function lookAtAll(
     for (const theme of themes) {
       const page = await open(path, { ...tab, width, theme })
       await page.waitForSelector(ready)
-      const sideways = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      if (Number(sideways) > 0) found.push(`${width}: ${sideways} px too wide`)
+      found.push(...(await lasting(() => sideways(page))).map((px) => `${width}: ${px} too wide`))
       found.push(...(await accessFaults(page)).map((fault) => `${width} ${theme}: ${fault}`))
       await keepShot(page, `${name}-${width}-${theme}`)
       if (expected) page.forgive(expected)

@@ -27,7 +27,7 @@ export async function visitWith({ browser, chain }: Ground, path: string, visito
 
 export const sign = (page: TestPage) => page.click('text=Sign and pay')
 export const waitForState = (page: TestPage, state: string) =>
-  page.waitForSelector(`[data-state="${state}"]`, { timeout: 30_000 })
+  page.waitForSelector(`[data-state="${state}"]`)
 
 /** Nothing for axe-core to find, and a picture in both themes. */
 export async function shoot(page: TestPage, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
-  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -9,7 +9,7 @@ import {
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 
-setDefaultTimeout(BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const { app, key, sendAs } = createHarness()
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
   accessFaults,
-  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
   keepShot,
@@ -13,7 +13,7 @@ import { addKey, NOW_MS } from '../support/harness.ts'
 import { createOperatorServer, recording, TOKEN } from '../support/operator-server.ts'
 import { addPayment } from '../support/payment-records.ts'
 
-setDefaultTimeout(2 * BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const server = createOperatorServer({ recorder: recording })
 const { app, ledger, operator } = server

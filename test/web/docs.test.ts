@@ -3,15 +3,16 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { renderGuide } from '#web/guide-plugin.ts'
 
 import {
-  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
   lookAtAll,
+  soon,
   until,
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 
-setDefaultTimeout(BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (path: string) => Bun.file(root + path).text()
@@ -103,8 +104,10 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     const page = await browser.open('/docs/errors#offer_expired')
     await page.waitForSelector('#offer_expired')
     await until(page, 'scrollY > 1000')
-    const top = await page.$eval('#offer_expired', (found) => found.getBoundingClientRect().top)
-    expect(top).toBeWithin(50, 400)
+    await soon(async () => {
+      const top = await page.$eval('#offer_expired', (found) => found.getBoundingClientRect().top)
+      expect(top).toBeWithin(50, 400)
+    })
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(`${server.url.origin}/docs/access`)
     await page.click('[data-copy] >> nth=0')

@@ -8,7 +8,7 @@ import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
 import {
-  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -27,7 +27,7 @@ import {
 import { shoot, sign, type Visitor, visitWith, waitForState } from '../support/paying-page.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 
-setDefaultTimeout(BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 /** Statuses that Chromium writes to its console by itself. */
 const failed = (status: number) => new RegExp(`the server responded with a status of ${status}`)

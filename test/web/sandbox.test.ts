@@ -8,11 +8,11 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { reachLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
-import { BROWSER_MS_MAX, chromiumPath, createBrowser } from '../support/browser.ts'
+import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser } from '../support/browser.ts'
 import { shoot, sign, visitWith, waitForState } from '../support/paying-page.ts'
 import { startSandbox } from '../support/sandbox-process.ts'
 
-setDefaultTimeout(BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 describe.skipIf(!hasAnvil || chromiumPath === undefined)('bookfeed sandbox in a browser', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-page-'))

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
-  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -11,7 +11,7 @@ import {
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
-setDefaultTimeout(BROWSER_MS_MAX)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const { app, key, sendAs } = createHarness({ history: createMarketHistory().history })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
@@ -148,6 +148,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
         setTimeout(() => resolve(''), 200)
       })`)
         if (shift !== '') shifts.push(`${path}: ${shift}`)
+        await page.unrouteAll({ behavior: 'ignoreErrors' })
         await page.context().close()
       }
       expect(shifts).toEqual([])
@@ -204,6 +205,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
       ['Python', ['python3', '-c']],
     ] as const) {
       await page.click(`.calls .tabs >> text=${language}`)
+      await page.waitForSelector(`.calls .tabs [aria-pressed="true"]:has-text("${language}")`)
       const code = (await page.textContent('.calls pre'))?.replace('curl ', 'curl --fail ') ?? ''
       if (Bun.which(command[0]) === null) continue
       const run = Bun.spawn(['env', `KEY=${key}`, ...command, code], { stdout: 'ignore' })
@@ -236,8 +238,10 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     }
     const other = await browser.open('/nowhere')
     await other.waitForSelector('text=Nothing here')
-    other.forgive(/status of 404/)
-    expect(other.faults).toEqual([])
+    await soon(async () => {
+      other.forgive(/status of 404/)
+      expect(other.faults).toEqual([])
+    })
   })
 
   test('default: pages that are not there yet look right', async () => {
