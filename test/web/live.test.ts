@@ -18,6 +18,8 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const WINDOW_MS = 300_000
 const GAP_MS = 60_000
+/** Beside and below the plot. */
+const [AXIS_WIDTH, AXIS_HEIGHT] = [48, 22]
 const { history, open } = createMarketHistory()
 const harness = createHarness({ history })
 const { app, key, time } = harness
@@ -137,6 +139,28 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     expect(tab.faults).toEqual([])
   })
 
+  test('behavior: trades that come are drawn by their side, and the legend names them', async () => {
+    const tab = await watch()
+    expect(await tab.locator('.legend .unseen:has-text("trades by side")').count()).toBe(1)
+    const timestampMs = endMs - 60_000
+    const trade = { timestampMs, outcome: 'up', side: 'sell', price: 970_000 } as const
+    const trades = [{ ...trade, size: 9_000_000_000 }]
+    history.putTrades({ id: 'big', conditionId: open.conditionId, trades })
+    await tab.waitForSelector('.legend span:not(.unseen):has-text("trades by side")')
+    // Its dot is redder than anything else where no book is.
+    const isRed = `(() => {
+      const canvas = document.querySelector('canvas.heat')
+      const [width, height] = [canvas.width - ${AXIS_WIDTH}, canvas.height - ${AXIS_HEIGHT}]
+      const copy = Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
+      const context = copy.getContext('2d', { willReadFrequently: true })
+      context.drawImage(canvas, -Math.floor(width * 0.8), -Math.floor(height * 0.03))
+      const [red, green] = context.getImageData(0, 0, 1, 1).data
+      return red - green > 60
+    })()`
+    await until(tab, isRed)
+    expect(tab.faults).toEqual([])
+  })
+
   test('behavior: when the window ends lists say so, its history is loaded, and then who won', async () => {
     const tab = await watch()
     const list = await browser.open(`/markets/${open.coin}`, { prepare: keepKey(key) })
@@ -160,8 +184,13 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     })
     await until(tab, `performance.getEntriesByName('heat-data').length > 1`)
     expect(await tab.textContent('.market-side .ladder')).toContain('97¢')
+    // Who comes when it is over is not told by a stream.
+    const late = await browser.open(page, { prepare: (opened) => opened.clock.install() })
+    await late.waitForSelector('.tag:has-text("closed")')
     if (market) history.putMarket({ ...market, winner: 'up' })
     await tab.waitForSelector('.tag.up:has-text("won")')
-    expect([...tab.faults, ...list.faults]).toEqual([])
+    await late.clock.fastForward(31_000)
+    await late.waitForSelector('.tag.up:has-text("won")')
+    expect([...tab.faults, ...list.faults, ...late.faults]).toEqual([])
   })
 })

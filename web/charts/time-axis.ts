@@ -6,11 +6,11 @@ export type Range = { fromMs: number; toMs: number }
 export type TimeAxis = { whole: Range; view: Store<Range>; cursorMs: Store<number> }
 
 /** Less than this looks the same. */
-const SHOWN_MS_MIN = 2_000
+export const SHOWN_MS_MIN = 2_000
 
-export const createTimeAxis = (whole: Range, cursorMs: number): TimeAxis => ({
+export const createTimeAxis = (whole: Range, cursorMs: number, view = whole): TimeAxis => ({
   whole,
-  view: createStore(whole),
+  view: createStore(view),
   cursorMs: createStore(cursorMs),
 })
 

@@ -14,6 +14,7 @@ import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import type { Aggregation } from './load-market.ts'
+import { readNumber } from './shared-view.ts'
 
 type Props = {
   axis: TimeAxis
@@ -34,6 +35,7 @@ const modes = [
   ['time-weighted', 'Average'],
 ] as const satisfies readonly [Aggregation, string][]
 const CUT_OFF_SHARE = 96
+const SHARE_MIN = 50
 const ZOOM = 1.6
 
 export function HeatFigure({
@@ -48,7 +50,7 @@ export function HeatFigure({
   calls,
 }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const [share, setShare] = useState(CUT_OFF_SHARE)
+  const [share, setShare] = useState(readNumber('full', SHARE_MIN, 100) ?? CUT_OFF_SHARE)
   const sizes = useMemo(() => {
     if (heat) performance.mark('heat-data')
     return heat ? sizesOf(heat) : new Float64Array(0)
@@ -98,11 +100,14 @@ export function HeatFigure({
             Full colour from
             <input
               type="range"
-              min={50}
+              min={SHARE_MIN}
               max={100}
               step={0.5}
               value={share}
               onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
+              onChange={({ currentTarget: { value } }) =>
+                setQuery({ full: Number(value) === CUT_OFF_SHARE ? undefined : value })
+              }
             />
             <output class="num">{`${showCompact(cutOff)} shares`}</output>
           </label>

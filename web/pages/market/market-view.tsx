@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
-import { createTimeAxis, type TimeAxis } from '../../charts/time-axis.ts'
+import { createTimeAxis, SHOWN_MS_MIN, type TimeAxis } from '../../charts/time-axis.ts'
 import type { Loaded } from '../../lib/api.ts'
 import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
 import { nowMs, useMoment } from '../../lib/clock.ts'
@@ -32,17 +32,14 @@ import {
 } from './load-market.ts'
 import { Player } from './player.tsx'
 import { Readout } from './readout.tsx'
+import { readMoment, readView, useSharedView } from './shared-view.ts'
 
 type Props = { market: Market; rights: Rights; onChange: () => void }
 
 export function LiveMarket({ market, rights, onChange }: Props) {
   const { outcome, agg } = useChoices()
   const isOpen = market.status === 'open'
-  const axis = useMemo(() => {
-    const whole = spanOf(market)
-    const middle = isOpen ? nowMs() : (whole.fromMs + whole.toMs) / 2
-    return createTimeAxis(whole, Math.min(whole.toMs, Math.max(whole.fromMs, middle)))
-  }, [market.conditionId])
+  const { axis, isLive, setLive } = useAxis(market)
   const wanted = { coin: market.symbol, market: market.conditionId }
   const mayBooks = mayRead(rights, { ...wanted, route: 'snapshots' })
   const mayQuotes = mayRead(rights, { ...wanted, route: 'quotes' })
@@ -56,7 +53,6 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const [spotPlace, isSpotSeen] = useSeen<HTMLDivElement>()
   const spot = useSpot(market, { isOn: isOpen || isSpotSeen, isOpen, again })
   const coverage = useCoverage(market, again)
-  const [isLive, setLive] = useState(isOpen)
   const streamed = useStreamed(market, { isOn: quotes.isLoaded && isSettled, hasBooks, onChange })
   // What was streamed goes when the history of the whole window is there.
   const isHeld = [quotes, ...(hasBooks ? [heatmap, stepped] : [])].every(
@@ -121,6 +117,20 @@ export function LiveMarket({ market, rights, onChange }: Props) {
       </div>
     </div>
   )
+}
+
+/** As the address has it; else the newest moment of a market that is open, which is followed. */
+function useAxis(market: Market) {
+  const isOpen = market.status === 'open'
+  const axis = useMemo(() => {
+    const whole = spanOf(market)
+    const middle = isOpen ? nowMs() : (whole.fromMs + whole.toMs) / 2
+    const cursorMs = readMoment(whole) ?? Math.min(whole.toMs, Math.max(whole.fromMs, middle))
+    return createTimeAxis(whole, cursorMs, readView(whole, SHOWN_MS_MIN))
+  }, [market.conditionId])
+  const [isLive, setLive] = useState(isOpen && readMoment(axis.whole) === undefined)
+  useSharedView(axis, isLive && isOpen)
+  return { axis, isLive, setLive }
 }
 
 const missingOf = ({ isLoading, problem, data }: Loaded<Listed<Book>>): string | undefined =>

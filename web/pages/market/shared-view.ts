@@ -1,0 +1,57 @@
+/** The moment, the zoom and the cut-off in the address: a link shows what its sender sees. */
+
+import { useEffect } from 'preact/hooks'
+
+import type { Range, TimeAxis } from '../../charts/time-axis.ts'
+import { setQuery } from '../../lib/location.ts'
+
+/** Of rest, before the address is written: browsers bound how often it may be. */
+const SETTLED_MS = 400
+
+/** A number of the address within bounds; undefined where there is none. */
+export function readNumber(name: string, min: number, max: number): number | undefined {
+  const text = new URLSearchParams(location.search).get(name)
+  const value = Number(text ?? Number.NaN)
+  return value >= min && value <= max ? value : undefined
+}
+
+/** The moment of the address, in unix ms. */
+export const readMoment = ({ fromMs, toMs }: Range): number | undefined =>
+  readNumber('at', fromMs, toMs)
+
+/** The part of `whole` that the address names, at least `lengthMs` of it; else all. */
+export function readView(whole: Range, lengthMs: number): Range {
+  const fromMs = readNumber('from', whole.fromMs, whole.toMs - lengthMs)
+  const toMs = fromMs && readNumber('to', fromMs + lengthMs, whole.toMs)
+  return fromMs && toMs ? { fromMs, toMs } : whole
+}
+
+/** Keeps the address as the axis is, but while `isFollowing`, when the moment is the newest. */
+export function useSharedView({ whole, view, cursorMs }: TimeAxis, isFollowing: boolean): void {
+  useEffect(() => {
+    let timer = 0
+    const { pathname } = location
+    const write = () => {
+      // On the way to another page, this one is still there.
+      if (location.pathname !== pathname) return
+      const { fromMs, toMs } = view.get()
+      const isWhole = fromMs === whole.fromMs && toMs === whole.toMs
+      const text = (ms: number) => String(Math.round(ms))
+      setQuery({
+        at: isFollowing ? undefined : text(cursorMs.get()),
+        from: isWhole ? undefined : text(fromMs),
+        to: isWhole ? undefined : text(toMs),
+      })
+    }
+    const settle = () => {
+      clearTimeout(timer)
+      timer = window.setTimeout(write, SETTLED_MS)
+    }
+    const ends = [view.subscribe(settle), ...(isFollowing ? [] : [cursorMs.subscribe(settle)])]
+    if (isFollowing) settle()
+    return () => {
+      clearTimeout(timer)
+      for (const end of ends) end()
+    }
+  }, [whole, view, cursorMs, isFollowing])
+}
