@@ -189,8 +189,17 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     await late.waitForSelector('.tag:has-text("closed")')
     if (market) history.putMarket({ ...market, winner: 'up' })
     await tab.waitForSelector('.tag.up:has-text("won")')
+    // One answer that is lost takes nothing away.
+    await late.route(`**/v1/**/${open.conditionId}`, (route) => route.abort('connectionreset'), {
+      times: 1,
+    })
+    const isLost = late.waitForEvent('requestfailed')
+    await late.clock.fastForward(31_000)
+    await isLost
+    await late.waitForSelector('.tag:has-text("closed")')
     await late.clock.fastForward(31_000)
     await late.waitForSelector('.tag.up:has-text("won")')
+    late.forgive(/ERR_CONNECTION_RESET/)
     expect([...tab.faults, ...list.faults, ...late.faults]).toEqual([])
   })
 })

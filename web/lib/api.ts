@@ -132,8 +132,8 @@ type Asking<T> = {
   whose: unknown
   /** Asks again when it is another one. */
   again?: unknown
-  /** Asks again while the page is seen. */
-  everyMs?: number | undefined
+  /** Asks again while the page is seen, as what is there says; undefined ends that. */
+  everyMs?: number | undefined | ((data: T | undefined) => number | undefined)
 }
 
 /** Asks, and keeps what is there while the next is on its way, or fails for the same one. */
@@ -146,8 +146,10 @@ export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loa
     const aborter = new AbortController()
     const { signal } = aborter
     let timer = 0
+    let last: T | undefined
     const wait = () => {
-      if (everyMs !== undefined) timer = window.setTimeout(load, everyMs)
+      const waitMs = typeof everyMs === 'function' ? everyMs(last) : everyMs
+      if (waitMs !== undefined) timer = window.setTimeout(load, waitMs)
     }
     const fail = (error: unknown) => {
       if (signal.aborted) return
@@ -164,6 +166,7 @@ export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loa
       if (timer !== 0 && document.visibilityState !== 'visible') return wait()
       void ask(url, { signal }).then((data) => {
         if (signal.aborted) return
+        last = data
         setState({ of: url, whose, data, again })
         wait()
       }, fail)
@@ -183,13 +186,13 @@ export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loa
   }
 }
 type Answered<T> = { of?: string; whose?: unknown; data?: T; problem?: Problem; again?: unknown }
-type Renewal = Pick<Asking<unknown>, 'again' | 'everyMs'>
+type Renewal<T> = Pick<Asking<T>, 'again' | 'everyMs'>
 
 /** What a route says to this visitor; an undefined path asks for nothing. */
 export const useApi = <T>(
   path: string | undefined,
   query?: QueryValues,
-  renewal?: Renewal,
+  renewal?: Renewal<T>,
 ): Loaded<T> =>
   useAsked<T>({
     ...renewal,

@@ -27,16 +27,3 @@ export function usePoll(call: () => void, isOn: boolean, requests = 1): void {
     return () => clearTimeout(timer)
   }, [isOn, requests])
 }
-
-/** Calls again after each `everyMs` in which the page is seen. */
-export function useEvery(everyMs: number, isOn: boolean, call: () => void): void {
-  const latest = useRef(call)
-  latest.current = call
-  useEffect(() => {
-    if (!isOn) return
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') latest.current()
-    }, everyMs)
-    return () => clearInterval(timer)
-  }, [everyMs, isOn])
-}

@@ -40,7 +40,10 @@ export function spanOf(market: Market): { fromMs: number; toMs: number } {
 }
 
 export const useMarket = (coin: string, name: string | undefined) =>
-  useApi<Market>(name && `/v1/${coin}/markets/${encodeURIComponent(name)}`)
+  useApi<Market>(name && `/v1/${coin}/markets/${encodeURIComponent(name)}`, undefined, { everyMs })
+/** Who won is known some time after the window. */
+const everyMs = (market: Market | undefined) => (market?.status === 'closed' ? AGAIN_MS : undefined)
+const AGAIN_MS = 30_000
 
 /** All rows of a series of moderate length. */
 const series = (market: Market, name: string) => {

@@ -1,12 +1,9 @@
 import './market.css'
-import { useEvery } from '../../lib/poll.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { useMarket } from './load-market.ts'
 import { LiveMarket } from './market-view.tsx'
-
-const AGAIN_MS = 30_000
 
 /** One market: what it is, then its pictures. */
 export function MarketPage({ params }: { params: Readonly<Record<string, string>> }) {
@@ -14,10 +11,9 @@ export function MarketPage({ params }: { params: Readonly<Record<string, string>
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin, market: name })
   const { data, problem, reload } = useMarket(coin, mayList ? name : undefined)
-  // Who won is known some time after the window.
-  useEvery(AGAIN_MS, data?.status === 'closed', reload)
   if (mayList === false) return <TierCard what={`${coin.toUpperCase()} markets`} />
-  if (problem) {
+  // What is there stays while the server is away for a moment.
+  if (problem && data === undefined) {
     return (
       <div class="page">
         <h1>{coin.toUpperCase()} market</h1>
