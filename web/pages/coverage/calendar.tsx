@@ -140,8 +140,9 @@ function DayCard({ day }: { day: CoverageDay | undefined }) {
             {showDay(Date.parse(day.day))}, {day.day.slice(0, 4)}
           </strong>{' '}
           <span class="num">
-            {showShare(day.covered)} recorded · {showCount(day.markets)} markets ·{' '}
-            {showCount(day.snapshots.up + day.snapshots.down)} books
+            {day.covered === null ? '' : `${showShare(day.covered)} recorded · `}
+            {showCount(day.markets)} markets · {showCount(day.snapshots.up + day.snapshots.down)}{' '}
+            books
           </span>
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
