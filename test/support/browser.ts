@@ -106,7 +106,8 @@ const POLL_MS = 50
 
 /** Resolves when an expression is true: our policy forbids what `waitForFunction` evaluates. */
 export async function until(page: Page, expression: string): Promise<void> {
-  for (let waited = 0; waited < BROWSER_MS_MAX; waited += POLL_MS) {
+  const endMs = performance.now() + BROWSER_MS_MAX
+  while (performance.now() < endMs) {
     if (await page.evaluate(expression)) return
     await page.waitForTimeout(POLL_MS)
   }
@@ -115,12 +116,13 @@ export async function until(page: Page, expression: string): Promise<void> {
 
 /** Checks what a page shows a moment later: again and again, until it holds or the time is up. */
 export async function soon(check: () => Promise<void>): Promise<void> {
-  for (let waited = 0; ; waited += POLL_MS) {
+  const endMs = performance.now() + BROWSER_MS_MAX
+  for (;;) {
     try {
       await check()
       return
     } catch (error) {
-      if (waited >= BROWSER_MS_MAX) throw error
+      if (performance.now() >= endMs) throw error
     }
     await Bun.sleep(POLL_MS)
   }
