@@ -32,6 +32,8 @@ const BACKOFF_MS_MAX = 60_000
 const FILE_BYTES_MAX = 256_000_000
 /** At least so many files share the room, so that little goes at a time. */
 const FILES_MIN = 8
+/** Where the time of a line begins. */
+const TIME_AT = '{"_recv":'.length
 const namePattern = /^raw-[0-9TZ.-]{24}\.jsonl\.gz$/
 
 export type RawFilesOptions = {
@@ -99,7 +101,10 @@ export function createRawFiles(options: RawFilesOptions) {
       else files.append(file, bytes, (failure) => isOver || end(chunk, failure))
     })
     // The next file begins where this chunk ends, with what is followed then.
-    if (file.isLast) waiting.add(...preamble())
+    if (file.isLast) {
+      const follows = { kind: 'file', afterMs: waiting.lastMs() } as const
+      waiting.add(toHeardLine(follows, clock()), ...preamble())
+    }
   }
 
   const stop = options.every(FLUSH_MS, () => {
@@ -142,15 +147,19 @@ export type RawFiles = ReturnType<typeof createRawFiles>
 /** Lines that wait. */
 function createLines() {
   let lines: string[] = []
-  let size = 0
+  let [size, lastMs] = [0, 0]
   return {
     count: () => lines.length,
+    /** The latest time of any so far. */
+    lastMs: () => lastMs,
     /** In characters. */
     size: () => size,
     add(...more: readonly string[]): void {
       for (const line of more) {
         lines.push(`${line}\n`)
         size += line.length + 1
+        const atMs = Number.parseInt(line.slice(TIME_AT), 10)
+        if (atMs > lastMs) lastMs = atMs
       }
     },
     cut(): Chunk {

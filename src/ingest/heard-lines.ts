@@ -56,6 +56,7 @@ export function readHeardLine(line: string): HeardLine {
 const readers = new Map<string, (value: JsonObject) => Heard>([
   ['started', () => ({ kind: 'started' })],
   ['stored', () => ({ kind: 'stored' })],
+  ['file', ({ afterMs }) => ({ kind: 'file', afterMs: readCount(afterMs) })],
   [
     'market',
     ({ facts, maxPerSecond }) => ({

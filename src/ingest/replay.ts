@@ -48,8 +48,9 @@ const createJudges = () => ({
 })
 
 /**
- * Takes the lines of recorders. A file continues what ended last before it began; one that begins
- * before everything ended is of another recorder, or a copy.
+ * Takes the lines of recorders. A file continues what ended when it says, so that nothing runs on
+ * over a file that is missing; one that says nothing continues what ended last before it began. Any
+ * other is of another recorder, or a copy.
  */
 export function createReplays(options: ReplayOptions) {
   const counts = noCounts()
@@ -57,10 +58,12 @@ export function createReplays(options: ReplayOptions) {
   let current: (typeof all)[number] | undefined
   let currentFile: string | undefined
 
-  function find(file: string, atMs: number) {
+  function find(file: string, heard: Heard, atMs: number) {
     if (current !== undefined && currentFile === file) return current
     currentFile = file
-    const over = all.filter(({ lastMs }) => lastMs <= atMs).sort((a, b) => b.lastMs - a.lastMs)
+    const over = all
+      .filter(({ lastMs }) => (heard.kind === 'file' ? lastMs === heard.afterMs : lastMs <= atMs))
+      .sort((a, b) => b.lastMs - a.lastMs)
     current = over[0] ?? { replay: createReplay(options, counts), lastMs: atMs }
     if (over.length === 0) all.push(current)
     return current
@@ -71,7 +74,7 @@ export function createReplays(options: ReplayOptions) {
 
     /** Throws what `putMarket` throws. */
     take(file: string, heard: Heard, atMs: number): void {
-      const found = find(file, atMs)
+      const found = find(file, heard, atMs)
       found.lastMs = Math.max(found.lastMs, atMs)
       found.replay.take(heard, atMs)
     },
@@ -127,6 +130,7 @@ function createReplay(
       for (const [conditionId, recording] of recordings) forget(conditionId, recording)
       sources.beginAll()
     },
+    file() {},
     market({ facts, maxPerSecond }, atMs) {
       rates.set(facts.conditionId, maxPerSecond)
       putMarket(facts, atMs)

@@ -10,6 +10,8 @@ import type { Following } from './following.ts'
 export type Heard =
   /** A recorder began, or what it heard is kept again: no connection from before is open. */
   | { kind: 'started' }
+  /** The first line of a file; `afterMs` is the latest time in those before, which it continues. */
+  | { kind: 'file'; afterMs: number }
   | { kind: 'market'; facts: MarketFacts; maxPerSecond: number | undefined }
   /** A connection of these markets, by their condition ids. */
   | { kind: 'opened'; connection: number; markets: readonly string[] }

@@ -79,9 +79,14 @@ describe('createRawFiles', () => {
     raw.dispose()
     const [first = '', next = ''] = names()
     expect(textOf(first)).toContain('"frame":2}')
-    expect(textOf(next)).toStartWith('{"preamble":true}\n')
+    const times = [...textOf(first).matchAll(/"_recv":(\d+)/g)].map(([, ms]) => Number(ms))
+    expect(textOf(next)).toMatch(
+      new RegExp(
+        `^{"_recv":\\d+,"heard":"file","afterMs":${Math.max(...times)}}\n{"preamble":true}\n`,
+      ),
+    )
     expect(textOf(next)).toContain('"frame":3}')
-    expect(raw.status()).toMatchObject({ lines: 4, dropped: 0 })
+    expect(raw.status()).toMatchObject({ lines: 5, dropped: 0 })
   })
 
   test('behavior: the oldest files go when there is no room for all', async () => {

@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { openDataFolder } from '#src/cli/open-data-folder.ts'
 import { startRecording } from '#src/cli/record.ts'
 import { coverageOf, type Gap } from '#src/core/coverage.ts'
+import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -43,7 +44,7 @@ const script = [
 const RECORD_MS = START_MS + 3_450_000
 
 /** Records a venue with faults for a minute of its time, and keeps every message. */
-async function record(name: string, env: Record<string, string> = {}) {
+async function record(name: string, env: Record<string, string> = {}, rawBytesMax?: number) {
   const startMs = RECORD_MS
   const clock = createVenueClock(startMs, 10)
   const spotFaults = { dropEvery: 7 }
@@ -60,9 +61,13 @@ async function record(name: string, env: Record<string, string> = {}) {
     BOOKFEED_RECORD_TIMEFRAMES: '5m',
     ...env,
   })
+  const config = () => {
+    const known = context.config()
+    return { ...known, rawBytesMax: rawBytesMax ?? known.rawBytesMax }
+  }
   const history = openDataFolder({ ...context, clock })
   {
-    using _job = startRecording({ ...context, clock }, history)
+    using _job = startRecording({ ...context, clock, config }, history)
     await Bun.sleep(7500)
   }
   return { history, raw, errors, nowMs: clock() }
@@ -138,6 +143,12 @@ async function everything(history: MarketHistory, nowMs: number) {
   }
 }
 
+const isIn = (
+  gaps: readonly Gap[],
+  { outcome, timestampMs }: Pick<StoredSnapshot, 'outcome' | 'timestampMs'>,
+) =>
+  gaps.some((gap) => gap.outcome === outcome && gap.fromMs <= timestampMs && timestampMs < gap.toMs)
+
 const withoutReasons = (all: ReturnType<typeof timesOf>) =>
   all.map(({ gaps, states }) => {
     const unnamed = gaps.map((gap): Gap => ({ ...gap, reason: 'import' }))
@@ -211,6 +222,75 @@ describe('importFiles of raw messages', () => {
     history.dispose()
   }, 60_000)
 
+  test('behavior: nothing runs on over a file that is missing', async () => {
+    const { history, raw, nowMs } = await record('missing', {}, 240_000)
+    const names = (await readdir(raw)).sort().map((name) => join(raw, name))
+    expect(names.length).toBeGreaterThan(2)
+    const timesIn = async (name: string) =>
+      [
+        ...gunzipSync(await readFile(name))
+          .toString()
+          .matchAll(/"_recv":(\d+)/g),
+      ].map(([, ms]) => Number(ms))
+    const missing = names[1] ?? ''
+    const [fromMs, toMs] = [
+      Math.min(...(await timesIn(missing))),
+      Math.max(...(await timesIn(missing))),
+    ]
+    const whole = await importAll(names, { nowMs })
+    const holed = await importAll(
+      names.filter((name) => name !== missing),
+      { nowMs },
+    )
+    expect([whole.faults, holed.faults]).toEqual([[], []])
+    const textOf = ({ outcome, timestampMs, bids, asks }: StoredSnapshot): string =>
+      JSON.stringify([outcome, timestampMs, bids, asks])
+    let [inHole, after] = [0, 0]
+    for (const market of whole.history.listMarkets({ coin: 'btc', limit: 50 })) {
+      const rows = [...snapshotRuns(whole.history, { market })].flat()
+      const all = new Set(rows.map(textOf))
+      const found = holed.history.findMarket(market.conditionId)
+      if (found === undefined) continue
+      const gaps = holed.history.gaps(found)
+      for (const row of [...snapshotRuns(holed.history, { market: found })].flat()) {
+        if (row.timestampMs > toMs) after++
+        expect([textOf(row), all.has(textOf(row)) || row.isVerified]).toEqual([textOf(row), true])
+      }
+      // Some of the hole may be said again by what was sent when it was over.
+      for (const row of rows) {
+        if (row.receivedMs === undefined || row.receivedMs <= fromMs || row.receivedMs >= toMs)
+          continue
+        inHole++
+        expect([textOf(row), isIn(gaps, row)]).toEqual([textOf(row), true])
+      }
+    }
+    expect(inHole).toBeGreaterThan(20)
+    expect(after).toBeGreaterThan(20)
+    // Not even where nothing shows that a book is another by now.
+    const [first = ''] = names
+    const later = join(folder, 'later.jsonl.gz')
+    const lines = gunzipSync(await readFile(missing))
+      .toString()
+      .split('\n')
+    const quiet = lines.filter((line) => !line.includes('price_change')).join('\n')
+    await writeFile(
+      later,
+      gzipSync(quiet.replace(/(?<="afterMs":)\d+/, (ms) => String(Number(ms) + 1))),
+    )
+    const { history: apart, faults } = await importAll([first, later], { nowMs })
+    expect(faults).toEqual([])
+    const begun = apart
+      .listMarkets({ coin: 'btc', limit: 50 })
+      .filter(
+        ({ spans, windowEndMs = 0 }) => (spans.up?.firstMs ?? toMs) < fromMs && windowEndMs > toMs,
+      )
+    expect(begun.length).toBeGreaterThan(0)
+    for (const market of begun)
+      for (const outcome of outcomes)
+        expect(isIn(apart.gaps(market), { outcome, timestampMs: fromMs })).toBe(true)
+    history.dispose()
+  }, 60_000)
+
   test('behavior: files that overlap make no gap where another has the book', async () => {
     const { history, raw, nowMs } = await record('overlapping')
     history.dispose()
@@ -258,11 +338,7 @@ describe('importFiles of raw messages', () => {
     const apart = await importOrder([second], [first])
     expect(withoutReasons(apart)).toEqual(withoutReasons(await importOrder([first], [second])))
     const falsely = apart.map(({ gaps, states }, at) =>
-      states.filter(({ outcome, timestampMs }) => {
-        const isIn = (gap: Gap) =>
-          gap.outcome === outcome && gap.fromMs <= timestampMs && timestampMs < gap.toMs
-        return gaps.some(isIn) && !whole[at]?.gaps.some(isIn)
-      }),
+      states.filter((state) => isIn(gaps, state) && !isIn(whole[at]?.gaps ?? [], state)),
     )
     expect(falsely.flat()).toEqual([])
   }, 60_000)
