@@ -101,10 +101,8 @@ export function createRawFiles(options: RawFilesOptions) {
       else files.append(file, bytes, (failure) => isOver || end(chunk, failure))
     })
     // The next file begins where this chunk ends, with what is followed then.
-    if (file.isLast) {
-      const follows = { kind: 'file', afterMs: waiting.lastMs() } as const
-      waiting.add(toHeardLine(follows, clock()), ...preamble())
-    }
+    const next = { kind: 'file', afterMs: waiting.lastMs() } as const
+    if (file.isLast) waiting.add(toHeardLine(next, clock()), ...preamble())
   }
 
   const stop = options.every(FLUSH_MS, () => {
