@@ -186,6 +186,9 @@ describe('GET /v1/stream', () => {
     expect(await errorOf({ ...subscribe, conditionId: conditionIdOf(9) })).toMatchObject({
       ...{ code: 'unknown_market', id: 'a' },
     })
+    const hourly = { conditionId: conditionIdOf(1), timeframe: '1h' }
+    for (const asked of [subscribe, { ...replay, speed: 0 }])
+      expect(await errorOf({ ...asked, ...hourly })).toMatchObject({ param: 'timeframe' })
     await client.send(subscribe)
     await client.until(({ type }) => type === 'subscribed')
     expect(await errorOf(subscribe)).toMatchObject({ code: 'invalid_parameter', param: 'id' })

@@ -1,7 +1,7 @@
 /** What operations begin: subscriptions and replays, with the cursors of the routes. */
 import type { Gap } from '#src/core/coverage.ts'
 import { type CursorCodec, decodePosition, decodeSeen, encodeSpotPlace } from '#src/core/cursor.ts'
-import { AppError, ifSound } from '#src/core/errors.ts'
+import { AppError, ifSound, parameterError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -47,10 +47,14 @@ export function createBegin(deps: BeginDeps) {
   const codec = createRowCodec(deps)
   const findMarket = (conditionId: string) => history.findMarket(conditionId)
 
-  function findNamed({ conditionId: name, coin }: Begun): Market | undefined {
+  function findNamed({ conditionId: name, coin, timeframe }: Begun): Market | undefined {
     const market = name === undefined ? undefined : deps.findMarket(name)
     if (name !== undefined && market?.coin !== coin)
       throw new AppError('unknown_market', `No market ${name} of ${coin} is held.`)
+    if (market !== undefined && timeframe !== undefined && timeframe !== market.timeframe) {
+      const why = `\`timeframe\` is ${timeframe}, but the market is one of ${market.timeframe}.`
+      throw parameterError('timeframe', `${why} Leave out one of the two.`)
+    }
     return market
   }
 
