@@ -95,12 +95,12 @@ export type Billing = {
 
   /**
    * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
-   * flight. The same payment again finds the same payment. `trace` goes to the facilitator. Throws
+   * flight. The same payment again finds the same payment; `origin` says what it is of. Throws
    * `payment_invalid`, `payment_rejected`, `unknown_offer`, `offer_expired`, `offer_used`,
    * `payment_conflict`, `payment_in_review`, `payment_limit`, `allowance_required`, `sanctioned`,
    * `screening_unavailable`, `billing_unavailable`.
    */
-  settle(caller: Caller, payload: unknown, trace?: string | undefined): Promise<Settlement>
+  settle(caller: Caller, payload: unknown, origin?: Origin): Promise<Settlement>
 
   /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
@@ -119,6 +119,14 @@ export type Billing = {
   refresh(): Promise<void>
 }
 
+/** The request that a payment came with. */
+export type Origin = {
+  /** What the facilitator is told that its call is part of, a `traceparent` of W3C. */
+  trace?: string | undefined
+  /** Names it in lines of the log. */
+  requestId?: string | undefined
+}
+
 /** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
 export function createBilling(deps: BillingDeps): Billing {
   const { ledger } = deps
@@ -126,15 +134,15 @@ export function createBilling(deps: BillingDeps): Billing {
   const { poll, work, reconcile, watch } = createReconciler(deps)
   const listeners: (() => void)[] = []
   const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
-  const settle: Billing['settle'] = async (caller, payload, trace) => {
+  const settle: Billing['settle'] = async (caller, payload, origin) => {
     const it = await admit(deps, caller, payload)
     if (it.payment.state === 'provisioned') return toAnswer(deps, it)
     const { id, signed } = it.payment
     const flow = flowOn(deps, signed.network, `account:${caller.accountId}`)
     if (!flow) throw unavailableError('No node of the chain is configured any more.')
     const payment = await work(id, async () => {
-      const advanced = await advance({ ...flow, trace }, { ...it, payment: reread(flow, id) })
-      return waitForFinality(flow, { ...it, payment: advanced })
+      const advanced = await advance({ ...flow, ...origin }, { ...it, payment: reread(flow, id) })
+      return waitForFinality({ ...flow, ...origin }, { ...it, payment: advanced })
     })
     return toAnswer(deps, { ...it, payment })
   }

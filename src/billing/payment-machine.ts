@@ -18,7 +18,7 @@ import {
   VALID_BEFORE_MS_MAX,
 } from '#src/selling/payment.ts'
 
-import type { BillingDeps } from './billing.ts'
+import type { BillingDeps, Origin } from './billing.ts'
 import { signatureOf } from './payload.ts'
 import { tooLateError, unaskedError, unavailableError, unscreenedError } from './payment-errors.ts'
 
@@ -29,9 +29,7 @@ export type Flow = {
   /** Undefined where none is configured any more: payments are then only looked for. */
   facilitator: Facilitator | undefined
   actor: Actor
-  /** What the facilitator is told that its call is part of, a `traceparent` of W3C. */
-  trace?: string | undefined
-}
+} & Origin
 
 /** What works on payments of a network; undefined where no node of it is configured any more. */
 export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow | undefined {
@@ -120,7 +118,8 @@ async function follow(flow: Flow, it: Case): Promise<Payment> {
     const screened = await screenPayer(flow, payment)
     return screened.state === payment.state ? await relay(flow, { ...it, payment }) : screened
   } catch (error) {
-    flow.deps.log(`billing: ${payment.id} is not sent again: ${String(error)}`, 'warn')
+    const line = `billing: ${payment.id} is not sent again: ${String(error)}`
+    flow.deps.log(line, 'warn', flow.requestId)
     return reread(flow, payment.id)
   }
 }
@@ -280,7 +279,7 @@ export function move(flow: Flow, payment: Payment, next: PaymentChange): Payment
   const moved = flow.deps.ledger.payments.move(id, { ...next, from: [state] }, deedOf(flow))
   if (!moved) return reread(flow, id)
   const reason = next.reason === undefined ? '' : ` (${next.reason})`
-  flow.deps.log(`billing: ${id} ${state} -> ${next.to}${reason}`)
+  flow.deps.log(`billing: ${id} ${state} -> ${next.to}${reason}`, 'info', flow.requestId)
   return moved
 }
 

@@ -45,7 +45,7 @@ export function createShop(
     const billing = closedBilling(closedReason, chainsOf(config))
     return { billing, closedReason, start: () => undefined }
   }
-  const log: Log = (line, level) => context.printError(`bookfeed: ${line}`, level)
+  const log: Log = (line, ...more) => context.printError(`bookfeed: ${line}`, ...more)
   const { clock, mint } = context
   const { rpcUrls, payTo, confirmations } = config
   const createView = (chain: PaymentChain) => {

@@ -14,11 +14,14 @@ export function asService(context: CliContext): CliContext {
   const isText = context.config().log === 'text'
   return {
     ...context,
-    printError(line, level = 'info') {
+    printError(line, level = 'info', requestId) {
       const time = toIso(clock())
       const message = redactKeys(asTyped(line.replace(PREFIX, ''), invocation))
+      const named = requestId === undefined ? '' : ` ${requestId}`
       writeLog(
-        isText ? `${time} ${level} ${message}\n` : `${JSON.stringify({ time, level, message })}\n`,
+        isText
+          ? `${time} ${level} ${message}${named}\n`
+          : `${JSON.stringify({ time, level, requestId, message })}\n`,
       )
     },
   }

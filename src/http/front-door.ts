@@ -89,6 +89,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const from = peers && peerOf(request, inner, peers)
     const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers: from })
     bindVisit(inner, visit)
+    visit.requestId = requestId
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const named = { requestId, traceparent, target }
     const exchange: Exchange = { ...named, request, inner, visit, peers, startedMs }

@@ -28,6 +28,8 @@ export type Visit = {
   enteredMs: number
   refusal: AppError | undefined
   peers?: PeerSource | undefined
+  /** Names the request in lines of the log; the front door sets it. */
+  requestId?: string
   /** What usage is counted under; the route names it. */
   route: string
   /** What its time is counted under. */

@@ -106,7 +106,7 @@ export async function openBilling(parts: Parts = {}) {
       await script.onSleep(ms)
     },
     origin: () => 'https://feed.example',
-    log: (line) => calls.log.push(line),
+    log: (line, _, requestId) => calls.log.push(`${line}${requestId ? ` ${requestId}` : ''}`),
   })
   await billing.refresh()
   const caller = (accountId: string): Caller => {

@@ -86,7 +86,7 @@ describe('settle: what the facilitator and the chain say', () => {
 
   test('behavior: the trace of a call goes to the facilitator', async () => {
     const { billing, me, quote, calls } = await openBilling()
-    await billing.settle(me, payWithUsdc(await quote()), '00-trace-span-01')
+    await billing.settle(me, payWithUsdc(await quote()), { trace: '00-trace-span-01' })
     expect(calls.traces).toEqual(['00-trace-span-01'])
   })
 
@@ -134,6 +134,14 @@ describe('settle: what the facilitator and the chain say', () => {
     const settlement = await billing.settle(me, payWithUsdt(await quote('USDT')))
     expect(settlement.payment.state).toBe('provisioned')
     expect(settlement.payment.signed).toMatchObject({ method: 'permit2', nonce: '77' })
+  })
+
+  test('behavior: what is logged of it names the request', async () => {
+    const { billing, me, calls, quote } = await openBilling()
+    await billing.settle(me, payWithUsdc(await quote()), { requestId: 'req_mine' })
+    const lines = calls.log.filter((line) => line.includes(' -> '))
+    expect(lines.length).toBeGreaterThan(1)
+    for (const line of lines) expect(line).toEndWith(' req_mine')
   })
 
   test('behavior: neither the signature nor the payload is in the log or in a refusal', async () => {

@@ -23,7 +23,7 @@ describe('asService', () => {
     (log) => {
       const lines = linesOf(log, (print) => {
         print('bookfeed: all is well\nagain')
-        print('bookfeed: See: bookfeed verify', 'error')
+        print('bookfeed: See: bookfeed verify', 'error', 'req_1')
       })
       const time = '2026-01-02T03:04:05.678Z'
       expect(
@@ -33,7 +33,7 @@ describe('asService', () => {
           .map((line) => JSON.parse(line)),
       ).toEqual([
         { time, level: 'info', message: 'all is well\nagain' },
-        { time, level: 'error', message: `See: '/opt/a "b"/bookfeed' verify` },
+        { time, level: 'error', requestId: 'req_1', message: `See: '/opt/a "b"/bookfeed' verify` },
       ])
     },
   )

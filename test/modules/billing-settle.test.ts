@@ -76,8 +76,9 @@ describe(`POST ${SETTLE}`, () => {
   test('behavior: the facilitator is told of the trace of the caller, with a span of its own', async () => {
     const traces: (string | undefined)[] = []
     const { send } = harness({
-      settle: async ({ accountId }, _, trace) => {
-        traces.push(trace)
+      settle: async ({ accountId }, _, origin) => {
+        expect(origin?.requestId).toStartWith('req_')
+        traces.push(origin?.trace)
         return fakeSettlement(accountId, 'provisioned')
       },
     })

@@ -3,6 +3,7 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
+import { visitOf } from '#src/http/gate.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
@@ -190,7 +191,8 @@ const settleRoute = ({ billing, randomBytes }: Deps) =>
       const payload = inBody ?? inHeader
       if (payload !== undefined) {
         const trace = continueTrace(request, randomBytes)
-        return toAnswer(await billing.settle(caller, payload, trace))
+        const { requestId } = visitOf(request)
+        return toAnswer(await billing.settle(caller, payload, { trace, requestId }))
       }
       if (quoteId !== undefined) throw demandError(billing, caller, quoteId)
       throw parameterError(
