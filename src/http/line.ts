@@ -11,14 +11,14 @@ import { createScheduler } from '#src/lib/scheduler.ts'
  * Answers in one round of the event loop; whatever else is due waits that long. Shorter than the
  * line may be, or refusals of those who came meanwhile would take all the time.
  */
-const SLICE_MS = 8
+const SLICE_MS = 2
 /** A wait that is accepted while a burst is answered, and how long a burst may last. */
-const BURST_MS = 250
+const BURST_MS = 100
 /** A wait that is accepted from then on, until nobody was refused for a while. */
-const STANDING_MS = 10
+const STANDING_MS = 8
 const CALM_MS = 1000
 /** And for an account of which nothing waits: it is not who makes the line long. */
-const FIRST_MS = 50
+const FIRST_MS = 20
 /**
  * Turns that are always given. Where other programs take the processor, each seems to take long,
  * and if nearly all were refused, refusals would be all that is done.

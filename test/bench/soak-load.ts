@@ -133,7 +133,7 @@ async function replaceKey(caller: Caller): Promise<void> {
   const id = data.find(({ isCurrent }) => isCurrent)?.id
   const init = {
     method: 'POST',
-    body: JSON.stringify({ overlapSeconds: 60 }),
+    body: JSON.stringify({ overlapSeconds: 600 }),
     headers: { 'content-type': 'application/json' },
   }
   const rotated = await send(caller, `/v1/keys/${id}/rotate`, init)

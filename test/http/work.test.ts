@@ -10,9 +10,10 @@ import type { Steps } from '#src/lib/scheduler.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 
 /** Every look at the timer is a millisecond, so a slice has a handful of steps. */
-function createWatched({ streamsMax = 100 } = {}) {
+function createWatched({ streamsMax = 100, lookMs = 1 } = {}) {
   let nowMs = 0
-  return createWork({ timer: () => nowMs++, limits: createLimits(makeLimitMemory(1), streamsMax) })
+  const timer = () => (nowMs += lookMs)
+  return createWork({ timer, limits: createLimits(makeLimitMemory(1), streamsMax) })
 }
 
 /** A request of an account, and for how long its connection is kept. */
@@ -190,12 +191,12 @@ describe('enter', () => {
     expect(createWatched().enter(requestOf('a').visit)).toBeUndefined()
   })
 
-  test('behavior: after some milliseconds of them in a round the others wait for their turns', async () => {
-    const work = createWatched()
+  test('behavior: after a millisecond of them in a round the others wait for their turns', async () => {
+    const work = createWatched({ lookMs: 0.25 })
     const { visit, kept } = requestOf('a')
     work.spend(1)
     // All time counts, not that of handlers alone.
-    for (let passed = 0; passed < 4; passed++) expect(work.enter(visit)).toBeUndefined()
+    for (let passed = 0; passed < 3; passed++) expect(work.enter(visit)).toBeUndefined()
     const wait = work.enter(visit)
     expect(wait).toBeInstanceOf(Promise)
     expect(kept).toEqual([120])
@@ -213,9 +214,9 @@ describe('enter', () => {
   })
 
   test('error: the line has an end, and what is urgent does not wait in it', async () => {
-    const work = createWatched()
+    const work = createWatched({ lookMs: 0.25 })
     work.spend(10)
-    const waits = Array.from({ length: 1004 }, () => work.enter(requestOf('a').visit))
+    const waits = Array.from({ length: 1003 }, () => work.enter(requestOf('a').visit))
     expect(await refusalOf(() => work.enter(requestOf('b').visit))).toEqual(['unavailable', 1])
     expect(work.enter(requestOf('b').visit, true)).toBeUndefined()
     await Promise.all(waits)
