@@ -119,7 +119,7 @@ describe('kill -9', () => {
 })
 
 const MARKETS = 40
-const ROWS = 250
+const ROWS = 1_000
 
 /** A file of many markets, which nothing else names. */
 function writeRecording(number: number): string {
