@@ -105,7 +105,8 @@ const owners: Record<string, RegExp> = {
 type Ban = { found: RegExp; instead: string; sample: string; except?: RegExp }
 const bench = /^test\/bench\//
 /** In a browser the page is the process, and of a client nobody else is. */
-const clock = /^(src\/main\.ts|test\/bench\/|web\/lib\/clock\.ts|clients\/)/
+const clock =
+  /^(src\/main\.ts|test\/bench\/|test\/support\/venue\/venue\.ts|web\/lib\/clock\.ts|clients\/)/
 const urls = /localhost:\d|unpkg\.com|jsdelivr\.net|cdnjs\.cloudflare|esm\.sh/
 const bans: Ban[] = [
   { found: /\bparseFloat\(/, instead: 'core/decimal.ts', sample: 'parseFloat(text)' },
