@@ -4,39 +4,37 @@ import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
+import { createSignIns } from '#src/access/sign-in.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
-import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
+import { coins } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
-import { type Arrived, assertEntitled, type Gate, visitOf } from '#src/http/gate.ts'
+import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
-import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
-import { createGapView } from '#src/live/gaps.ts'
-import { createHub } from '#src/live/hub.ts'
-import { createRowReader } from '#src/live/rows.ts'
-import { createRunner } from '#src/live/runner.ts'
-import { createSpotWatch } from '#src/live/spot.ts'
+import { integerFrom } from '#src/lib/random.ts'
 import { adminRoutes, type OperatorPorts } from '#src/modules/admin/index.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
+import { keylessRoutes } from '#src/modules/billing/keyless-routes.ts'
+import { createKeyless, createSeller, type Seller } from '#src/modules/billing/keyless.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
@@ -45,35 +43,28 @@ import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { heatmapRoutes } from '#src/modules/heatmap/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
-import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
-import { createMarketText, marketRoutes } from '#src/modules/markets/index.ts'
-import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
+import type { LiveService } from '#src/modules/live/service.ts'
+import { marketRoutes } from '#src/modules/markets/index.ts'
 import { createMcpAnswer, mcpRoute } from '#src/modules/mcp/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
-import { PriceRow } from '#src/modules/prices/model.ts'
-import { readPrices } from '#src/modules/prices/over-time.ts'
-import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
-import { QuoteRow } from '#src/modules/quotes/model.ts'
+import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { describeSample, sampleRoutes } from '#src/modules/sample/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
-import { SpotRow } from '#src/modules/spot/model.ts'
-import { createSpotService, describeTick } from '#src/modules/spot/service.ts'
+import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
-import {
-  type Connection as StreamConnection,
-  createStreamService,
-  type StreamService,
-} from '#src/modules/stream/service.ts'
+import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
-import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
+import type { Caller } from '#src/selling/caller.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
+import { packsOf } from '#src/selling/tier.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
 import { isLost, isPage, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
+import { createStreams, streamRows, type Streams } from './streams.ts'
 
 /** What each thread has that answers requests for data. */
 export type ReaderDeps = {
@@ -126,7 +117,8 @@ export function createApp(deps: AppDeps) {
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const ofData = listDataRoutes(deps, ports, streams.live)
-  const routes = [...ofData, ...listOwnRoutes(deps, ports)]
+  const keyless = deps.config.isKeyless ? createKeylessParts(deps, ports) : undefined
+  const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
   const answerAgent = createMcpAnswer({
     ...{ ...deps, routes: ofData },
     fetch: (request, peers) => app.fetch(request, peers),
@@ -147,6 +139,7 @@ export function createApp(deps: AppDeps) {
   })
   const app = assemble(deps, {
     ...{ routes, ports, streams },
+    before: keyless?.answer,
     table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
     async otherwise({ request, path, visit }) {
       if (path === mcpRoute.path) return answerAgent(request)
@@ -200,11 +193,15 @@ export const isForReader = ({ method, url }: Request): boolean =>
 /** Of no other can a `Request` be made. */
 const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+type Handle = (arrived: Arrived) => Response | Promise<Response>
+
 type Parts = {
   routes: readonly Route[]
   table: RouteTable
   /** For a path that none of the routes has. */
-  otherwise: (arrived: Arrived) => Response | Promise<Response>
+  otherwise: Handle
+  /** What is around all of it. */
+  before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
   takeError: ErrorTrap['take']
   onDrain: () => void
   ports: Ports
@@ -214,12 +211,14 @@ type Parts = {
 function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
+  const { before } = parts
   const answerRoute = createRouter(parts.routes, ports)
+  const answer: Handle = (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived)
   return {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
       ...deps,
-      handle: (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived),
+      handle: before === undefined ? answer : (arrived) => before(arrived, answer),
       meters: ports.meters,
       takeError: parts.takeError,
       routes: parts.table,
@@ -264,12 +263,12 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   }
 }
 
-type Ports = ReturnType<typeof createPorts>
+export type Ports = ReturnType<typeof createPorts>
 
 function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
-  const seed = integerOf(deps.randomBytes(INTEGER_BYTES))
+  const seed = integerFrom(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
   const authenticator = createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
@@ -280,7 +279,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     findExample: () => findExampleMarket(history),
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
-  const gate = createGate({ ...shared, addressOf, signupsPerDay })
+  const gate = createGate({ ...shared, addressOf, signupsPerDay, isKeyless: config.isKeyless })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
@@ -293,11 +292,21 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
       ...{ addressOf, timer, seed },
     }),
     takeSignup: gate.takeSignup,
+    adopt: gate.adopt,
+    listPacks: () => packsOf(ledger),
+    creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
     isAccepting,
   }
+}
+
+function createKeylessParts(deps: AppDeps, ports: Ports) {
+  const signIns = createSignIns({ ...deps, key: deps.ledger.challengeKey })
+  const parts = { ...deps, ...ports, signIns }
+  const seller = createSeller(parts)
+  return { seller, answer: createKeyless(parts, seller) }
 }
 
 /** Of data, in the order of the documentation. */
@@ -323,7 +332,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
 }
 
 /** Of what there is once: accounts, sales, health, documentation. */
-function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
+function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): Route[] {
   const { history, clock, config } = deps
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
@@ -334,46 +343,12 @@ function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
     usageRoutes({ ...ports, clock }),
     sampleRoutes(ports.sample),
     billingRoutes({ ...deps, cursors, listTiers, idempotency }),
+    keylessRoutes({ ...deps, ...ports, keysPerAccountMax, seller }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
     streamDocumentRoutes(deps.version, streamRows),
     deps.operator === undefined ? [] : adminRoutes({ ...deps, operator: deps.operator }),
   ].flat()
-}
-
-const streamRows = {
-  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
-  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
-}
-
-type Streams = { stream: StreamService; live: LiveService; followers: () => number }
-
-function createStreams(deps: ReaderDeps, ports: Ports): Streams {
-  const { history, clock, timer } = deps
-  const { listTiers, meter, work, limits } = ports
-  const rows = createRowReader(history, {
-    quotes: (request) => readQuotes(history, request),
-    prices: (request) => readPrices(history, request),
-  })
-  const shared = {
-    ...{ ...deps, ...ports, rows },
-    cursors: createCursorCodec(history.cursorKey),
-    hub: createHub({ ...deps, read: rows }),
-    gaps: createGapView(deps),
-    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
-      createMarketText(history, nowMs)(market),
-  }
-  const stream = createStreamService({
-    ...shared,
-    describeTick,
-    spot: createSpotWatch(history, timer),
-    runner: createRunner({ turn: work.turn, timer }),
-    connections: limits.connections,
-    random: () => integerOf(deps.randomBytes(INTEGER_BYTES)) / 2 ** (8 * INTEGER_BYTES),
-    entitle: (asked) => assertEntitled(asked, listTiers),
-    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-  })
-  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
 }
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`
@@ -382,6 +357,3 @@ const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCount
   ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {
     [part in `${K}${'Bytes' | 'Hits' | 'Misses'}`]: number
   }
-
-const INTEGER_BYTES = 4
-const integerOf = (bytes: Uint8Array): number => Buffer.from(bytes).readUInt32LE()

@@ -308,6 +308,13 @@ export const variables = {
     ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
   },
+  isKeyless: {
+    name: 'BOOKFEED_KEYLESS',
+    default: 'off',
+    ...onOff,
+    description:
+      'Sell to whoever has no key: data routes answer 402 in place of 401, and packs and tiers can be bought by x402 clients directly.',
+  },
   payTo: {
     name: 'BOOKFEED_PAY_TO',
     default: '',

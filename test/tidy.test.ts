@@ -41,10 +41,11 @@ const layers: Record<string, string[]> = {
   'config-parsers': ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
-    ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite'],
+    ...['history', 'ledger', 'page-routes', 'pages', 'sqlite', 'streams'],
   ],
+  streams: ['app', 'core', 'http', 'lib', 'live', 'modules'],
   'page-routes': ['http', 'web/paths'],
-  pages: ['app', 'core', 'http', 'modules'],
+  pages: ['app', 'core', 'http', 'modules', 'page-routes'],
   cli: [
     ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator'],
     ...['backup', 'http', 'ingest', 'lib', 'operator'],

@@ -232,6 +232,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
   const answers = caching === 'page' ? createAnswers(ports) : undefined
+  const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
 
   function finish(call: AnyCall, result: ReturnType<typeof answer>): Response | Promise<Response> {
     if (result instanceof Response) return result
@@ -252,7 +253,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     if (access === 'none') return finish({ request }, answer({ request }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const caller = admit(request, { access: needed, coin, conditionId }, ports)
+    const caller = admit(request, { access: needed, coin, conditionId, isSold }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = isTable && choosesFormat(request) ? undefined : answers?.find(request)
     if (known !== undefined) return answerPage(request, known, ports)

@@ -42,7 +42,10 @@ export type Offer = {
   payer?: string | undefined
   /** What is bought, as the catalogue had it. */
   terms: Terms
+  /** 0 where requests are bought. */
   periodDays: number
+  /** How many requests are bought in place of a period. */
+  requests?: number | undefined
   symbol: TokenSymbol
   method: TransferMethod
   requirements: PaymentRequirements

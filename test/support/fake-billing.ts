@@ -34,6 +34,7 @@ export const fakeChallenge: PaymentRequired = {
     url: 'http://127.0.0.1:3000/v1/billing/x402/settle',
     description: 'Pro for 30 days',
     mimeType: 'application/json',
+    serviceName: 'Bookfeed',
   },
   accepts: [requirements],
 }
@@ -136,6 +137,8 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
       if (isVersion2(payload)) return fakeSettlement(accountId, 'provisioned')
       throw new AppError('payment_invalid', 'No payment of x402 v2.', { param: 'paymentPayload' })
     },
+    demand: async () => fakeChallenge,
+    settleUnquoted: async () => fakeSettlement('acc_fake', 'provisioned'),
     payment: async (caller, id) => {
       const found = all(caller).find(({ payment }) => payment.id === id)
       if (found) return found

@@ -688,6 +688,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/billing/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests to buy without a key
+         * @description Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.
+         */
+        get: operations["listPacks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/packs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a pack of requests, without a key
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left.
+         */
+        post: operations["buyPack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/buy/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a tier, and get a key for it, without one
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. Who loses that signs up with the same wallet (POST /v1/keys) for another.
+         */
+        post: operations["buyTier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/x402": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can be bought by x402 without a key
+         * @description Addresses that answer 402 to a request without a payment.
+         */
+        get: operations["listResources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -871,8 +951,11 @@ export interface components {
                 url: string;
                 description: string;
                 mimeType: string;
+                serviceName: string;
             };
             accepts: components["schemas"]["PaymentRequirements"][];
+            /** @description Extensions of x402 that this server understands. */
+            extensions?: Record<string, never>;
         };
         /** @description The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE. */
         PaymentFailure: {
@@ -2112,6 +2195,17 @@ export interface components {
                     resetsAt: string;
                 };
             };
+            /** @description Packs with requests left, oldest first; absent without any. */
+            packs?: {
+                /** @description The payment that bought it. */
+                paymentId: string;
+                /** @description Name for people. */
+                name: string;
+                /** @description Requests bought. */
+                requests: number;
+                /** @description Of these, answered. */
+                used: number;
+            }[];
             /** @description Days with a request by any key of the account, newest first, 90 days back. */
             days: components["schemas"]["UsageDay"][];
         };
@@ -2341,6 +2435,24 @@ export interface components {
              */
             authorizationExpiresAt: string;
         };
+        /** @description Requests that were paid for. */
+        BoughtRequests: {
+            /** @description Name of the payment. */
+            paymentId: string;
+            /** @description Identifier of the pack or tier. */
+            packId: string;
+            /** @description Name for people. */
+            name: string;
+            /** @description Requests bought. */
+            requests: number;
+            /** @description Of these, answered. */
+            used: number;
+            /**
+             * Format: date-time
+             * @description When they were bought.
+             */
+            boughtAt: string;
+        };
         Payment: {
             /**
              * @description `active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.
@@ -2369,6 +2481,7 @@ export interface components {
              */
             authorizationExpiresAt?: string;
             subscription?: components["schemas"]["SubscriptionPeriod"];
+            requests?: components["schemas"]["BoughtRequests"];
             settlement?: components["schemas"]["PaymentProof"];
         };
         Receipt: {
@@ -2475,6 +2588,68 @@ export interface components {
             upcoming: components["schemas"]["SubscriptionPeriod"][];
             /** @description True while no period runs: you are on the Free tier. */
             free: boolean;
+        };
+        Pack: {
+            /** @description Identifier of the pack or tier. */
+            id: string;
+            /** @description Name for people. */
+            name: string;
+            /** @description Requests bought. */
+            requests: number;
+            coins: ("btc" | "eth" | "sol" | "xrp")[];
+            routes: ("markets" | "prices" | "snapshots" | "quotes")[];
+            requestsPerMinute: number;
+            /** @description Price in units of the token, as a decimal. */
+            priceUsdc: string;
+            /** @description Whether it can be bought. */
+            isForSale: boolean;
+        };
+        Bought: {
+            /**
+             * @description Paid, and what was bought is the payer’s.
+             * @enum {string}
+             */
+            status: "active";
+            /** @description The period that was bought; null of a pack. */
+            subscription: {
+                /** @description Name of the period. */
+                id: string;
+                /** @description Identifier of the tier. */
+                tierId: string;
+                /**
+                 * Format: date-time
+                 * @description Start of the period, inclusive.
+                 */
+                startsAt: string;
+                /**
+                 * Format: date-time
+                 * @description End of the period, exclusive; null if it never ends.
+                 */
+                endsAt: string | null;
+                /** @description What paid for it; null for what the operator granted. */
+                paymentId: string | null;
+            } | null;
+            /** @description Requests that were paid for. */
+            requests: {
+                /** @description Name of the payment. */
+                paymentId: string;
+                /** @description Identifier of the pack or tier. */
+                packId: string;
+                /** @description Name for people. */
+                name: string;
+                /** @description Requests bought. */
+                requests: number;
+                /** @description Of these, answered. */
+                used: number;
+                /**
+                 * Format: date-time
+                 * @description When they were bought.
+                 */
+                boughtAt: string;
+            } | null;
+            /** @description The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, in every answer but the first, and where the account has as many keys as it may. */
+            key: string | null;
+            settlement: components["schemas"]["PaymentProof"];
         };
         Health: {
             /**
@@ -3874,6 +4049,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
+    listPacks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The packs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pack"][];
+                };
+            };
+        };
+    };
+    buyPack: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description Identifier of the pack or tier. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Paid, and the payer’s. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bought"];
+                };
+            };
+            /** @description On its way. Send the same payment again, and sign no other. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingSettlement"];
+                };
+            };
+        };
+    };
+    buyTier: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description Identifier of the pack or tier. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Paid, and the payer’s. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bought"];
+                };
+            };
+            /** @description On its way. Send the same payment again, and sign no other. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingSettlement"];
+                };
+            };
+        };
+    };
+    listResources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The addresses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
                 };
             };
         };

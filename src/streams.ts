@@ -1,0 +1,59 @@
+/** Live connections, and what they are given: rows, gaps, prices. */
+import { createCursorCodec } from '#src/core/cursor.ts'
+import type { Market, MarketAsOf } from '#src/core/market.ts'
+import { assertEntitled } from '#src/http/gate.ts'
+import { SnapshotBody } from '#src/http/snapshot-body.ts'
+import { integerFrom } from '#src/lib/random.ts'
+import { createGapView } from '#src/live/gaps.ts'
+import { createHub } from '#src/live/hub.ts'
+import { createRowReader } from '#src/live/rows.ts'
+import { createRunner } from '#src/live/runner.ts'
+import { createSpotWatch } from '#src/live/spot.ts'
+import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
+import { createMarketText } from '#src/modules/markets/index.ts'
+import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
+import { PriceRow } from '#src/modules/prices/model.ts'
+import { readPrices } from '#src/modules/prices/over-time.ts'
+import { readQuotes } from '#src/modules/quotes/index.ts'
+import { QuoteRow } from '#src/modules/quotes/model.ts'
+import { SpotRow } from '#src/modules/spot/model.ts'
+import { describeTick } from '#src/modules/spot/service.ts'
+import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
+import { TradeRow } from '#src/modules/trades/model.ts'
+
+import type { Ports, ReaderDeps } from './app.ts'
+
+export const streamRows = {
+  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
+  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
+}
+
+export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
+
+export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
+  const { history, clock, timer } = deps
+  const { listTiers, meter, work, limits } = ports
+  const rows = createRowReader(history, {
+    quotes: (request) => readQuotes(history, request),
+    prices: (request) => readPrices(history, request),
+  })
+  const shared = {
+    ...{ ...deps, ...ports, rows },
+    cursors: createCursorCodec(history.cursorKey),
+    hub: createHub({ ...deps, read: rows }),
+    gaps: createGapView(deps),
+    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
+      createMarketText(history, nowMs)(market),
+  }
+  const stream = createStreamService({
+    ...shared,
+    describeTick,
+    spot: createSpotWatch(history, timer),
+    runner: createRunner({ turn: work.turn, timer }),
+    connections: limits.connections,
+    random: () => integerFrom(deps.randomBytes) / 2 ** 32,
+    entitle: (asked) => assertEntitled(asked, listTiers),
+    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
+  })
+  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
+}
