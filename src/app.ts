@@ -117,7 +117,8 @@ export function createApp(deps: AppDeps) {
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const ofData = listDataRoutes(deps, ports, streams.live)
-  const keyless = deps.config.isKeyless ? createKeylessParts(deps, ports) : undefined
+  const isSelling = deps.config.isKeyless && deps.billing.isOpen
+  const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
   const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
   const answerAgent = createMcpAnswer({
     ...{ ...deps, routes: ofData },
