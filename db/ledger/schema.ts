@@ -215,6 +215,8 @@ export const payment = sqliteTable(
     validBefore: text('valid_before').notNull(),
     nonce: text('nonce').notNull(),
     nonceContract: text('nonce_contract').notNull(),
+    /** The payer's own name for it (`payment-identifier` of x402). */
+    identifier: text('identifier'),
     payloadHash: text('payload_hash').notNull(),
     payload: text('payload').notNull(),
     attempts: integer('attempts').notNull(),
@@ -238,6 +240,9 @@ export const payment = sqliteTable(
     uniqueIndex('payment_offer')
       .on(table.offerId)
       .where(sql`state NOT IN ('rejected', 'void', 'review')`),
+    index('payment_identifier')
+      .on(table.payer, table.identifier)
+      .where(sql`identifier IS NOT NULL`),
     index('payment_of_offer').on(table.offerId),
     index('payment_account').on(table.accountId, table.createdMs, table.id),
     index('payment_created').on(table.createdMs, table.id),

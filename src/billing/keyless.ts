@@ -10,6 +10,7 @@ import { termsOf, type Tier } from '#src/selling/tier.ts'
 
 import { faultOf } from './admission.ts'
 import type { Billing, BillingDeps, PaymentRequired } from './billing.ts'
+import { extensionsOf, identifierOf } from './extensions.ts'
 import {
   assertFewFailed,
   type createAvailability,
@@ -77,6 +78,7 @@ export function createDemand(
         serviceName: SERVICE_NAME,
       },
       accepts,
+      extensions: extensionsOf(product.requests === 1 ? 'GET' : 'POST'),
     }
   }
 }
@@ -88,6 +90,7 @@ export async function admitUnquoted(
   input: unknown,
 ): Promise<Case> {
   const parsed = parsePayment(input)
+  const identifier = identifierOf(input)
   const { payments } = deps.ledger
   const known = payments.findPaymentByNonce(parsed.signed)
   if (known) return sameCase(deps, { product, input, parsed, payment: known })
@@ -111,10 +114,16 @@ export async function admitUnquoted(
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
   assertFewFailed(deps, offer)
-  const { payment } = payments.claimUnquoted(
-    { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, offer, signed },
+  const ids = { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, identifier }
+  const { kind, payment } = payments.claimUnquoted(
+    { ...ids, offer, signed },
     { nowMs: deps.clock() },
   )
+  if (kind === 'identifier_taken') {
+    throw conflictError(
+      'Another payment of this wallet has the same `payment-identifier`, and was made or may be. Send that one again, and sign no other.',
+    )
+  }
   return sameCase(deps, { product, input, parsed, payment })
 }
 

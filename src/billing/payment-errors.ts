@@ -195,5 +195,6 @@ type Sold = Pick<Offer, 'terms' | 'periodDays' | 'requests'>
 /** Where an offer is paid. */
 function pathOf({ requirements, requests, terms: { tierId } }: Offer): string {
   if (!Object.hasOwn(requirements.extra, SEAL)) return '/v1/billing/x402/settle'
+  if (requests === 1) return '/v1/btc/markets'
   return `/v1/billing/${requests === undefined ? 'buy' : 'packs'}/${tierId}`
 }

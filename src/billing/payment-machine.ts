@@ -19,6 +19,7 @@ import {
 } from '#src/selling/payment.ts'
 
 import type { BillingDeps, Origin } from './billing.ts'
+import { extensionsOf } from './extensions.ts'
 import { signatureOf } from './payload.ts'
 import {
   tooLateError,
@@ -210,11 +211,12 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   return take(flow, leased, afterLook(await chain.look(leased.signed, hint)) ?? word)
 }
 
-/** Facilitators list what was bought without a key: its address is in the payment. */
+/** Facilitators list what is bought without a key by what comes with the payment. */
 function withResource(deps: BillingDeps, payload: string, offer: Offer): string {
   if (!Object.hasOwn(offer.requirements.extra, SEAL)) return payload
   const { resource } = toPaymentRequired(deps, offer)
-  return JSON.stringify({ ...(JSON.parse(payload) as object), resource })
+  const extensions = extensionsOf(offer.requests === 1 ? 'GET' : 'POST')
+  return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
 
 const unsentError = () =>

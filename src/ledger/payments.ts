@@ -52,7 +52,13 @@ export type PaymentStore = {
    * with `proof`, where the money has moved, it is kept all the same: in `review`, `paid_twice`.
    */
   claim(
-    draft: { id: string; offer: Offer; signed: SignedPayment; proof?: PaymentProof | undefined },
+    draft: {
+      id: string
+      offer: Offer
+      signed: SignedPayment
+      identifier?: string | undefined
+      proof?: PaymentProof | undefined
+    },
     by: Deed,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
   /** Payments of an offer, and those of its account since a moment, that were rejected or void. */
@@ -111,17 +117,18 @@ export type PaymentStore = {
   /**
    * Takes a payment for an offer that was not written down before: with its offer, the account of
    * its payer and a key without a secret, under which usage is counted, where there are none.
+   * `identifier_taken`: the payer has named another one so, which may be made or was.
    */
   claimUnquoted(
     draft: {
       id: string
       keyId: string
+      identifier?: string | undefined
       offer: Omit<Offer, 'createdMs'> & { payer: string }
       signed: SignedPayment
-      proof?: PaymentProof | undefined
     },
     by: Omit<Deed, 'actor'>,
-  ): { kind: 'claimed' | 'existing'; payment: Payment }
+  ): { kind: 'claimed' | 'existing' | 'identifier_taken'; payment: Payment }
 
   /** Requests that a payment has bought. */
   findCredit(paymentId: string): Credit | undefined

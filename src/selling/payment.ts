@@ -104,6 +104,8 @@ export type Payment = {
   accountId: string
   state: PaymentState
   signed: SignedPayment
+  /** The payer's own name for it, by which it is not made twice. */
+  identifier?: string | undefined
   /** How often the facilitator was asked to settle. */
   attempts: number
   /** While in the future, somebody holds the lease. */

@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
+import { type DiscoveryExtension, validateDiscoveryExtension } from '@x402/extensions/bazaar'
+import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
 import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -130,7 +132,11 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       ['eip155:8453', '1000'],
     ])
     expect(resource).toMatchObject({ url: server.origin + LIST, serviceName: 'Bookfeed' })
-    expect(Object.keys(extensions ?? {})).toContain('sign-in-with-x')
+    expect(Object.keys(extensions ?? {}).toSorted()).toEqual([
+      'bazaar',
+      'payment-identifier',
+      'sign-in-with-x',
+    ])
     // A key that is wrong is still that.
     expect((await ask(LIST, { authorization: 'Bearer bf_live_none' })).status).toBe(401)
     expect((await ask('/v1/usage')).status).toBe(401)
@@ -248,6 +254,39 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     const theft = { 'payment-signature': Buffer.from(JSON.stringify(stolen)).toString('base64') }
     expect((await ask(pack, theft, 'POST')).status).toBe(409)
     expect((await received()) - before).toBe(PACK_PRICE)
+  })
+
+  test('behavior: a payment that has the identifier of another one is not taken', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const named = async () => {
+      const { 'payment-signature': text } = await payFor(LIST, wallet)
+      const payload = JSON.parse(Buffer.from(text, 'base64').toString()) as object
+      const { extensions = {} } = await demandOf(LIST)
+      const echoed = appendPaymentIdentifierToExtensions({ ...extensions }, 'order_2026_11_23_1')
+      const sent = JSON.stringify({ ...payload, extensions: echoed })
+      return { 'payment-signature': Buffer.from(sent).toString('base64') }
+    }
+    const [first, second] = [await named(), await named()]
+    expect((await ask(LIST, first)).status).toBe(200)
+    const refused = await ask(LIST, second)
+    expect([refused.status, await refused.json()]).toMatchObject([
+      409,
+      { code: 'payment_conflict', retryAction: 'abandon' },
+    ])
+    expect((await received()) - before).toBe(LIST_PRICE)
+  })
+
+  test('default: what comes with an offer is what directories read', async () => {
+    for (const [path, method] of [
+      [LIST, 'GET'],
+      ['/v1/billing/packs/pack-1000', 'POST'],
+    ] as const) {
+      const { extensions } = await demandOf(path, method)
+      const { bazaar } = extensions as { bazaar: DiscoveryExtension }
+      expect(validateDiscoveryExtension(bazaar)).toMatchObject({ valid: true })
+      expect(bazaar.info.input).toMatchObject({ type: 'http', method })
+    }
   })
 
   test('error: who cannot pay is told so, and nothing is written down', async () => {

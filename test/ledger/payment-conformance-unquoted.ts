@@ -35,9 +35,16 @@ const anUnquoted = (number: number, payer = addressOf(3)): Offer & { payer: stri
 
 const keyIdOf = (number: number): string => `key_usage${number}`
 
-function claim(ledger: Ledger, number: number, offer = anUnquoted(number)) {
+function claim(
+  ...[ledger, number, offer = anUnquoted(number), identifier]: [
+    ledger: Ledger,
+    number: number,
+    offer?: ReturnType<typeof anUnquoted>,
+    identifier?: string,
+  ]
+) {
   const signed = aSigned(number, offer, { payer: offer.payer })
-  const draft = { id: paymentIdOf(number), keyId: keyIdOf(number), offer, signed }
+  const draft = { id: paymentIdOf(number), keyId: keyIdOf(number), identifier, offer, signed }
   return ledger.payments.claimUnquoted(draft, { nowMs: NOW_MS })
 }
 
@@ -97,6 +104,21 @@ function conformClaim(use: UsePayments): void {
       const next = claim(ledger, 3, { ...anUnquoted(3), accountId: accountIdOf(8) })
       expect(next.payment.accountId).toBe(accountIdOf(7))
       expect(ledger.listKeys(accountIdOf(7))).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: a name of the payer is for one payment, unless that can never be made',
+    use((ledger) => {
+      const identifier = 'order_2026_11_23_1'
+      const first = claim(ledger, 1, anUnquoted(1), identifier)
+      expect(first.payment.identifier).toBe(identifier)
+      const taken = { kind: 'identifier_taken', payment: first.payment }
+      expect(claim(ledger, 2, anUnquoted(2), identifier) as object).toEqual(taken)
+      const other = { ...anUnquoted(3, addressOf(4)), accountId: accountIdOf(8) }
+      expect(claim(ledger, 3, other, identifier).kind).toBe('claimed')
+      ledger.payments.move(paymentIdOf(1), { from: ['received'], to: 'void', reason: 'x' }, by())
+      expect(claim(ledger, 2, anUnquoted(2), identifier).kind).toBe('claimed')
     }),
   )
 

@@ -223,7 +223,7 @@ describe('verifyAudit', () => {
       const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
         columnsOf(db, table).filter(({ name }) => name !== 'id'),
       )
-      expect(columns).toHaveLength(16 + 25 + 9)
+      expect(columns).toHaveLength(16 + 26 + 9)
       for (const column of columns) {
         // The hash differs from what was audited, and from that of the payload.
         const expected = { seq: 0, payload_hash: 2 }[column.name] ?? 1

@@ -71,10 +71,12 @@ function createClaimUnquoted(
     record(by, 'key.created', id)
   }
 
-  return ({ id, keyId, offer: draft, signed, proof }, { nowMs }) =>
+  return ({ id, keyId, identifier, offer: draft, signed }, { nowMs }) =>
     atomically(() => {
       const existing = payments.reads.findPaymentByNonce(signed)
       if (existing !== undefined) return { kind: 'existing', payment: existing }
+      const other = identifier && payments.findNamed({ payer: signed.payer, identifier })
+      if (other) return { kind: 'identifier_taken', payment: other }
       const offer: Offer = { ...draft, createdMs: nowMs }
       const accountId = accountOf(draft.payer, offer, nowMs)
       const by: Deed = { actor: `account:${accountId}`, nowMs }
@@ -82,7 +84,7 @@ function createClaimUnquoted(
       // Reserves nothing: only a payment of its own ever looks for it.
       offers.insert({ ...offer, accountId }, 0)
       note(by, 'offer.opened', offer.id)
-      const { payment } = claim({ id, offer, signed, proof }, by)
+      const { payment } = claim({ id, offer, signed, identifier }, by)
       return { kind: 'claimed', payment }
     })
 }
@@ -104,7 +106,7 @@ function createMoves(tables: Tables) {
   }
 
   return {
-    claim: ({ id, offer, signed, proof }, by) =>
+    claim: ({ id, offer, signed, identifier, proof }, by) =>
       atomically(() => {
         const existing = payments.reads.findPaymentByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
@@ -115,7 +117,8 @@ function createMoves(tables: Tables) {
         assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
         const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
         const state: PaymentState = other === undefined ? 'received' : 'review'
-        payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
+        const named = { id, offerId: offer.id, accountId, identifier }
+        payments.insert({ ...named, state, signed, attempts: 0, ...times })
         note(by, 'payment.received', id)
         const claimed = payments.get(id)
         if (state === 'received') return { kind: 'claimed', payment: claimed }

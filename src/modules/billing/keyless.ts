@@ -56,7 +56,7 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
         paymentRequired: {
           ...{ ...challenge, error },
           resource: { ...resource, url: origin() + pathname + search },
-          extensions: { [SIGN_IN]: signIns.extension() },
+          extensions: { ...challenge.extensions, [SIGN_IN]: signIns.extension() },
         },
         retryAction: 'sign_anew',
       },
