@@ -61,7 +61,13 @@ export const PaymentRequired = object(
     accepts: Type.Array(PaymentRequirements),
     extensions: Type.Optional(
       Type.Unsafe<Readonly<Record<string, object>>>(
-        Type.Object({}, { description: 'Extensions of x402 that this server understands.' }),
+        Type.Object(
+          {},
+          {
+            additionalProperties: true,
+            description: 'Extensions of x402 that this server understands.',
+          },
+        ),
       ),
     ),
   },

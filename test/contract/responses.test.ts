@@ -20,6 +20,7 @@ const { history, both, single, open, edge, empty } = createMarketHistory()
 const config = readConfig({
   BOOKFEED_KEYS_PER_ACCOUNT: '1000',
   BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+  BOOKFEED_KEYLESS: 'on',
 })
 const server = createHarness({ history, config, billing: fakeBilling() })
 /** Reads exports to their end: those that run are counted. */

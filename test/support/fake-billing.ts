@@ -5,7 +5,7 @@ import type { Caller } from '#src/selling/caller.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
 import type { Offer, Payment, PaymentRequirements, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
+import { defaultTiers, termsOf } from '#src/selling/tier.ts'
 
 import { NOW_MS } from './harness.ts'
 
@@ -106,6 +106,9 @@ export function fakeSettlement(
   return { payment, offer, subscription }
 }
 
+/** Of whoever pays without a key. */
+export const PAYER_ACCOUNT = 'acc_fake'
+
 /** Answers as the real one would; `script` replaces verbs. */
 export function fakeBilling(script: Partial<Billing> = {}): Billing {
   const all = ({ accountId }: Caller) => [
@@ -138,7 +141,13 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
       throw new AppError('payment_invalid', 'No payment of x402 v2.', { param: 'paymentPayload' })
     },
     demand: async () => fakeChallenge,
-    settleUnquoted: async () => fakeSettlement('acc_fake', 'provisioned'),
+    settleUnquoted: async ({ requests, ...terms }) => {
+      const settlement = fakeSettlement(PAYER_ACCOUNT, 'provisioned')
+      if (requests === undefined) return settlement
+      const { id, accountId } = settlement.payment
+      const bought = { id, accountId, terms: termsOf(terms), requests, used: 0 }
+      return { ...settlement, subscription: undefined, credit: { ...bought, createdMs: NOW_MS } }
+    },
     payment: async (caller, id) => {
       const found = all(caller).find(({ payment }) => payment.id === id)
       if (found) return found
@@ -175,6 +184,8 @@ export function failingBilling(error: () => Error): Billing {
     quote: async () => fail(),
     challenge: fail,
     settle: async () => fail(),
+    demand: async () => fail(),
+    settleUnquoted: async () => fail(),
     payment: fail,
     payments: fail,
     subscriptions: fail,

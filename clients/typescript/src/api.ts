@@ -955,7 +955,9 @@ export interface components {
             };
             accepts: components["schemas"]["PaymentRequirements"][];
             /** @description Extensions of x402 that this server understands. */
-            extensions?: Record<string, never>;
+            extensions?: {
+                [key: string]: unknown;
+            };
         };
         /** @description The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE. */
         PaymentFailure: {
@@ -2651,6 +2653,13 @@ export interface components {
             key: string | null;
             settlement: components["schemas"]["PaymentProof"];
         };
+        ResourceList: {
+            version: number;
+            /** @description What can be bought; empty where nothing is sold without a key. */
+            resources: string[];
+            /** @description Address of the description of all routes. */
+            openapi: string;
+        };
         Health: {
             /**
              * @description Always `ok`; a dead process does not answer.
@@ -4158,7 +4167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "application/json": components["schemas"]["ResourceList"];
                 };
             };
         };

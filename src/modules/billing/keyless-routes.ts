@@ -1,6 +1,5 @@
 /** Packs of requests, and tiers, for whoever brings a payment and no key. */
 import { AppError } from '#src/core/errors.ts'
-import { createFixedText } from '#src/http/fixed-text.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
@@ -8,7 +7,7 @@ import { isPack, type Pack, type Tier } from '#src/selling/tier.ts'
 
 import { statusOf, toBoughtBody, toPackBody, toPending } from './bodies.ts'
 import type { KeylessDeps, Seller } from './keyless.ts'
-import { BoughtBody, PackList, PendingBody, productId } from './model.ts'
+import { BoughtBody, PackList, PendingBody, productId, ResourceList } from './model.ts'
 import {
   noStore,
   paymentResponse,
@@ -145,23 +144,15 @@ const wellKnownRoute = ({ seller, listPacks, listTiers }: Deps) =>
     operationId: 'listResources',
     summary: 'What can be bought by x402 without a key',
     description: 'Addresses that answer 402 to a request without a payment.',
-    ok: {
-      description: 'The addresses.',
-      content: { 'application/json': { schema: { type: 'string' } } },
-    },
-    caching: 'tag',
-    answer: ({ request }) => {
-      const paths = seller
-        ? [
-            ...listPacks()
-              .filter(isBundle)
-              .map(({ tierId }) => `/v1/billing/packs/${tierId}`),
-            ...listTiers()
-              .filter(({ isForSale }) => isForSale)
-              .map(({ tierId }) => `/v1/billing/buy/${tierId}`),
-          ]
-        : []
-      const text = JSON.stringify({ version: 1, resources: paths, openapi: '/openapi.json' })
-      return createFixedText({ text, contentType: 'application/json' })(request)
+    ok: { description: 'The addresses.', schema: ResourceList },
+    caching: 'no-cache',
+    answer: () => {
+      const packs = listPacks().filter((pack) => isBundle(pack) && pack.isForSale)
+      const tiers = listTiers().filter(({ isForSale }) => isForSale)
+      const resources = [
+        ...packs.map(({ tierId }) => `/v1/billing/packs/${tierId}`),
+        ...tiers.map(({ tierId }) => `/v1/billing/buy/${tierId}`),
+      ]
+      return { version: 1, resources: seller ? resources : [], openapi: '/openapi.json' }
     },
   })

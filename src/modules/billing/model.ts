@@ -273,6 +273,14 @@ export type PackBody = Static<typeof PackBody>
 
 export const PackList = Type.Array(PackBody)
 
+export const ResourceList = object('ResourceList', {
+  version: Type.Integer({ examples: [1] }),
+  resources: Type.Array(text('Address on this server.', '/v1/billing/packs/pack-1000'), {
+    description: 'What can be bought; empty where nothing is sold without a key.',
+  }),
+  openapi: text('Address of the description of all routes.', '/openapi.json'),
+})
+
 export const BoughtBody = object('Bought', {
   status: Type.Literal('active', { description: 'Paid, and what was bought is the payer’s.' }),
   subscription: nullable(PeriodBody, 'The period that was bought; null of a pack.'),
