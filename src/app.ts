@@ -13,6 +13,7 @@ import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
 import { coins } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
+import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ErrorTrap } from '#src/http/error-trap.ts'
@@ -38,6 +39,7 @@ import { createKeyless, createSeller, type Seller } from '#src/modules/billing/k
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
+import { fileRoutes } from '#src/modules/files/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { heatmapRoutes } from '#src/modules/heatmap/index.ts'
@@ -86,6 +88,8 @@ export type ReaderDeps = {
   version: string
   /** When a recorder that fell silent was last heard of; undefined while none is silent. */
   silence?: (() => number | undefined) | undefined
+  /** Files of days; those of the data folder by default. */
+  files?: FileStore | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
   /** In place of the real one, to test what does not depend on time. */
@@ -312,7 +316,7 @@ function createKeylessParts(deps: AppDeps, ports: Ports) {
 
 /** Of data, in the order of the documentation. */
 function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
-  const { history, clock } = deps
+  const { history, clock, config } = deps
   const { work, pages, findMarket } = ports
   const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
@@ -327,6 +331,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     panelRoutes(data),
     heatmapRoutes(data),
     exportRoutes({ ...data, findMarket }),
+    fileRoutes({ ...data, files: deps.files ?? createFileStore(filesPathOf(config.dataPath)) }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
   ].flat()

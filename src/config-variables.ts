@@ -308,6 +308,13 @@ export const variables = {
     ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
   },
+  makesFiles: {
+    name: 'BOOKFEED_FILES',
+    default: 'off',
+    ...onOff,
+    description:
+      'Make Parquet files of each day that is final, in the folder files of the data folder.',
+  },
   isKeyless: {
     name: 'BOOKFEED_KEYLESS',
     default: 'off',

@@ -35,7 +35,7 @@ const quote = (text: string): string =>
 
 const commandNames = [
   ...['serve', 'record', 'status', 'import', 'simulate', 'verify', 'doctor', 'prune', 'backup'],
-  ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
+  ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox', 'files'],
 ] as const
 export type CommandName = (typeof commandNames)[number]
 

@@ -41,6 +41,8 @@ const decisions: Record<string, string> = {
   getPanel: 'snapshots',
   exportMarket: 'snapshots',
   exportDay: 'snapshots',
+  listFiles: 'snapshots',
+  getFile: 'snapshots',
   followMarket: 'snapshots',
   followCoin: 'snapshots',
   listExports: 'key',
@@ -248,7 +250,8 @@ describe('the matrix', () => {
     for (const cell of dataEntries.flatMap((entry) => cellsOf(matrix, entry, ['sol']))) {
       const refusal = refusalOf(cell)
       if (refusal === undefined) continue
-      const path = fillPath(cell.entry.path, { coin: 'sol', conditionId: empty.conditionId })
+      const place = { coin: 'sol', conditionId: empty.conditionId, id: 'none' }
+      const path = fillPath(cell.entry.path, place)
       for (const query of ['', '?limit=0', '?cursor=x', '?unheard=1']) {
         matrix.advance(WINDOW_MS)
         const init = { method: cell.method, headers: { 'if-none-match': '*' } }

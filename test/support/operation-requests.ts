@@ -6,6 +6,7 @@ import { digestOf } from '#src/selling/api-key.ts'
 
 import { ACTIVE_ID, PAYER_ACCOUNT } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'
+import { fileNameOf } from './one-file.ts'
 import type { Entry } from './openapi-document.ts'
 import { asJson, createSigner } from './signup-client.ts'
 
@@ -40,6 +41,8 @@ export function addressOf(
   values: Record<string, string>,
 ): string {
   const query = requiredQueries[operationId]
+  const { coin = '' } = values
+  if (isOfFile({ path })) return fillPath(path, { coin, id: fileNameOf(coin.toLowerCase()) })
   return query === undefined ? fillPath(path, values) : `${fillPath(path, values)}?${query}`
 }
 
@@ -67,10 +70,13 @@ export function idFor(
   token = server.key,
 ): string {
   if (!path.includes('{id}')) return ''
+  if (isOfFile({ path })) return fileNameOf('btc')
   if (path.includes('/packs/')) return 'pack-1000'
   if (path.includes('/buy/')) return 'pro'
   return path.includes('/payments/') ? ACTIVE_ID : addSpareKey(server, token)
 }
+
+const isOfFile = ({ path }: Pick<Entry, 'path'>): boolean => path.endsWith('/files/{id}')
 
 /** A payment in the header, for the one operation whose body may be left out for it. */
 export const headersInsteadOf = (entry: Entry): Record<string, string> =>

@@ -316,6 +316,11 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   // Long before anything was recorded, and a day after.
   no_snapshot: changed(({ path, init }) => ({ path: withParams(path, { ts: 0 }), init })),
   stale: changed(({ path, init }) => ({ path: withParams(path, { maxAgeMs: 0 }), init })),
+  unknown_file: inPath({ id: 'none' }),
+  range_not_satisfiable: changed(({ path, init }) => ({
+    path,
+    init: { ...init, headers: { ...init.headers, range: 'bytes=99999-' } },
+  })),
   unknown_key: inPath({ id: 'key_none' }),
   method_not_allowed: changed(({ path }) => ({ path, init: { method: 'PUT' } })),
   challenge_used: useTwice,
