@@ -1,5 +1,5 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
-import { createAuthenticator } from '#src/access/authenticator.ts'
+import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
@@ -10,30 +10,26 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
-import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
+import { coins } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
-import { type Arrived, assertEntitled, type Gate, visitOf } from '#src/http/gate.ts'
+import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
+import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
-import { createGapView } from '#src/live/gaps.ts'
-import { createHub } from '#src/live/hub.ts'
-import { createRowReader } from '#src/live/rows.ts'
-import { createRunner } from '#src/live/runner.ts'
-import { createSpotWatch } from '#src/live/spot.ts'
 import { adminRoutes, type OperatorPorts } from '#src/modules/admin/index.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
@@ -45,27 +41,22 @@ import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { heatmapRoutes } from '#src/modules/heatmap/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
-import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
-import { createMarketText, marketRoutes } from '#src/modules/markets/index.ts'
+import type { LiveService } from '#src/modules/live/service.ts'
+import { marketRoutes } from '#src/modules/markets/index.ts'
 import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
 import { createMcpAnswer, mcpRoute } from '#src/modules/mcp/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { PriceRow } from '#src/modules/prices/model.ts'
-import { readPrices } from '#src/modules/prices/over-time.ts'
-import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
+import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { QuoteRow } from '#src/modules/quotes/model.ts'
 import { describeSample, sampleRoutes } from '#src/modules/sample/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { SpotRow } from '#src/modules/spot/model.ts'
-import { createSpotService, describeTick } from '#src/modules/spot/service.ts'
+import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
-import {
-  type Connection as StreamConnection,
-  createStreamService,
-  type StreamService,
-} from '#src/modules/stream/service.ts'
+import type { Connection as StreamConnection, Sockets } from '#src/modules/stream/sockets.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
 import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
@@ -74,6 +65,7 @@ import type { Wallets } from '#src/selling/wallet.ts'
 
 import { isLost, isPage, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
+import { createStreams, randomInteger, type Streams } from './streams.ts'
 
 /** What each thread has that answers requests for data. */
 export type ReaderDeps = {
@@ -97,8 +89,22 @@ export type ReaderDeps = {
   silence?: (() => number | undefined) | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
+  /** Answers keys of test mode; undefined where there is none. */
+  testMode?: AppTestMode | undefined
+  /** What this app is in test mode, if it is. */
+  asTest?: TestTerms | undefined
   /** In place of the real one, to test what does not depend on time. */
   work?: Work
+}
+
+/** `sockets`: of connections whose key comes as a message; undefined while there are no data. */
+export type AppTestMode = TestMode & { sockets: () => Sockets | undefined }
+
+/** In place of what a server for real keys has. */
+export type TestTerms = {
+  authenticator: Authenticator
+  /** The moment of the recorded day that live streams are at. */
+  dayClock: Clock
 }
 
 export type AppDeps = ReaderDeps & {
@@ -225,6 +231,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       routes: parts.table,
       sockets: new Map([['/v1/stream', stream.upgrade]]),
       gate: deps.gate ?? gate,
+      testMode: deps.testMode,
       work,
       logsAs: deps.config.log,
     }),
@@ -264,14 +271,14 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   }
 }
 
-type Ports = ReturnType<typeof createPorts>
+export type Ports = ReturnType<typeof createPorts>
 
 function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
-  const seed = integerOf(deps.randomBytes(INTEGER_BYTES))
+  const seed = randomInteger(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
-  const authenticator = createAuthenticator({ ledger, clock })
+  const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
   const findMarket = createMarketFinder(history)
@@ -280,7 +287,9 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     findExample: () => findExampleMarket(history),
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
-  const gate = createGate({ ...shared, addressOf, signupsPerDay })
+  const hasTestMode = deps.testMode !== undefined
+  const testRefusal = deps.asTest && faultRefusal
+  const gate = createGate({ ...shared, addressOf, signupsPerDay, hasTestMode, testRefusal })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
@@ -328,9 +337,9 @@ function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
-  const { keysPerAccountMax } = config
+  const { keysPerAccountMax, hasTestMode } = config
   return [
-    keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
+    keyRoutes({ ...deps, keysPerAccountMax, hasTestMode, idempotency }),
     usageRoutes({ ...ports, clock }),
     sampleRoutes(ports.sample),
     billingRoutes({ ...deps, cursors, listTiers, idempotency }),
@@ -346,42 +355,9 @@ const streamRows = {
   ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
 }
 
-type Streams = { stream: StreamService; live: LiveService; followers: () => number }
-
-function createStreams(deps: ReaderDeps, ports: Ports): Streams {
-  const { history, clock, timer } = deps
-  const { listTiers, meter, work, limits } = ports
-  const rows = createRowReader(history, {
-    quotes: (request) => readQuotes(history, request),
-    prices: (request) => readPrices(history, request),
-  })
-  const shared = {
-    ...{ ...deps, ...ports, rows },
-    cursors: createCursorCodec(history.cursorKey),
-    hub: createHub({ ...deps, read: rows }),
-    gaps: createGapView(deps),
-    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
-      createMarketText(history, nowMs)(market),
-  }
-  const stream = createStreamService({
-    ...shared,
-    describeTick,
-    spot: createSpotWatch(history, timer),
-    runner: createRunner({ turn: work.turn, timer }),
-    connections: limits.connections,
-    random: () => integerOf(deps.randomBytes(INTEGER_BYTES)) / 2 ** (8 * INTEGER_BYTES),
-    entitle: (asked) => assertEntitled(asked, listTiers),
-    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-  })
-  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
-}
-
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`
 
 const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCounts) =>
   ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {
     [part in `${K}${'Bytes' | 'Hits' | 'Misses'}`]: number
   }
-
-const INTEGER_BYTES = 4
-const integerOf = (bytes: Uint8Array): number => Buffer.from(bytes).readUInt32LE()

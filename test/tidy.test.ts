@@ -41,8 +41,9 @@ const layers: Record<string, string[]> = {
   'config-parsers': ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
-    ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite'],
+    ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite', 'streams'],
   ],
+  streams: ['app', 'core', 'history', 'http', 'live', 'modules'],
   'page-routes': ['http', 'web/paths'],
   pages: ['app', 'core', 'http', 'modules'],
   cli: [

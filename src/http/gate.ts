@@ -24,6 +24,8 @@ export type Visit = {
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
+  /** True of a key of test mode, which somebody else answers. */
+  isTest?: boolean
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
   refusal: AppError | undefined

@@ -1,0 +1,73 @@
+/** Live streams of an app, over WebSocket and as server-sent events. */
+import { createCursorCodec } from '#src/core/cursor.ts'
+import { createMarketFinder } from '#src/core/market-name.ts'
+import type { Market, MarketAsOf } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { assertEntitled } from '#src/http/gate.ts'
+import { createDayView } from '#src/live/day-view.ts'
+import { createGapView } from '#src/live/gaps.ts'
+import { createHub } from '#src/live/hub.ts'
+import { createRowReader } from '#src/live/rows.ts'
+import { createRunner } from '#src/live/runner.ts'
+import { createSpotWatch } from '#src/live/spot.ts'
+import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
+import { createMarketText } from '#src/modules/markets/index.ts'
+import { readPrices } from '#src/modules/prices/over-time.ts'
+import { readQuotes } from '#src/modules/quotes/index.ts'
+import { describeTick } from '#src/modules/spot/service.ts'
+import type { BeginDeps } from '#src/modules/stream/begin.ts'
+import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
+
+import type { Ports, ReaderDeps } from './app.ts'
+
+export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
+
+/** In test mode they play the recorded day, as if it were written now. */
+export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
+  const day = deps.asTest?.dayClock
+  if (day === undefined) return createStreamsOf(deps, ports)
+  const history = createDayView(deps.history, day)
+  const ofDay = { ...ports, findMarket: createMarketFinder(history) }
+  const recorded = { history: deps.history, rows: rowsOf(deps.history), clock: deps.clock }
+  return createStreamsOf({ ...deps, history, clock: day, recorded }, ofDay)
+}
+
+const rowsOf = (history: MarketHistory) =>
+  createRowReader(history, {
+    quotes: (request) => readQuotes(history, request),
+    prices: (request) => readPrices(history, request),
+  })
+
+type StreamedDeps = ReaderDeps & Pick<BeginDeps, 'recorded'>
+
+function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
+  const { history, clock, timer } = deps
+  const { listTiers, meter, work, limits } = ports
+  const rows = rowsOf(history)
+  const shared = {
+    ...{ ...deps, ...ports, rows },
+    cursors: createCursorCodec(history.cursorKey),
+    hub: createHub({ ...deps, read: rows }),
+    gaps: createGapView(deps),
+    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
+      createMarketText(history, nowMs)(market),
+  }
+  const stream = createStreamService({
+    ...shared,
+    describeTick,
+    spot: createSpotWatch(history, timer),
+    runner: createRunner({ turn: work.turn, timer }),
+    connections: limits.connections,
+    testSockets: deps.testMode?.sockets,
+    random: () => randomInteger(deps.randomBytes) / 2 ** 32,
+    entitle: (asked) => assertEntitled(asked, listTiers),
+    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
+  })
+  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
+}
+
+const INTEGER_BYTES = 4
+
+/** Of 32 bits. */
+export const randomInteger = (randomBytes: (length: number) => Uint8Array): number =>
+  Buffer.from(randomBytes(INTEGER_BYTES)).readUInt32LE()
