@@ -8,7 +8,12 @@ import { Command } from 'commander'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { makeTestDay, type TestHistories, testStores } from '#src/ingest/simulator/test-day.ts'
+import {
+  makeTestDay,
+  type TestDayPart,
+  type TestHistories,
+  testStores,
+} from '#src/ingest/simulator/test-day.ts'
 import type { Log } from '#src/lib/log.ts'
 import { codeOf, sentenceOf } from '#src/lib/message.ts'
 
@@ -47,9 +52,10 @@ async function runTestData(context: CliContext): Promise<void> {
   }
   const fault = roomFault(context, dataPath)
   if (fault !== undefined) throw fault
-  const progress = createProgress(context, 'making', 'per mille')
+  const progress = createProgress(context, 'making', 'windows')
+  let windows = 0
   try {
-    for (const share of makeFiles(dataPath)) progress.update(Math.floor(share * 1000), share)
+    for (const share of makeFiles(dataPath)) progress.update(++windows, share)
   } catch (cause) {
     throw new CliError(`The data of test mode cannot be made: ${sentenceOf(cause)}`, { cause })
   } finally {
@@ -70,14 +76,14 @@ const openAll = (folder: string, open: Open): TestHistories => {
 }
 
 /** They are whole when their folder has its name. */
-function* makeFiles(dataPath: string): Generator<number, void> {
+function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, void> {
   const making = `${folderOf(dataPath)}.${process.pid}.making`
   rmSync(making, { recursive: true, force: true })
   mkdirSync(making, { recursive: true, mode: 0o700 })
   try {
     const histories = openAll(making, (path) => openHistory(path))
     try {
-      yield* makeTestDay(histories)
+      yield* makeTestDay(histories, part)
     } finally {
       for (const history of Object.values(histories)) history.dispose()
     }
@@ -102,10 +108,13 @@ const LAG_MS = 60_000
 /** After a failure it is tried again by whoever asks then. */
 const RETRY_MS = 60_000
 
-type Making = { makesTestData: string }
+type Making = { makesTestData: string; part?: TestDayPart | undefined }
 
-/** Returns what opens the files, and has them made by a thread where there are none. */
-export function createTestData(context: CliContext, log: Log) {
+/**
+ * Returns what opens the files, and has them made by a thread where there are none; less than the
+ * whole day for tests.
+ */
+export function createTestData(context: CliContext, log: Log, part?: TestDayPart) {
   const { dataPath } = context.config()
   let opened: TestHistories | undefined
   let [isMaking, failedMs] = [false, Number.NEGATIVE_INFINITY]
@@ -125,7 +134,7 @@ export function createTestData(context: CliContext, log: Log) {
     }
     isMaking = true
     const worker = new Worker(context.program, {
-      workerData: { makesTestData: dataPath } satisfies Making,
+      workerData: { makesTestData: dataPath, part } satisfies Making,
     })
     worker.unref()
     worker.on('error', fail)
@@ -149,5 +158,5 @@ export function createTestData(context: CliContext, log: Log) {
 const start = workerData as Partial<Making> | null
 if (start?.makesTestData !== undefined) {
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
-  for (const _ of makeFiles(start.makesTestData));
+  for (const _ of makeFiles(start.makesTestData, start.part));
 }

@@ -164,8 +164,11 @@ function gapIn(heard: readonly Snapshot[], { outcome, hole, endMs }: Hole): Gap 
   return { outcome, reason: 'recorder_down', fromMs: lastMs + 1, toMs }
 }
 
+/** The strike is the price at the start, and what moved it before does not count. */
 const unitsOf = ({ price }: SimulatedMarket, strike: number): number =>
-  strike + Math.round(strike * VOLATILITY * price.walk)
+  price.timestampMs <= price.windowStartMs
+    ? strike
+    : strike + Math.round(strike * VOLATILITY * price.walk)
 
 /** Up wins where it is at least the strike; a walk just below 0 is a unit below. */
 const finalOf = (market: SimulatedMarket, strike: number): number =>
