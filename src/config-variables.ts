@@ -129,7 +129,7 @@ export const variables = {
     default: 'on',
     ...onOff,
     description:
-      'Answer keys of test mode (`bf_test_…`) with a simulated day, which is made in the data folder (70 MB) when the first of them asks.',
+      'Answer keys of test mode (`bf_test_…`) with a simulated day, which is made in the data folder (80 MB) when the first of them asks.',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',

@@ -15,6 +15,7 @@ import { type Billing, createBilling } from '#src/billing/billing.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
 import { TEST_DAY_MS, type TestHistories } from '#src/ingest/simulator/test-day.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
@@ -31,6 +32,8 @@ const RETRY_SECONDS = 5
 /** Streams of a day that is over have ended by then. */
 const ENDING_MS = 90_000
 const PAGE_CACHE_BYTES = 1024 * 1024
+/** Quotes and payments of a day, all of them in memory; after these it begins again early. */
+const DEALS_MAX = 20_000
 const PAY_TO = '0x0000000000000000000000000000000000007358'
 
 type Kind = 'day' | 'gap' | 'stale' | 'payment_pending'
@@ -48,48 +51,49 @@ type Deps<Real extends ReaderDeps> = {
   /** Answers in that case; else it is refused. */
   otherwise?: AppTestMode['fetch'] | undefined
   sleep: (ms: number) => Promise<void>
+  dealsMax?: number | undefined
 }
 
-type Today = { day: number; apps: Map<Kind, Served>; partsOf: (kind: Kind) => Partial<AppDeps> }
+type Day = ReturnType<typeof createDay>
+type Today = { number: number; apps: Map<Kind, Served>; day: Day }
 
 export type TestServer = ReturnType<typeof createTestServer>
 
 export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
-  const { deps, createApp, open, otherwise, sleep } = given
+  const { deps, createApp, open, otherwise, sleep, dealsMax = DEALS_MAX } = given
   const { clock, timer } = deps
   const shared = createShared(deps)
   let today: Today | undefined
-  let ending: { app: Served; untilMs: number }[] = []
-
-  function end(apps: Iterable<Served>): void {
-    const untilMs = timer() + ENDING_MS
-    for (const app of apps) {
-      app.drain()
-      ending.push({ app, untilMs })
-    }
-  }
+  /** Days that are over, while their streams end. */
+  let ending: (Today & { untilMs: number })[] = []
 
   function current(): Today {
-    const day = Math.floor(clock() / DAY_MS)
-    if (today?.day === day) return today
-    end(today?.apps.values() ?? [])
-    today = { day, apps: new Map(), partsOf: createDay(deps) }
+    const number = Math.floor(clock() / DAY_MS)
+    if (today?.number === number && !today.day.isFull()) return today
+    for (const app of today?.apps.values() ?? []) app.drain()
+    if (today !== undefined) ending.push({ ...today, untilMs: timer() + ENDING_MS })
+    today = { number, apps: new Map(), day: createDay(deps, dealsMax) }
     return today
   }
 
+  function forget(): void {
+    for (const { day, untilMs } of ending) if (timer() >= untilMs) day.dispose()
+    ending = ending.filter(({ untilMs }) => timer() < untilMs)
+  }
+
   function appOf(kind: Kind): Served | undefined {
-    const { apps, partsOf } = current()
+    const { apps, day } = current()
     const known = apps.get(kind)
     if (known !== undefined) return known
     const histories = open()
     if (histories === undefined) return undefined
-    const history = histories[kind === 'payment_pending' ? 'day' : kind]
-    const app = createApp({ ...deps, ...shared, ...partsOf(kind), history })
+    const history = asServed(histories[kind === 'payment_pending' ? 'day' : kind])
+    const app = createApp({ ...deps, ...shared, ...day.partsOf(kind), history })
     apps.set(kind, app)
     return app
   }
 
-  const all = () => [...(today?.apps.values() ?? []), ...ending.map(({ app }) => app)]
+  const all = () => [...(today ? [today] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
 
   const testMode: AppTestMode = {
     fetch(request, peers) {
@@ -117,7 +121,7 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     tick(): boolean {
       if (today === undefined) return false
       current()
-      ending = ending.filter(({ untilMs }) => timer() < untilMs)
+      forget()
       return all().filter((app) => app.tick()).length > 0
     },
     flushUsage: (): boolean => all().filter((app) => app.flushUsage()).length > 0,
@@ -160,18 +164,26 @@ const clearOf = (address: string, timeMs: number): Verdict => ({
   grounds: { list: { answer: 'absent', isStale: false }, oracle: 'absent', issuers: 'absent' },
 })
 
+/** Nobody writes to it, and what is exported of it is little enough to be made here. */
+const asServed = (history: MarketHistory): MarketHistory => ({
+  ...history,
+  ...{ path: undefined, probeWrite: () => undefined },
+})
+
 /** What is forgotten when the day is over. Of the real ledger the catalogue alone is read. */
-function createDay({ ledger: real, clock, randomBytes, mint, ...deps }: ReaderDeps) {
+function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax: number) {
   const stored = openLedger(':memory:', { nowMs: clock() })
   const ledger: Ledger = { ...stored, ...createTestUsage() }
   const listTiers = () => real.listTiers()
   const authenticator = createTestKeys({ ledger, clock, listTiers })
-  const dayClock: Clock = () => TEST_DAY_MS + (clock() % DAY_MS)
+  const beganMs = Math.floor(clock() / DAY_MS) * DAY_MS
+  // For streams that end after midnight time goes on.
+  const dayClock: Clock = () => TEST_DAY_MS + clock() - beganMs
   const blocks: TestBlocks = new Map()
+  let deals = 0
   const billingOf = (isSlow: boolean): Billing =>
     withAccounts(
-      ledger,
-      clock,
+      { ledger, clock, count: () => void deals++ },
       createBilling({
         ...{ ledger, listTiers, clock, mint, payTo: PAY_TO },
         chains: [createTestChain(blocks, isSlow)],
@@ -182,18 +194,29 @@ function createDay({ ledger: real, clock, randomBytes, mint, ...deps }: ReaderDe
         log: () => undefined,
       }),
     )
-  return (kind: Kind): Partial<AppDeps> => ({
-    ...{ ledger, asTest: { authenticator, dayClock } },
-    billing: billingOf(kind === 'payment_pending'),
-  })
+  return {
+    partsOf: (kind: Kind): Partial<AppDeps> => ({
+      ...{ ledger, asTest: { authenticator, dayClock } },
+      billing: billingOf(kind === 'payment_pending'),
+    }),
+    isFull: () => deals >= dealsMax,
+    dispose: stored.dispose,
+  }
 }
 
+type Dealing = { ledger: Ledger; clock: Clock; count: () => void }
+
 /** An account is made for whoever asks for an offer, and the chain checked before the first. */
-function withAccounts(ledger: Ledger, clock: Clock, billing: Billing): Billing {
+function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Billing {
   let checked: Promise<void> | undefined
   return {
     ...billing,
+    settle(...asked) {
+      count()
+      return billing.settle(...asked)
+    },
     async quote(caller, order) {
+      count()
       checked ??= billing.refresh()
       await checked
       const id = caller.accountId

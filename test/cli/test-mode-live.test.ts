@@ -114,6 +114,20 @@ describe('live streams of test mode', () => {
     clearInterval(timer)
   }, 30_000)
 
+  test('behavior: at the end of the day connections are closed as by a server that stops', async () => {
+    const ground = createLive()
+    const { app } = ground
+    using server = Bun.serve<StreamData>({
+      ...{ port: 0, fetch: app.fetch, websocket: app.stream.websocket },
+    })
+    const client = connect(`ws://127.0.0.1:${server.port}/v1/stream`, PUBLIC_TEST_KEY)
+    await client.untilType('authenticated')
+    ground.step(86_400_000 - (ground.time.nowMs % 86_400_000))
+    const timer = setInterval(() => ground.step(100), 1)
+    expect((await client.closed).code).toBe(1001)
+    clearInterval(timer)
+  }, 30_000)
+
   test('behavior: at the end of the day they end, as when a server stops, and begin again', async () => {
     const ground = createLive()
     const client = await follow(ground)

@@ -114,6 +114,19 @@ describe('payments of test mode', () => {
     expect(contents()).toEqual(before)
   })
 
+  test('behavior: so many a day are kept, then all of them are forgotten', async () => {
+    const few = createTestGround({}, 3)
+    const order = { tierId: 'pro', network: testChain.network, token: 'USDC' }
+    const quote = async () => {
+      const sent = { method: 'POST', headers, body: JSON.stringify(order) }
+      const answer = await few.ask('/v1/billing/x402/quote', sent)
+      return ((await answer.json()) as { quoteId: string }).quoteId
+    }
+    const first = await quote()
+    expect([await quote(), await quote()]).toEqual([first, first])
+    expect(await quote()).not.toBe(first)
+  })
+
   test('behavior: what is quoted is of no chain that there is', async () => {
     const chains = (await (await ask('/v1/billing/x402/chains')).json()) as { network: string }[]
     expect(JSON.stringify(chains)).toContain(testChain.network)

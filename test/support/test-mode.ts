@@ -39,7 +39,7 @@ export function testHistories(): TestHistories {
 }
 
 /** `slept` is how long answers were late. */
-export function createTestGround(options: Partial<AppDeps> = {}) {
+export function createTestGround(options: Partial<AppDeps> = {}, dealsMax?: number) {
   const slept: number[] = []
   let hasData = true
   let test: ReturnType<typeof createTestServer<AppDeps>> | undefined
@@ -57,6 +57,7 @@ export function createTestGround(options: Partial<AppDeps> = {}) {
     ...{ deps: { ...harness.deps, limits }, createApp },
     open: () => (hasData ? testHistories() : undefined),
     sleep: async (ms) => void slept.push(ms),
+    dealsMax,
   })
   const ask = (path: string, init?: RequestInit) => harness.sendAs(PUBLIC_TEST_KEY, path, init)
   const askFor = (fault: string, path: string, init: RequestInit = {}) =>
