@@ -1,5 +1,5 @@
 /** The files of test mode: made once in a data folder, on a thread, and then only read. */
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { Worker, workerData } from 'node:worker_threads'
@@ -67,6 +67,27 @@ async function runTestData(context: CliContext): Promise<void> {
 const folderOf = (dataPath: string): string => join(dataPath, FOLDER)
 export const hasTestData = (dataPath: string): boolean => existsSync(folderOf(dataPath))
 
+const folderName = /^test-data-\d+(?:\.(\d+)\.making)?$/
+
+/** Of another format, or of a process that ended while it made them; this one has not begun. */
+function removeLeft(dataPath: string): void {
+  for (const name of readdirSync(dataPath)) {
+    const found = folderName.exec(name)
+    const pid = Number(found?.[1] ?? process.pid)
+    if (found === null || name === FOLDER || (pid !== process.pid && isAlive(pid))) continue
+    rmSync(join(dataPath, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It is another user's.
+    return codeOf(error) === 'EPERM'
+  }
+}
+
 type Open = (path: string) => MarketHistory
 
 const openAll = (folder: string, open: Open): TestHistories => {
@@ -78,7 +99,7 @@ const openAll = (folder: string, open: Open): TestHistories => {
 /** They are whole when their folder has its name. */
 function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, void> {
   const making = `${folderOf(dataPath)}.${process.pid}.making`
-  rmSync(making, { recursive: true, force: true })
+  removeLeft(dataPath)
   mkdirSync(making, { recursive: true, mode: 0o700 })
   try {
     const histories = openAll(making, (path) => openHistory(path))

@@ -1,12 +1,12 @@
 /** The files of test mode, and keys that read them. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createTestData, hasTestData, openTestData } from '#src/cli/test-data.ts'
 import { openHistory } from '#src/history/open.ts'
-import { makeTestDay, TEST_DAY_MS, testStores } from '#src/ingest/simulator/test-day.ts'
+import { makeTestDay, testStores } from '#src/ingest/simulator/test-day.ts'
 import { testKeyOf } from '#src/selling/api-key.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
@@ -15,7 +15,7 @@ import { createCommandLine } from '../support/command-line.ts'
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-data-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const part = { coins: ['eth'], toMs: TEST_DAY_MS + 900_000 } as const
+const part = { coins: ['eth'], ranges: [[0, 900_000]] } as const
 
 describe('the simulated day', () => {
   function make() {
@@ -75,6 +75,8 @@ describe('the simulated day', () => {
 describe('the files of test mode', () => {
   test('default: a thread makes them once for whoever asks, and they are read only', async () => {
     const { context, errors } = createCliContext({ BOOKFEED_DATA: folder })
+    // Of a process that ended while it made them: of this number there is none.
+    mkdirSync(join(folder, 'test-data-1.4194399.making'))
     const data = createTestData(context, context.printError, part)
     // It is made while others are answered; the test's own limit ends the wait.
     while (data.open() === undefined) await Bun.sleep(20)

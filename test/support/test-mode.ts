@@ -1,4 +1,4 @@
-/** A server for real keys and keys of test mode, with some hours of the simulated day in memory. */
+/** A server for real keys and keys of test mode, with some of the simulated day in memory. */
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 import { type AppDeps, type AppTestMode, createApp } from '#src/app.ts'
 import { createTestServer } from '#src/cli/test-mode.ts'
@@ -25,7 +25,12 @@ export const openMarket = {
   iso: (timeMs: number) => new Date(timeMs).toISOString(),
 }
 
-const MADE = { coins: ['btc'], toMs: TEST_DAY_MS + 4 * HOUR_MS } as const
+/** The beginning of the day, and its time in tests. */
+const ranges = [
+  [0, WINDOW_MS],
+  [3 * HOUR_MS, 3 * HOUR_MS + 4 * WINDOW_MS],
+] as const
+const MADE = { coins: ['btc'], ranges } as const
 
 let made: TestHistories | undefined
 /** Made once, as nobody writes to them. */

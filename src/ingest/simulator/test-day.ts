@@ -35,7 +35,11 @@ export type TestStore = (typeof testStores)[number]
 export type TestHistories = Record<TestStore, MarketHistory>
 
 /** What of a day is made; all of it but for tests. */
-export type TestDayPart = { coins?: readonly Coin[]; toMs?: number }
+export type TestDayPart = {
+  coins?: readonly Coin[]
+  /** Starts of windows, in milliseconds of the day; the end is exclusive. */
+  ranges?: readonly (readonly [fromMs: number, toMs: number])[]
+}
 
 /** States of an outcome in a window: further apart there would be gaps. */
 const STATES = 60
@@ -59,11 +63,11 @@ type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; t
 /** Fills histories that are empty, market after market; yields the share that is done. */
 export function* makeTestDay(
   histories: TestHistories,
-  { coins: some = coins, toMs = TEST_DAY_MS + DAY_MS }: TestDayPart = {},
+  { coins: some = coins, ranges = [[0, DAY_MS]] }: TestDayPart = {},
 ): Generator<number, void> {
   const price = new Map(some.map((coin) => [coin, firstPrices[coin].units]))
   const model = createModel()
-  for (const window of windowsOf(some, toMs)) {
+  for (const window of windowsOf(some, ranges)) {
     const { coin, timeframe, startMs } = window
     // Windows of 5 minutes follow each other without a break: one begins where another ends.
     const strike = timeframe === '5m' ? price.get(coin) : undefined
@@ -71,13 +75,18 @@ export function* makeTestDay(
     const final = strike === undefined ? undefined : finalOf(made.market, strike)
     if (final !== undefined) price.set(coin, final)
     for (const store of testStores) put(histories[store], made, { store, strike, final })
-    yield (startMs - TEST_DAY_MS) / (toMs - TEST_DAY_MS)
+    yield (startMs - TEST_DAY_MS) / DAY_MS
   }
 }
 
 /** By their start. */
-function* windowsOf(some: readonly Coin[], toMs: number): Generator<Window, void> {
-  for (let startMs = TEST_DAY_MS; startMs < toMs; startMs += timeframeMs['5m']) {
+function* windowsOf(
+  some: readonly Coin[],
+  ranges: readonly (readonly [fromMs: number, toMs: number])[],
+): Generator<Window, void> {
+  for (let timeMs = 0; timeMs < DAY_MS; timeMs += timeframeMs['5m']) {
+    if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
+    const startMs = TEST_DAY_MS + timeMs
     const due = testTimeframes.filter((timeframe) => startMs % timeframeMs[timeframe] === 0)
     for (const coin of some) for (const timeframe of due) yield { coin, timeframe, startMs }
   }
