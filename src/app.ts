@@ -1,5 +1,5 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
-import { createAuthenticator } from '#src/access/authenticator.ts'
+import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
@@ -24,6 +24,7 @@ import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#s
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
+import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -56,7 +57,7 @@ import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
-import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
+import type { Connection as StreamConnection, Sockets } from '#src/modules/stream/sockets.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -92,8 +93,22 @@ export type ReaderDeps = {
   files?: FileStore | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
+  /** Answers keys of test mode; undefined where there is none. */
+  testMode?: AppTestMode | undefined
+  /** What this app is in test mode, if it is. */
+  asTest?: TestTerms | undefined
   /** In place of the real one, to test what does not depend on time. */
   work?: Work
+}
+
+/** `sockets`: of connections whose key comes as a message; undefined while there are no data. */
+export type AppTestMode = TestMode & { sockets: () => Sockets | undefined }
+
+/** In place of what a server for real keys has. */
+export type TestTerms = {
+  authenticator: Authenticator
+  /** The moment of the recorded day that live streams are at. */
+  dayClock: Clock
 }
 
 export type AppDeps = ReaderDeps & {
@@ -229,6 +244,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       routes: parts.table,
       sockets: new Map([['/v1/stream', stream.upgrade]]),
       gate: deps.gate ?? gate,
+      testMode: deps.testMode,
       work,
       logsAs: deps.config.log,
     }),
@@ -275,7 +291,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const { signupsPerDay, streamsMax, trustedProxies } = config
   const seed = integerFrom(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
-  const authenticator = createAuthenticator({ ledger, clock })
+  const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
   const findMarket = createMarketFinder(history)
@@ -284,7 +300,16 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     findExample: () => findExampleMarket(history),
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
-  const gate = createGate({ ...shared, addressOf, signupsPerDay, isKeyless: config.isKeyless })
+  const hasTestMode = deps.testMode !== undefined
+  const testRefusal = deps.asTest && faultRefusal
+  const gate = createGate({
+    ...shared,
+    addressOf,
+    signupsPerDay,
+    hasTestMode,
+    testRefusal,
+    isKeyless: config.isKeyless,
+  })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
@@ -343,9 +368,9 @@ function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined):
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
-  const { keysPerAccountMax } = config
+  const { keysPerAccountMax, hasTestMode } = config
   return [
-    keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
+    keyRoutes({ ...deps, keysPerAccountMax, hasTestMode, idempotency }),
     usageRoutes({ ...ports, clock }),
     sampleRoutes(ports.sample),
     billingRoutes({ ...deps, cursors, listTiers, idempotency }),

@@ -124,6 +124,13 @@ export const variables = {
     description:
       'Market of which everything may be read without a key, once it is over; `auto` is the best covered of the newest resolved ones when it is first asked for, until it is deleted.',
   },
+  hasTestMode: {
+    name: 'BOOKFEED_TEST_MODE',
+    default: 'on',
+    ...onOff,
+    description:
+      'Answer keys of test mode (`bf_test_…`) with a simulated day, which is made in the data folder (80 MB) when the first of them asks.',
+  },
   isRecording: {
     name: 'BOOKFEED_RECORD',
     default: 'on',

@@ -1,9 +1,12 @@
-/** Live connections, and what they are given: rows, gaps, prices. */
+/** Live streams of an app, over WebSocket and as server-sent events. */
 import { createCursorCodec } from '#src/core/cursor.ts'
+import { createMarketFinder } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { integerFrom } from '#src/lib/random.ts'
+import { createDayView } from '#src/live/day-view.ts'
 import { createGapView } from '#src/live/gaps.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
@@ -18,6 +21,7 @@ import { readQuotes } from '#src/modules/quotes/index.ts'
 import { QuoteRow } from '#src/modules/quotes/model.ts'
 import { SpotRow } from '#src/modules/spot/model.ts'
 import { describeTick } from '#src/modules/spot/service.ts'
+import type { BeginDeps } from '#src/modules/stream/begin.ts'
 import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
 import { TradeRow } from '#src/modules/trades/model.ts'
 
@@ -30,13 +34,28 @@ export const streamRows = {
 
 export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
 
+/** In test mode they play the recorded day, as if it were written now. */
 export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
-  const { history, clock, timer } = deps
-  const { listTiers, meter, work, limits } = ports
-  const rows = createRowReader(history, {
+  const day = deps.asTest?.dayClock
+  if (day === undefined) return createStreamsOf(deps, ports)
+  const history = createDayView(deps.history, day)
+  const ofDay = { ...ports, findMarket: createMarketFinder(history) }
+  const recorded = { history: deps.history, rows: rowsOf(deps.history), clock: deps.clock }
+  return createStreamsOf({ ...deps, history, clock: day, recorded }, ofDay)
+}
+
+const rowsOf = (history: MarketHistory) =>
+  createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
+
+type StreamedDeps = ReaderDeps & Pick<BeginDeps, 'recorded'>
+
+function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
+  const { history, clock, timer } = deps
+  const { listTiers, meter, work, limits } = ports
+  const rows = rowsOf(history)
   const shared = {
     ...{ ...deps, ...ports, rows },
     cursors: createCursorCodec(history.cursorKey),
@@ -51,6 +70,7 @@ export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
     spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
+    testSockets: deps.testMode?.sockets,
     random: () => integerFrom(deps.randomBytes) / 2 ** 32,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),

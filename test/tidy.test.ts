@@ -43,9 +43,9 @@ const layers: Record<string, string[]> = {
   'config-parsers': ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'files', 'http', 'lib'],
-    ...['history', 'ledger', 'modules', 'page-routes', 'pages', 'sqlite', 'streams'],
+    ...['history', 'ledger', 'live', 'modules', 'page-routes', 'pages', 'sqlite', 'streams'],
   ],
-  streams: ['app', 'core', 'http', 'lib', 'live', 'modules'],
+  streams: ['app', 'core', 'history', 'http', 'lib', 'live', 'modules'],
   'page-routes': ['http', 'web/paths'],
   pages: ['app', 'core', 'http', 'modules', 'page-routes'],
   cli: [

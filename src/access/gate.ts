@@ -13,6 +13,7 @@ import {
 } from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
+import { testKeyOf } from '#src/selling/api-key.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/selling/tier.ts'
 
@@ -30,6 +31,7 @@ const MINUTE_PART = 6
 /** A challenge and its answer. */
 const REQUESTS_PER_SIGNUP = 2
 const NO_ROUTE = 'other'
+const SECOND_MS = 1000
 
 type GateDeps = {
   authenticator: Authenticator
@@ -45,19 +47,42 @@ type GateDeps = {
   sampleTerms: () => Terms
   /** Whether requests may be paid for without a key. */
   isKeyless?: boolean
+  /** True where keys of test mode are answered, by somebody else. */
+  hasTestMode?: boolean
+  /** Of test mode: why a request is refused, as it asks for. */
+  testRefusal?: ((request: Request) => AppError | undefined) | undefined
 }
 
-export function createGate(deps: GateDeps) {
-  const { authenticator, meter, limits, addressOf, clock, timer, sampleTerms, isKeyless } = deps
-  const { keys: ofKeys, addresses: ofAddresses, guests: ofGuests } = limits
+/** Who asks. In test mode with the window of the address, because anybody may make keys. */
+function createIdentity({ authenticator, addressOf, testRefusal, hasTestMode }: GateDeps) {
+  return {
+    identify({ request, peers }: Arrival): Caller | undefined {
+      const caller = authenticator.authenticate(request.headers.get('authorization'))
+      if (caller === undefined || testRefusal === undefined) return caller
+      return { ...caller, familyId: `test ${addressOf(request, peers)}` }
+    },
 
+    /** Of a key of test mode nothing is counted here. */
+    isElsewhere: ({ headers }: Request): boolean =>
+      hasTestMode === true && testKeyOf(headers.get('authorization')) !== undefined,
+  }
+}
+
+/** The window of a request: keys by what they may, everybody else by address. */
+function createPlaceOf({
+  authenticator,
+  limits,
+  addressOf,
+  timer,
+  sampleTerms,
+  isKeyless,
+}: GateDeps) {
+  const { keys: ofKeys, addresses: ofAddresses, guests: ofGuests } = limits
   function freeLimit(): number {
     const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
     return free?.requestsPerMinute ?? 0
   }
-
-  /** Keys by what they may, everybody else by address. */
-  function placeOf(arrival: Arrival, caller: Caller | undefined): Place {
+  return (arrival: Arrival, caller: Caller | undefined): Place => {
     const { request, peers, allowance } = arrival
     const kind = allowance === 'billing' ? 'billing' : 'data'
     const nowMs = timer()
@@ -76,6 +101,14 @@ export function createGate(deps: GateDeps) {
     const limit = caller.standing.terms.requestsPerMinute
     return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
   }
+}
+
+export function createGate(deps: GateDeps) {
+  const { meter, limits, clock, timer, sampleTerms } = deps
+  const { identify, isElsewhere } = createIdentity(deps)
+  const { keys: ofKeys } = limits
+
+  const placeOf = createPlaceOf(deps)
 
   function admit(arrival: Arrival, caller: Caller | undefined): Visit {
     const { request, peers, allowance } = arrival
@@ -85,6 +118,8 @@ export function createGate(deps: GateDeps) {
     if (allowance === 'none' || isPreflight(request)) {
       return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
     }
+    const asked = deps.testRefusal?.(request)
+    if (asked !== undefined) return { ...common, ...refused(asked, stateOf(place)) }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
     const rate = stateOf(place, window)
     const refusal = window === undefined ? allowanceError(rate) : undefined
@@ -94,8 +129,9 @@ export function createGate(deps: GateDeps) {
   const gate: Gate = {
     enter(arrival) {
       try {
-        const { headers } = arrival.request
-        return admit(arrival, authenticator.authenticate(headers.get('authorization')))
+        const caller = identify(arrival)
+        if (caller !== undefined || !isElsewhere(arrival.request)) return admit(arrival, caller)
+        return toTest(placeOf(arrival, undefined))
       } catch (cause) {
         return toClosed(arrival, timer(), cause)
       }
@@ -173,6 +209,18 @@ function createSignupGate({ addressOf, signupsPerDay, seed, timer }: GateDeps): 
     visit.enteredMs = nowMs
     throw signupsError(visit.rate)
   }
+}
+
+const toTest = (place: Place): Visit => ({
+  ...{ caller: undefined, isCounted: false, refusal: undefined, route: NO_ROUTE, isTest: true },
+  ...{ rate: stateOf(place), enteredMs: place.nowMs },
+})
+
+/** As it asks for. */
+const refused = (refusal: AppError, rate: RateState) => {
+  const { retryAfterSeconds } = refusal.extras
+  const used = retryAfterSeconds && { ...rate, remaining: 0, leftMs: retryAfterSeconds * SECOND_MS }
+  return { refusal, rate: used || rate, isCounted: false }
 }
 
 const isGuest = ({ headers }: Request): boolean => isSampleToken(headers.get('authorization'))

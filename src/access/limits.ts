@@ -30,6 +30,16 @@ export function makeLimitMemory(seed: number, threads = 1) {
   }
 }
 
+/** Of all of test mode: much less than of real keys, which it takes nothing from. */
+const TEST_PLACES = { jobs: 16, streams: 16, connections: 64 }
+
+/** Places of a thread's own. */
+export function createPlaceLimits(seed: number) {
+  const places = (max: number) => createPlaces({ max }, makePlaceMemory(1, seed))
+  const { jobs, streams, connections } = TEST_PLACES
+  return { jobs: places(jobs), streams: places(streams), connections: places(connections) }
+}
+
 /** `thread` counts from 0. `streamsMax` is of all accounts. */
 export function createLimits(memory: LimitMemory, streamsMax: number, thread = 0) {
   const windows = ({ data, billing }: LimitMemory['keys']) => ({

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, SignedPayment } from '#src/selling/payment.ts'
 
 const PAYLOAD_BYTES_MAX = 16 * 1024
@@ -87,7 +87,7 @@ export function parsePayment(input: unknown): ParsedPayment {
   const readAccepted = (key: string, form: Form) =>
     readText(own(accepted, key), `${ROOT}.accepted.${key}`, form)
   readAccepted('scheme', { form: /^exact$/, is: '"exact"' })
-  const chain = findChain(readAccepted('network', network))
+  const chain = findPaidChain(readAccepted('network', network))
   if (!chain) throw networkError()
   const asset = readAccepted('asset', address)
   const token = chain.tokens.find((each) => each.address.toLowerCase() === asset)

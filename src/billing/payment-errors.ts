@@ -1,6 +1,6 @@
 /** The errors of payments that are not taken: why, and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
+import { findPaidChain } from '#src/selling/payment-chain.ts'
 import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
@@ -146,7 +146,7 @@ export function rejectedError(
 const APPROVE_SELECTOR = '0x095ea7b3'
 
 export function allowanceError({ signed }: Pick<Payment, 'signed'>, offer: Offer): AppError {
-  const spender = findChain(signed.network)?.permit2 ?? signed.nonceContract
+  const spender = findPaidChain(signed.network)?.permit2 ?? signed.nonceContract
   const words = [spender.slice(2).toLowerCase(), signed.amount.toString(16)]
   const data = APPROVE_SELECTOR + words.map((word) => word.padStart(64, '0')).join('')
   return new AppError(

@@ -112,6 +112,11 @@ export async function isPaymentSignature(
   if (!isSignature(signature)) return false
   const claim = { ...rest, signature }
   if ((await rpc.getCode(claim.address)) !== '0x') return isAccepted(rpc, claim)
-  const isStrict = /(1b|1c)$/i.test(signature)
-  return isStrict && (await recover(claim)) === claim.address.toLowerCase()
+  return isPlainPaymentSignature(claim)
+}
+
+/** Whether it is that of a plain account, which no chain is asked. */
+export async function isPlainPaymentSignature({ signature, ...rest }: PaymentClaim) {
+  const isStrict = isSignature(signature) && /(1b|1c)$/i.test(signature)
+  return isStrict && (await recover({ ...rest, signature })) === rest.address.toLowerCase()
 }

@@ -13,6 +13,7 @@ import {
   unknownKeys,
 } from '#src/operator/keys.ts'
 import { readAddress } from '#src/operator/values.ts'
+import { mintKey, TEST_KEY_PREFIX } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
@@ -32,6 +33,7 @@ Examples:
   KEY=$(bookfeed keys create --tier pro --days 30)     a month of Pro, into a variable
   bookfeed keys create --tier enterprise --label acme  for ever
   bookfeed keys create --account acc_…                 another key of the same account
+  bookfeed keys create --test                          a key that reads simulated data alone
 
 Exit code: 0 when the key was made; 1 when the account is unknown, blocked or has too many keys, or the
 address is on the sanctions list; 2 for a wrong option.`
@@ -43,6 +45,7 @@ type CreateFlags = {
   /** Lower case. */
   address?: string
   account?: string
+  test?: true
 }
 type ListFlags = { account?: string; all?: true; json?: true }
 
@@ -54,6 +57,11 @@ export function keysCommand(context: CliContext): Command {
     .option('--tier <id>', 'tier to grant; bookfeed tiers list shows them', FREE_TIER_ID)
     .option('--label <text>', 'what the key is for', parseText)
     .option('--days <n>', 'length of the grant; without it, for ever', integerIn(1, GRANT_DAYS_MAX))
+    .addOption(
+      new Option('--test', 'a key of test mode, which no ledger keeps').conflicts([
+        ...['address', 'account', 'days', 'label'],
+      ]),
+    )
     .option('--address <0x…>', 'wallet that the account belongs to', asOption(readAddress))
     .addOption(new Option('--account <id>', 'account that exists already').conflicts('address'))
     .addHelpText('after', createHelp)
@@ -74,6 +82,10 @@ export function keysCommand(context: CliContext): Command {
 }
 
 async function createKey(context: CliContext, flags: CreateFlags): Promise<void> {
+  if (flags.test) {
+    context.print(mintKey(context.randomBytes, TEST_KEY_PREFIX))
+    return
+  }
   const { tier: tierId, account: accountId, ...rest } = flags
   const asked = { ...rest, tierId, accountId }
   assertAsked(asked)

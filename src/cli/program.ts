@@ -44,6 +44,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   status: async () => (await import('./status.ts')).statusCommand,
   import: async () => (await import('./import.ts')).importCommand,
   simulate: async () => (await import('./simulate.ts')).simulateCommand,
+  'test-data': async () => (await import('./test-data.ts')).testDataCommand,
   verify: async () => (await import('./verify.ts')).verifyCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   prune: async () => (await import('./prune.ts')).pruneCommand,

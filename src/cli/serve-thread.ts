@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads'
 
 import { createLimits, type LimitMemory } from '#src/access/limits.ts'
-import { createReader, isForReader, type Reader } from '#src/app.ts'
+import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/app.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openMeters } from '#src/http/meters.ts'
@@ -18,6 +18,8 @@ import { startMeasuring } from './metrics.ts'
 import { historyPathOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
+import { openTestData } from './test-data.ts'
+import { createTestServer, inOne } from './test-mode.ts'
 
 /** What a thread begins with. Threads count from 1: the one that writes is 0. */
 export type ThreadStart = {
@@ -53,7 +55,7 @@ export type FromThread =
   | { listening: true }
   | { stopped: true }
   | { ask: Asked }
-  | { used: ReturnType<Reader['takeUsage']> }
+  | Record<'used' | 'testUsed', ReturnType<Reader['takeUsage']>>
   | { log: string }
 
 const BEAT_MS = 1000
@@ -75,7 +77,7 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => post({ log: lines }))
   const meters = start.meters && openMeters(start.meters, thread)
-  const reader = createReader({
+  const real = {
     ...context,
     ...{ history, ledger, timer, config },
     silence: watchSilence(dataPath, context.clock),
@@ -83,8 +85,18 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
     limits: createLimits(start.limits, config.streamsMax, thread),
     meters,
     log: log.write,
-  })
+  }
   const first = createQuestions((ask) => post({ ask }, [ask.body]))
+  let testData: ReturnType<typeof openTestData>
+  const test = config.hasTestMode
+    ? createTestServer<ReaderDeps>({
+        ...{ deps: real, createApp: createReader, sleep: (ms) => Bun.sleep(ms) },
+        open: () => (testData ??= openTestData(dataPath)),
+        // It has them made.
+        otherwise: first.ask,
+      })
+    : undefined
+  const reader = createReader({ ...real, testMode: test })
   const fetch: Reader['fetch'] = (request, peers) =>
     isForReader(request) && !(config.isKeyless && isUnpaid(request))
       ? reader.fetch(request, peers)
@@ -93,9 +105,10 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
 
   function postUsage(): void {
     const used = reader.takeUsage()
-    if (used.length > 0) post({ used })
+    const testUsed = test?.takeUsage() ?? []
+    if (used.length + testUsed.length > 0) post({ used, testUsed })
   }
-  const stream = startStream(reader)
+  const stream = startStream(inOne(reader, test))
   const jobs = [
     ...[stream, every(FLUSH_MS, postUsage, postUsage)],
     every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
@@ -104,11 +117,12 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
 
   async function stop(): Promise<void> {
     reader.drain()
+    test?.drain()
     await atMost(server.stop(), DRAIN_MS_MAX)
     await server.stop(true)
     for (const job of jobs) job.dispose()
     log.flush()
-    for (const file of [history, ledger]) file.dispose()
+    for (const file of [history, ledger, ...Object.values(testData ?? {})]) file.dispose()
     post({ stopped: true })
   }
   parent.on('message', (message: ToThread) => {

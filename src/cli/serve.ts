@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
-import { type App, createApp } from '#src/app.ts'
+import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { type App, type AppDeps, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
@@ -38,6 +38,7 @@ import {
   startUsageFlush,
 } from './server-jobs.ts'
 import { asService } from './service-lines.ts'
+import { inOne, startTestMode, type TestServer } from './test-mode.ts'
 import { startThreads, threadsOf } from './threads.ts'
 
 const LOCAL_KEY_LABEL = 'local'
@@ -52,8 +53,8 @@ export const serveCommand = (context: CliContext): Command =>
     .action(() => serve(context))
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
-export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  const context = asService(real)
+export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
+  const context = asService(given)
   using history = openDataFolder(context, true)
   using ledger = openLedgerFile(context)
   const config = context.config()
@@ -71,7 +72,7 @@ export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
   const shared = shareMemory(context)
   const operator = createOperator(timed)
-  const app = createApp({
+  const real: AppDeps & { limits: Limits } = {
     ...timed,
     operator,
     ...screening,
@@ -87,21 +88,20 @@ export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<
     silence: silenceOfOthers(context, () => recorder),
     timer,
     log: log.write,
-  })
+  }
+  const { test, jobs: ofTest } = startTestMode(timed, real)
+  const app = createApp({ ...real, testMode: test })
   const server = await (shared.threads === 0
     ? listenHere(app, config)
-    : startThreads({ context: timed, app, timer, ...shared }))
+    : startThreads({ context: timed, app, test, timer, ...shared }))
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(operator?.report.reconciliation)
-  const stream = startStream(app)
+  const stream = startStream(inOne(app, test))
   const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
-    ...[
-      selling,
-      startTimeKeeping(steady),
-      startForgetting(timed, ledger, operator?.report.forgetting),
-    ],
+    ...[selling, startTimeKeeping(steady), ...ofTest],
+    startForgetting(timed, ledger, operator?.report.forgetting),
     ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
@@ -121,16 +121,17 @@ export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<
     : greet({ ...state, ...ownKeys(timed, { history, ledger }) })
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
-  await drain(app, config)
+  await drain(app, config, test)
   await server.stop()
   log.flush()
 }
 
 /** Whoever sends requests here has time to find another server, before anybody is refused. */
-async function drain(app: App, { drainSeconds }: Config): Promise<void> {
+async function drain(app: App, { drainSeconds }: Config, test?: TestServer): Promise<void> {
   app.refuse()
   await Bun.sleep(drainSeconds * 1000)
   app.drain()
+  test?.drain()
 }
 
 /** Not before the server listens: a start that fails would take the key to its grave. */

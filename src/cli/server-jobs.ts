@@ -40,7 +40,7 @@ export const FLUSH_MS = 2 * SECOND_MS
 const FAILURES_REPORTED = 5
 
 /** Moves what was used into the ledger; ends with everything written. */
-export function startUsageFlush({ flushUsage }: App, log: Log): Job {
+export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Log): Job {
   let failures = 0
 
   function flush(): boolean {

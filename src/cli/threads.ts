@@ -11,6 +11,7 @@ import { type CliContext, CliError } from './context.ts'
 import { listen } from './listen.ts'
 import type { Answered, Asked, FromThread, ThreadStart, ToThread } from './serve-thread.ts'
 import { atMost, DRAIN_MS_MAX, every } from './server-jobs.ts'
+import type { TestServer } from './test-mode.ts'
 
 /** Before a thread that ended is replaced: one that cannot start must not take the processor. */
 const REPLACE_MS = 500
@@ -26,6 +27,7 @@ export const threadsOf = ({ workers }: Pick<Config, 'workers'>): number =>
 type Deps = {
   context: CliContext
   app: App
+  test: Pick<TestServer, 'putUsage'> | undefined
   memory: LimitMemory
   meterMemory: SharedArrayBuffer
   limits: Limits
@@ -34,7 +36,7 @@ type Deps = {
 
 /** Starts them; resolves when all of them listen. Throws `CliError`. */
 export async function startThreads(deps: Deps) {
-  const { context, app, memory, meterMemory, limits, timer } = deps
+  const { context, app, test, memory, meterMemory, limits, timer } = deps
   const config = context.config()
   const threads = threadsOf(config)
   const meters = config.metrics === '' ? undefined : meterMemory
@@ -46,6 +48,11 @@ export async function startThreads(deps: Deps) {
   const running = new Map<number, Worker>()
   const ends = new Set<Promise<void>>()
   let isStopping = false
+
+  function putUsage({ used, testUsed }: Extract<FromThread, { used: unknown }>): void {
+    app.putUsage(used)
+    test?.putUsage(testUsed)
+  }
 
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
@@ -69,7 +76,7 @@ export async function startThreads(deps: Deps) {
       if ('listening' in message) listening.resolve()
       else if ('stopped' in message) void worker.terminate()
       else if ('log' in message) context.writeLog(message.log)
-      else if ('used' in message) app.putUsage(message.used)
+      else if ('used' in message) putUsage(message)
       else void answer(app, message.ask).then((reply) => post(worker, { answer: reply }))
     })
     return listening.promise

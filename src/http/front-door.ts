@@ -24,6 +24,7 @@ import { type Meters, OTHER, SOCKETS } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
+import { markAsTest, type TestMode } from './test-mode.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER } from './x402.ts'
@@ -39,6 +40,8 @@ type FrontDoorOptions = {
   /** By path, what makes a WebSocket of a request; throws where it is not asked for. */
   sockets: ReadonlyMap<string, (request: Request, visit: Visit) => void>
   gate: Gate
+  /** Answers what the gate says is of test mode. */
+  testMode?: TestMode | undefined
   work: Pick<Work, 'enter' | 'spend'>
   meters: Pick<Meters, 'request' | 'problem'>
   /** `off` leaves only the lines of our own faults, as JSON. */
@@ -59,12 +62,14 @@ type Exchange = {
   visit: Visit
   peers: PeerSource | undefined
   startedMs: number
+  /** It has a target that is a path. */
+  isSound: boolean
   fault?: string | undefined
 }
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, work, meters, mint, timer } = options
+  const { handle, takeError, routes, sockets, gate, work, meters, mint, timer, testMode } = options
   const finish = createFinish(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
@@ -79,7 +84,19 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     return finish(exchange, thrown === undefined ? response : fail(exchange, thrown.error))
   }
 
-  return (request, peers) => {
+  /** With a front door of its own. */
+  function answerTest(exchange: Exchange): Response | Promise<Response> {
+    const { request, peers } = exchange
+    try {
+      if (testMode !== undefined) return testMode.fetch(request, peers)
+      throw new Error('The gate lets nobody into a test mode that there is not.')
+    } catch (error) {
+      const answer = finish(exchange, fail(exchange, error))
+      return answer instanceof Promise ? answer.then(markAsTest) : markAsTest(answer)
+    }
+  }
+
+  function begin(request: Request, peers: PeerSource | undefined): Exchange {
     const startedMs = timer()
     const { url } = request
     const isSound = isAbsolute(url)
@@ -92,10 +109,13 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     bindVisit(inner, visit)
     visit.requestId = requestId
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    const named = { requestId, traceparent, target }
-    const exchange: Exchange = { ...named, request, inner, visit, peers, startedMs }
+    return { requestId, traceparent, target, request, inner, visit, peers, startedMs, isSound }
+  }
+
+  function answer(exchange: Exchange): Response | Promise<Response> {
+    const { request, inner, target, visit, startedMs } = exchange
     try {
-      assertServable(exchange, isSound)
+      assertServable(exchange)
       const path = pathOf(target)
       if (routes.isRefused(inner.method, path)) {
         return finish(exchange, answerMissing(exchange, routes))
@@ -121,9 +141,14 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       work.spend(timer() - startedMs)
     }
   }
+
+  return (request, peers) => {
+    const exchange = begin(request, peers)
+    return exchange.visit.isTest ? answerTest(exchange) : answer(exchange)
+  }
 }
 
-function assertServable({ request, target, visit }: Exchange, isSound: boolean): void {
+function assertServable({ request, target, visit, isSound }: Exchange): void {
   if (visit.refusal) throw visit.refusal
   if (!isSound) {
     const message = 'The request needs one valid Host header, and a target that is a path.'

@@ -28,6 +28,8 @@ export type Visit = {
   asked?: Unpaid
   /** The header PAYMENT-RESPONSE of what was paid for here. */
   receipt?: string
+  /** True of a key of test mode, which somebody else answers. */
+  isTest?: boolean
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
   refusal: AppError | undefined

@@ -7,6 +7,8 @@ import { fromBase62, integerToBase62, toBase62 } from '#src/lib/base62.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
 export const KEY_PREFIX = 'bf_live_'
+/** Of keys of test mode, which open nothing but simulated data and so are no secrets. */
+export const TEST_KEY_PREFIX = 'bf_test_'
 
 const RANDOM_BYTES = 20
 /** 62^27 > 2^160. */
@@ -26,10 +28,10 @@ const anywhere = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]+`, 'g')
 const HIDDEN = `${KEY_PREFIX}…`
 
 /** Makes a key. `randomBytes` must be fit for secrets. */
-export function mintKey(randomBytes: (length: number) => Uint8Array): string {
-  const body = KEY_PREFIX + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH)
-  return body + checksumOf(body)
-}
+export const mintKey = (randomBytes: (length: number) => Uint8Array, prefix = KEY_PREFIX): string =>
+  withChecksum(prefix + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
+
+const withChecksum = (body: string): string => body + checksumOf(body)
 
 /** The token of a header `Authorization`; its scheme has no case (RFC 9110, 11.1). */
 export function tokenOf(authorization: string | null): string | undefined {
@@ -45,6 +47,15 @@ export function isWellFormedKey(text: string): boolean {
   const split = KEY_LENGTH - CHECKSUM_LENGTH
   return fromBase62(text.slice(split)) === crc32(text.slice(0, split))
 }
+
+/** The key of test mode that a header has: every one that is well-formed is valid. */
+export function testKeyOf(authorization: string | null): string | undefined {
+  const token = tokenOf(authorization)
+  return token?.startsWith(TEST_KEY_PREFIX) && hasChecksum(token) ? token : undefined
+}
+
+const hasChecksum = (text: string): boolean =>
+  text.length === KEY_LENGTH && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
 
 /** The 32 bytes by which a key is stored and found; into `digest`, if there is one to be reused. */
 export function digestOf(key: string, digest = new Uint8Array(DIGEST_LENGTH)): Uint8Array {
@@ -70,3 +81,6 @@ const decode = (text: string): string =>
   )
 
 const checksumOf = (body: string): string => integerToBase62(crc32(body), CHECKSUM_LENGTH)
+
+/** The key of test mode that the documents show, for whoever needs none of his own. */
+export const PUBLIC_TEST_KEY = withChecksum(`${TEST_KEY_PREFIX}PublicKeyForTestsOfBookfeed`)

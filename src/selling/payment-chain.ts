@@ -97,5 +97,24 @@ export const paymentChains: readonly PaymentChain[] = [
   },
 ]
 
+/**
+ * No chain: what test mode has in place of one. Its addresses hold no contract anywhere, so what is
+ * signed for it is worth nothing on any chain.
+ */
+export const testChain: PaymentChain = {
+  chainId: 1337,
+  network: 'eip155:1337',
+  name: 'Test',
+  gasSymbol: 'TEST',
+  explorer: 'https://example.invalid',
+  ...everywhere,
+  sanctionsOracle: '0x0000000000000000000000000000000000007356',
+  tokens: [usdcAt('0x0000000000000000000000000000000000007357')],
+}
+
+/** Of payments, which may be those of test mode. */
+export const findPaidChain = (network: string): PaymentChain | undefined =>
+  network === testChain.network ? testChain : findChain(network)
+
 export const findChain = (network: string): PaymentChain | undefined =>
   paymentChains.find((chain) => chain.network === network)

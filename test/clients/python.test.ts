@@ -8,11 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { readDocument } from '../support/openapi-document.ts'
 import { bookfeed } from '../support/program.ts'
+import { createTestGround, openMarket } from '../support/test-mode.ts'
 import { ownerOf, provoke, waysToFail } from '../support/ways-to-fail.ts'
 
 const client = join(import.meta.dir, '../../clients/python')
@@ -64,6 +66,21 @@ async function startFaults() {
   })
 }
 
+/** A server for keys of test mode, in this process. */
+function startTestServer() {
+  const { app, test } = createTestGround()
+  const here = Bun.serve({ port: 0, fetch: app.fetch })
+  const timer = setInterval(test.tick, 1)
+  const stop = async () => {
+    clearInterval(timer)
+    await here.stop(true)
+  }
+  const at = [`TEST_SERVER=${here.url.origin}`, `TEST_KEY=${PUBLIC_TEST_KEY}`]
+  const { slug, windowMs } = openMarket
+  const variables = [...at, `TEST_SLUG=${slug}`, `TEST_MOMENT=${windowMs + 150_000}`]
+  return { variables, stop }
+}
+
 beforeAll(async () => {
   if (!hasPython) return
   const simulated = ['--coins', 'btc', '--markets', '3', '--start', '2026-04-13T00:00:00Z']
@@ -75,9 +92,12 @@ beforeAll(async () => {
   server = await startKillableServer(data)
   const faults = await startFaults()
   closers.push(() => faults.stop(true))
+  const test = startTestServer()
+  closers.push(test.stop)
   variables = [
     ...[`KEY=${key}`, `FREE_KEY=${freeKey}`, `SERVER=${server.origin}`],
     ...[`FAULTS=http://127.0.0.1:${faults.port}`, `CODES=${JSON.stringify(codes)}`],
+    ...test.variables,
     'PYTHONDONTWRITEBYTECODE=1',
   ]
 }, 60_000)

@@ -52,6 +52,7 @@ const decisions: Record<string, string> = {
   listTrades: 'prices',
   listSpot: 'prices',
   createChallenge: 'open',
+  createTestKey: 'open',
   createKey: 'open',
   listKeys: 'key',
   rotateKey: 'key',

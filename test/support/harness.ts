@@ -40,7 +40,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
   const mint = () => `minted${++minted}`
   const ledger = options.ledger ?? openLedger(':memory:', { nowMs: NOW_MS })
   const key = addKey(ledger, testTier)
-  const app = createApp({
+  const deps: AppDeps = {
     history: fakeHistory(),
     files: oneFile,
     config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
@@ -58,7 +58,8 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     version: '0.0.0-test',
     ...options,
     ledger,
-  })
+  }
+  const app = createApp(deps)
   const sendAs = async (token: string | undefined, path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
     if (token !== undefined && !headers.has('authorization')) {
@@ -72,7 +73,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     time.nowMs += ms
     time.timerMs += ms
   }
-  return { app, ledger, key, send, sendAs, lines, time, advance }
+  return { app, deps, ledger, key, send, sendAs, lines, time, advance }
 }
 
 /**

@@ -7,7 +7,7 @@ import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Button } from '../parts/button.tsx'
 
-const wellFormed = /^bf_live_\w{20,}$/
+const wellFormed = /^bf_(live|test)_\w{20,}$/
 
 export function KeyMenu() {
   const key = useStore(apiKey.store)

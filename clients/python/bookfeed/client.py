@@ -16,7 +16,7 @@ from .export import Download, download
 from .frames import Library, read_parquet, require
 from .live import Live
 from .rows import AgedSnapshot, Market, PanelRow, Price, Quote, Side, Snapshot, Trade
-from .transport import Request, Transport, path_of, to_text
+from .transport import Fault, Request, Transport, path_of, to_text
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class Client:
     What fails for a reason that passes is sent up to `attempts` times, each time after as long as
     the server says, unless that is more than `wait_max` seconds. A server may take up to two
     minutes to answer a long request, which is why `timeout` (seconds) is longer.
+
+    With a key of test mode, each request asks for `fault`, or for what that returns: `rate_limited`,
+    `stale`, `gap`, `slow` or `payment_pending`.
     """
 
     def __init__(
@@ -77,9 +80,10 @@ class Client:
         attempts: int = 6,
         wait_max: float = 61,
         sleep: Callable[[float], None] = time.sleep,
+        fault: Fault = None,
     ) -> None:
         self.exact = exact
-        self._transport = Transport(server, key, timeout, attempts, wait_max, sleep)
+        self._transport = Transport(server, key, timeout, attempts, wait_max, sleep, fault)
 
     def close(self) -> None:
         """Closes idle connections; the client can be used again."""

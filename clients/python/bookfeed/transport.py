@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import ApiError, Disconnected, error_of
 
 T = TypeVar("T")
+Fault = Union[str, Callable[[], Union[str, None]], None]
 
 BACKOFF_SECONDS = 0.5
 BACKOFF_SECONDS_MAX = 30.0
@@ -79,6 +80,7 @@ class Transport:
         attempts: int,
         wait_max: float,
         sleep: Callable[[float], None],
+        fault: Fault,
     ) -> None:
         url = urlsplit(server)
         if url.scheme not in ("http", "https") or not url.hostname:
@@ -90,6 +92,7 @@ class Transport:
         self._host, self._port, self._base = url.hostname, url.port, url.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._timeout, self._wait_max = timeout, wait_max
+        self._fault = fault
         self.attempts, self.sleep = attempts, sleep
         self._idle: deque[HTTPConnection] = deque(maxlen=CONNECTIONS_MAX)
 
@@ -166,6 +169,9 @@ class Transport:
         }
         target = self._base + request.path + (f"?{urlencode(query)}" if query else "")
         headers = {"Accept-Encoding": "gzip", **self._headers, **request.headers}
+        fault = self._fault() if callable(self._fault) else self._fault
+        if fault is not None:
+            headers["Bookfeed-Fault"] = fault
         connection.request(request.method, target, body=request.body, headers=headers)
         response = connection.getresponse()
         # To http.client, headers that break off are whole, and no body follows them.

@@ -460,6 +460,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a key of test mode
+         * @description Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads one simulated day with every route, follows a live stream that repeats it, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.
+         */
+        post: operations["createTestKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/challenge": {
         parameters: {
             query?: never;
@@ -2111,6 +2131,10 @@ export interface components {
             close: number;
             /** @description Prices in the bar. */
             ticks: number;
+        };
+        TestKey: {
+            /** @description A key of test mode, which reads simulated data alone and is no secret. */
+            key: string;
         };
         Challenge: {
             /** @description Sign-In-with-Ethereum message (EIP-4361). Have the wallet sign it exactly as it is. */
@@ -3812,6 +3836,26 @@ export interface operations {
                     };
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    createTestKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestKey"];
                 };
             };
         };

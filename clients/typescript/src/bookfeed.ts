@@ -11,7 +11,7 @@ export {
   type ServerCode,
 } from './errors.ts'
 export type { Payer, Payment, PayOptions, SignIn } from './pay.ts'
-export type { Options, WebSocketLike } from './request.ts'
+export type { Fault, Options, WebSocketLike } from './request.ts'
 export type { Body, Input, ListInput, Row } from './shapes.ts'
 export type { LiveQuery, Message, Places, ReplayQuery } from './stream.ts'
 export type { Page, Walk } from './walk.ts'

@@ -18,11 +18,19 @@ export type Options<N = number> = {
   waitMs?: number | undefined
   /** How long an answer may take, in milliseconds; 60,000 by default. Streams have their own. */
   timeoutMs?: number | undefined
+  /**
+   * With a key of test mode: the fault that each request asks for, or what says which. Streams over
+   * WebSocket ask for none.
+   */
+  fault?: Fault | (() => Fault | undefined) | undefined
   /** In place of `fetch`, such as one that pays. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** In place of `WebSocket`; Node 20 has none, so give it that of the package `ws`. */
   WebSocket?: WebSocketLike | undefined
 }
+/** What a server does to requests with a key of test mode that ask for it. */
+export type Fault = 'rate_limited' | 'stale' | 'gap' | 'slow' | 'payment_pending'
+
 export type WebSocketLike = new (url: string) => WebSocket
 
 export type Call = {
@@ -124,11 +132,13 @@ export class Requester {
   }
 
   async #attempt<T>(call: Call, read: (response: Response) => Promise<T> | T): Promise<T> {
-    const { fetch: send = fetch, key, timeoutMs = 60_000 } = this.options
+    const { fetch: send = fetch, key, fault, timeoutMs = 60_000 } = this.options
     const { method = 'GET', body, signal } = call
     signal?.throwIfAborted()
     const headers = new Headers(call.headers)
     if (key !== undefined) headers.set('authorization', `Bearer ${key}`)
+    const asked = typeof fault === 'function' ? fault() : fault
+    if (asked !== undefined) headers.set('bookfeed-fault', asked)
     if (body !== undefined) headers.set('content-type', 'application/json')
     const [url, late] = [this.url(call), new AbortController()]
     const timer = setTimeout(() => late.abort(), timeoutMs)

@@ -231,7 +231,7 @@ function finalCentsOf(moving: Moving): number | undefined {
 const toDigits = (cents: number): string => (cents / CENTS).toFixed(2)
 
 /** Somebody takes from the best level of an outcome, sometimes. */
-function drawTrade(state: readonly Snapshot[], random: Random): Trade[] {
+export function drawTrade(state: readonly Snapshot[], random: Random): Trade[] {
   const isTrade = random.uniform() < TRADE_SHARE
   const { outcome, timestampMs, bids, asks } = random.pick(state)
   const side = random.pick(['buy', 'sell'] as const)

@@ -5,7 +5,7 @@ import type { RetryAction } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Credit } from '#src/selling/credit.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Pack, streamsMaxOf, type Tier } from '#src/selling/tier.ts'
@@ -231,7 +231,7 @@ function amountsOf({ payment, offer }: Settlement): { amount: string; amountUsd:
 }
 
 function chainOf(network: string) {
-  const chain = findChain(network)
+  const chain = findPaidChain(network)
   assert(chain !== undefined, 'Offers are made on known chains only.')
   return chain
 }

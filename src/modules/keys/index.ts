@@ -1,6 +1,7 @@
 import { type Idempotency, jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
+import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
-import { tokenOf } from '#src/selling/api-key.ts'
+import { mintKey, TEST_KEY_PREFIX, tokenOf } from '#src/selling/api-key.ts'
 
 import {
   Challenge,
@@ -13,6 +14,7 @@ import {
   RotateBody,
   RotatedKey,
   SignupBody,
+  TestKey,
 } from './model.ts'
 import {
   createOwnKeys,
@@ -24,7 +26,10 @@ import {
 
 const shared = { tag: 'account', caching: 'no-store' } as const
 
-export const keyRoutes = ({ idempotency, ...deps }: KeyDeps & { idempotency: Idempotency }) => [
+type Deps = KeyDeps & { idempotency: Idempotency; hasTestMode: boolean }
+
+export const keyRoutes = ({ idempotency, hasTestMode, ...deps }: Deps) => [
+  ...(hasTestMode ? [testKeyRoute(deps)] : []),
   ...signupRoutes(createSignup(deps), idempotency),
   ...ownKeyRoutes(createOwnKeys(deps), idempotency),
 ]
@@ -77,6 +82,24 @@ const signupRoutes = (service: ReturnType<typeof createSignup>, idempotency: Ide
     },
   }),
 ]
+
+const testKeyRoute = ({ randomBytes }: Pick<Deps, 'randomBytes'>) =>
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/keys/test',
+    access: 'open',
+    operationId: 'createTestKey',
+    summary: 'Get a key of test mode',
+    description:
+      'Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads one simulated day with every route, follows a live stream that repeats it, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.',
+    ok: { status: 201, description: 'The key.', schema: TestKey },
+    isInMemory: true,
+    answer() {
+      const key = mintKey(randomBytes, TEST_KEY_PREFIX)
+      return jsonResponse({ key }, { status: 201, headers: { 'Cache-Control': 'no-store' } })
+    },
+  })
 
 const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Idempotency) => [
   route({

@@ -96,6 +96,13 @@ export const NewKey = object('NewKey', {
 })
 export type NewKey = Static<typeof NewKey>
 
+export const TestKey = object('TestKey', {
+  key: text(
+    'A key of test mode, which reads simulated data alone and is no secret.',
+    'bf_test_PublicKeyForTestsOfBookfeed2uYmF1',
+  ),
+})
+
 export const RotatedKey = object('RotatedKey', {
   ...NewKey.properties,
   replaces: Type.Object(

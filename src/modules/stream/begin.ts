@@ -35,6 +35,8 @@ export type BeginDeps = {
   /** Monotonic milliseconds. */
   timer: Clock
   describeMarket: (market: Market | MarketAsOf, nowMs: number) => string
+  /** What replays play, where that is not what is followed. */
+  recorded?: { history: MarketHistory; rows: RowReader; clock: Clock } | undefined
   /** The row of `GET /v1/{coin}/spot`. */
   describeTick: (tick: StoredTick) => object
 }
@@ -43,7 +45,7 @@ type Begun = Operations['subscribe'] | Operations['replay']
 
 /** Returns what begins the operations. */
 export function createBegin(deps: BeginDeps) {
-  const { history, hub, rows, clock } = deps
+  const { history, hub, rows, clock, recorded = deps } = deps
   const codec = createRowCodec(deps)
   const findMarket = (conditionId: string) => history.findMarket(conditionId)
 
@@ -84,7 +86,8 @@ export function createBegin(deps: BeginDeps) {
   function replay(asked: Operations['replay'], outlet: SessionOutlet): Subscription {
     const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
     const isSpot = channel === 'spot'
-    const market = findNamed(asked)
+    const named = findNamed(asked)
+    const market = named && recorded.history.findMarket(named.conditionId)
     const filter = filterOf(asked)
     const spot = isSpot || asked.with === 'spot' ? spotFilterOf(asked) : undefined
     const has = { hasMarkets: !isSpot, hasRows: channel !== 'markets' }
@@ -92,7 +95,8 @@ export function createBegin(deps: BeginDeps) {
     return startReplay(
       { id, speed, range: { ...range, after: placeIn(range, cursor) } },
       {
-        ...{ ...outlet, history, read: rows, clock, timer: deps.timer, shared: codec.shared },
+        ...{ ...outlet, ...recorded, read: recorded.rows, timer: deps.timer },
+        shared: codec.shared,
         sharedTick: codec.sharedTick,
         describeEvent: (event) =>
           deps.describeMarket(marketAsOf(event.market, event), event.timeMs),

@@ -10,6 +10,7 @@ import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 
 import { accessOf, type BeginDeps, createBegin } from './begin.ts'
 import { openSession, type Session, type SessionPorts } from './session.ts'
+import { type Connection, shareSockets, type Sockets } from './sockets.ts'
 
 /** Of what a client sends; Bun closes with 1009 beyond. */
 const MESSAGE_BYTES_MAX = 16_384
@@ -33,14 +34,15 @@ export type StreamDeps = BeginDeps & {
   authenticate: (authorization: string) => Caller | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
+  /** Takes over connections whose key is one of test mode; undefined while it cannot. */
+  testSockets?: (() => Sockets | undefined) | undefined
 }
 
-/** A connection as Bun's server gives it. */
-export type Connection = {
-  data: { authorization: string | null; session?: Session }
-  send(text: string): unknown
-  getBufferedAmount(): number
-  close(code: number, reason: string): void
+const settings = {
+  maxPayloadLength: MESSAGE_BYTES_MAX,
+  idleTimeout: SILENT_SECONDS,
+  // It costs five to nine times a plain send.
+  perMessageDeflate: false,
 }
 
 /** Makes the service. `tick` is to be called every few milliseconds. */
@@ -57,12 +59,7 @@ export function createStreamService(deps: StreamDeps) {
     if (isFull || strangers >= STRANGERS_MAX) throw busyError('There are too many connections.')
   }
 
-  const websocket = {
-    maxPayloadLength: MESSAGE_BYTES_MAX,
-    idleTimeout: SILENT_SECONDS,
-    // It costs five to nine times a plain send.
-    perMessageDeflate: false,
-
+  const own: Sockets = {
     open(connection: Connection): void {
       const wire = {
         send: (text: string) => void connection.send(text),
@@ -88,8 +85,10 @@ export function createStreamService(deps: StreamDeps) {
   }
 
   return {
-    /** For Bun's server. */
-    websocket,
+    /** For connections of this service alone. */
+    own,
+    /** For Bun's server, also of connections that are another's of the same process. */
+    websocket: { ...settings, ...shareSockets(own, deps.testSockets) },
 
     /** Makes a live connection of a request. Throws `unauthenticated` and `not_found`. */
     upgrade(request: Request, visit: Visit): void {
@@ -98,7 +97,8 @@ export function createStreamService(deps: StreamDeps) {
       const authorization = request.headers.get('authorization')
       if (authorization !== null && caller === undefined) throw unauthenticatedError()
       assertRoom()
-      if (request.method === 'GET' && peers?.upgrade?.(request, { data: { authorization } })) return
+      const data = { authorization, owner: own }
+      if (request.method === 'GET' && peers?.upgrade?.(request, { data })) return
       throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
     },
 

@@ -1,0 +1,70 @@
+/**
+ * Whose a key of test mode is: every well-formed one is valid, and an account by itself. Nothing of
+ * it is stored before something is bought, so that making keys costs nobody anything.
+ */
+import { coins } from '#src/core/market.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
+import { digestOf, testKeyOf } from '#src/selling/api-key.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+import { FREE_TIER_ID, type Terms, type Tier, tierRoutes } from '#src/selling/tier.ts'
+
+import type { Authenticator } from './authenticator.ts'
+import { SAMPLE_REQUESTS_PER_MINUTE } from './sample.ts'
+
+/** What everybody has in test mode: all data, and the window of the sample. */
+export const testTerms: Terms = {
+  ...{ tierId: 'test', name: 'Test', rank: 0, coins, routes: tierRoutes },
+  requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE,
+}
+
+const NAME_LENGTH = 24
+
+type Deps = {
+  ledger: Pick<Ledger, 'listSubscriptions'>
+  clock: Clock
+  /** The catalogue of the server. */
+  listTiers: () => readonly Tier[]
+}
+
+export function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticator {
+  return {
+    listTiers,
+    authenticate(authorization) {
+      const key = testKeyOf(authorization)
+      if (key === undefined) return undefined
+      const name = `test${digestOf(key).toHex().slice(0, NAME_LENGTH)}`
+      const accountId = `acc_${name}`
+      const found = standingAt(ledger.listSubscriptions(accountId), listTiers(), clock())
+      const { tierId } = found.terms
+      const { requestsPerMinute } = testTerms
+      // What is bought for nothing gives no more requests.
+      const terms = tierId === FREE_TIER_ID ? testTerms : { ...found.terms, requestsPerMinute }
+      const standing = { ...found, terms }
+      return { keyId: `key_${name}`, accountId, familyId: name, isBlocked: false, standing }
+    },
+  }
+}
+
+/** Accounts of which usage is known; those that came first are forgotten first. */
+const ACCOUNTS_MAX = 1_000
+
+/** The counters of test mode, in memory. */
+export function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'> {
+  const accounts = new Map<string, Map<string, UsageRow>>()
+  function add({ keyId, day, route, requests, bytes }: UsageEntry): void {
+    const accountId = keyId.replace('key_', 'acc_')
+    const rows = accounts.get(accountId) ?? new Map<string, UsageRow>()
+    const known = rows.get(`${day} ${route}`) ?? { day, route, requests: 0, bytes: 0 }
+    const sum = { ...known, requests: known.requests + requests, bytes: known.bytes + bytes }
+    accounts.set(accountId, rows.set(`${day} ${route}`, sum))
+    const [first] = accounts.keys()
+    if (accounts.size > ACCOUNTS_MAX && first !== undefined) accounts.delete(first)
+  }
+  return {
+    addUsage: (entries) => entries.forEach(add),
+    usageOf: (accountId, fromDay) =>
+      [...(accounts.get(accountId)?.values() ?? [])].filter(({ day }) => day >= fromDay),
+    pruneUsage: () => undefined,
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * What test mode has in place of a chain and of whoever submits payments to it: signatures are
+ * checked as a token does, and what was submitted is in the next block, or with `isSlow` never yet.
+ */
+import type { ChainView } from '#src/selling/chain-view.ts'
+import type { Facilitator } from '#src/selling/facilitator.ts'
+import { testChain } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
+
+import { hashPayment } from './typed-data.ts'
+import { isPlainPaymentSignature } from './wallets.ts'
+
+/** Payments that were submitted, by nonce; shared by the views of one chain. */
+export type TestBlocks = Map<string, number>
+
+const head = (blocks: TestBlocks) => ({ finalNumber: blocks.size, latestNumber: blocks.size })
+const nameOf = ({ payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>) => `${payer} ${nonce}`
+const txHashOf = (name: string) => `0x${Bun.SHA256.hash(name, 'hex')}`
+
+export function createTestChain(blocks: TestBlocks, isSlow: boolean) {
+  const view: ChainView = {
+    async preflight(signed, signature) {
+      if (blocks.has(nameOf(signed))) return { kind: 'fault', faults: ['nonce_used'] }
+      const [token] = testChain.tokens
+      if (token?.address !== signed.asset) return { kind: 'unavailable', reason: 'No such token.' }
+      const hash = await hashPayment(signed, testChain, token)
+      const isRight = await isPlainPaymentSignature({ address: signed.payer, hash, signature })
+      return isRight ? { kind: 'ready' } : { kind: 'fault', faults: ['signature_invalid'] }
+    },
+    async look(signed) {
+      const name = nameOf(signed)
+      const blockNumber = blocks.get(name)
+      if (blockNumber === undefined || isSlow) return { kind: 'open' }
+      return {
+        kind: 'paid',
+        isFinal: true,
+        proof: { txHash: txHashOf(name), blockNumber, logIndex: 0 },
+      }
+    },
+    head: async () => head(blocks),
+    transfersTo: async () => [],
+    check: async () => ({ tokens: {} }),
+  }
+  const facilitator: Facilitator = {
+    name: 'test',
+    async settle(payload) {
+      const { payload: body } = JSON.parse(payload) as Sealed
+      const { from: payer, nonce } = body.authorization
+      const name = nameOf({ payer, nonce })
+      if (!blocks.has(name)) blocks.set(name, blocks.size + 1)
+      return { kind: isSlow ? 'pending' : 'success', txHash: txHashOf(name) }
+    },
+    supported: async () => ({
+      kinds: [{ x402Version: 2, scheme: 'exact', network: testChain.network }],
+    }),
+  }
+  return { chain: testChain, view, facilitator }
+}
+
+type Sealed = { payload: { authorization: { from: string; nonce: string } } }

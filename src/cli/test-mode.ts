@@ -1,0 +1,245 @@
+/**
+ * Test mode: an app of its own for each fault, over the simulated day and a ledger in memory, so
+ * that a key of it can reach nothing real. Each day (UTC) begins it again, with the streams.
+ */
+import { createPlaceLimits, type Limits } from '#src/access/limits.ts'
+import { createTestKeys, createTestUsage } from '#src/access/test-keys.ts'
+import {
+  type AppDeps,
+  type AppTestMode,
+  createApp,
+  type Reader,
+  type ReaderDeps,
+} from '#src/app.ts'
+import { type Billing, createBilling } from '#src/billing/billing.ts'
+import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
+import { AppError } from '#src/core/errors.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
+import { TEST_DAY_MS, type TestHistories } from '#src/ingest/simulator/test-day.ts'
+import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import type { Verdict } from '#src/selling/screening.ts'
+
+import type { CliContext } from './context.ts'
+import { startUsageFlush } from './server-jobs.ts'
+import { createTestData } from './test-data.ts'
+
+/** How late the answers of the fault `slow` are; well within the patience of any client. */
+export const SLOW_MS = 3_000
+const RETRY_SECONDS = 5
+/** Streams of a day that is over have ended by then. */
+const ENDING_MS = 90_000
+const PAGE_CACHE_BYTES = 1024 * 1024
+/** Quotes and payments of a day, all of them in memory; after these it begins again early. */
+const DEALS_MAX = 20_000
+const PAY_TO = '0x0000000000000000000000000000000000007358'
+
+type Kind = 'day' | 'gap' | 'stale' | 'payment_pending'
+type Served = Pick<
+  Reader,
+  'fetch' | 'stream' | 'tick' | 'drain' | 'flushUsage' | 'takeUsage' | 'putUsage'
+>
+
+type Deps<Real extends ReaderDeps> = {
+  /** Of the app for real keys. */
+  deps: Real & { limits: Limits }
+  createApp: (deps: Real) => Served
+  /** Undefined while they are being made. */
+  open: () => TestHistories | undefined
+  /** Answers in that case; else it is refused. */
+  otherwise?: AppTestMode['fetch'] | undefined
+  sleep: (ms: number) => Promise<void>
+  dealsMax?: number | undefined
+}
+
+type Day = ReturnType<typeof createDay>
+type Today = { number: number; apps: Map<Kind, Served>; day: Day }
+
+export type TestServer = ReturnType<typeof createTestServer>
+
+export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
+  const { deps, createApp, open, otherwise, sleep, dealsMax = DEALS_MAX } = given
+  const { clock, timer } = deps
+  const shared = createShared(deps)
+  let today: Today | undefined
+  /** Days that are over, while their streams end. */
+  let ending: (Today & { untilMs: number })[] = []
+
+  function current(): Today {
+    const number = Math.floor(clock() / DAY_MS)
+    if (today?.number === number && !today.day.isFull()) return today
+    for (const app of today?.apps.values() ?? []) app.drain()
+    if (today !== undefined) ending.push({ ...today, untilMs: timer() + ENDING_MS })
+    today = { number, apps: new Map(), day: createDay(deps, dealsMax) }
+    return today
+  }
+
+  function forget(): void {
+    for (const { day, untilMs } of ending) if (timer() >= untilMs) day.dispose()
+    ending = ending.filter(({ untilMs }) => timer() < untilMs)
+  }
+
+  function appOf(kind: Kind): Served | undefined {
+    const { apps, day } = current()
+    const known = apps.get(kind)
+    if (known !== undefined) return known
+    const histories = open()
+    if (histories === undefined) return undefined
+    const history = asServed(histories[kind === 'payment_pending' ? 'day' : kind])
+    const app = createApp({ ...deps, ...shared, ...day.partsOf(kind), history })
+    apps.set(kind, app)
+    return app
+  }
+
+  const all = () => [...(today ? [today] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
+
+  const testMode: AppTestMode = {
+    fetch(request, peers) {
+      const fault = faultOf(request)
+      const app = appOf(kindOf(fault))
+      if (app === undefined && otherwise !== undefined) return otherwise(request, peers)
+      if (app === undefined) throw makingError()
+      const answer = app.fetch(request, peers)
+      if (fault !== 'slow' && !(answer instanceof Promise)) return markAsTest(answer)
+      return finish(answer, fault === 'slow')
+    },
+    sockets: () => appOf('day')?.stream.own,
+  }
+
+  /** What is refused is not late: nobody waits here for more than his window has. */
+  async function finish(answer: Response | Promise<Response>, isSlow: boolean): Promise<Response> {
+    const response = markAsTest(await answer)
+    if (isSlow && response.ok) await sleep(SLOW_MS)
+    return response
+  }
+
+  return {
+    ...testMode,
+    /** As those of the app, of all of test mode. */
+    tick(): boolean {
+      if (today === undefined) return false
+      current()
+      forget()
+      return all().filter((app) => app.tick()).length > 0
+    },
+    flushUsage: (): boolean => all().filter((app) => app.flushUsage()).length > 0,
+    takeUsage: () => all().flatMap((app) => app.takeUsage()),
+    putUsage(taken: ReturnType<Reader['takeUsage']>): void {
+      if (taken.length > 0) appOf('day')?.putUsage(taken)
+    },
+    drain(): void {
+      for (const app of all()) app.drain()
+    },
+  }
+}
+
+const kindOf = (fault: TestFault | undefined): Kind =>
+  fault === 'gap' || fault === 'stale' || fault === 'payment_pending' ? fault : 'day'
+
+const makingError = () =>
+  new AppError(
+    'unavailable',
+    'The data of test mode are being made, which takes half a minute once. Try again then.',
+    { retryAfterSeconds: RETRY_SECONDS },
+  )
+
+/** Windows are those of addresses, as for whoever has no key; places are no one else's. */
+function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { limits: Limits }) {
+  const seed = Buffer.from(randomBytes(4)).readInt32LE()
+  return {
+    limits: { ...limits, ...createPlaceLimits(seed), keys: limits.addresses },
+    config: { ...config, sampleMarket: 'off', pageCacheBytes: PAGE_CACHE_BYTES },
+    ...{ operator: undefined, testMode: undefined, meters: undefined, silence: undefined },
+    recording: () => undefined,
+    signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
+    screen: async (address: string) => clearOf(address, clock()),
+  } satisfies Partial<AppDeps>
+}
+
+/** Of no list: nobody is paid. */
+const clearOf = (address: string, timeMs: number): Verdict => ({
+  ...{ verdict: 'clear', address: address.toLowerCase(), timeMs },
+  grounds: { list: { answer: 'absent', isStale: false }, oracle: 'absent', issuers: 'absent' },
+})
+
+/** Nobody writes to it, and what is exported of it is little enough to be made here. */
+const asServed = (history: MarketHistory): MarketHistory => ({
+  ...history,
+  ...{ path: undefined, probeWrite: () => undefined },
+})
+
+/** What is forgotten when the day is over. Of the real ledger the catalogue alone is read. */
+function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax: number) {
+  const stored = openLedger(':memory:', { nowMs: clock() })
+  const ledger: Ledger = { ...stored, ...createTestUsage() }
+  const listTiers = () => real.listTiers()
+  const authenticator = createTestKeys({ ledger, clock, listTiers })
+  const beganMs = Math.floor(clock() / DAY_MS) * DAY_MS
+  // For streams that end after midnight time goes on.
+  const dayClock: Clock = () => TEST_DAY_MS + clock() - beganMs
+  const blocks: TestBlocks = new Map()
+  let deals = 0
+  const billingOf = (isSlow: boolean): Billing =>
+    withAccounts(
+      { ledger, clock, count: () => void deals++ },
+      createBilling({
+        ...{ ledger, listTiers, clock, mint, payTo: PAY_TO },
+        chains: [createTestChain(blocks, isSlow)],
+        screen: async (address) => clearOf(address, clock()),
+        // It is as it is, however long one waits.
+        sleep: () => Promise.resolve(),
+        origin: 'origin' in deps ? (deps.origin as () => string) : () => '',
+        log: () => undefined,
+      }),
+    )
+  return {
+    partsOf: (kind: Kind): Partial<AppDeps> => ({
+      ...{ ledger, asTest: { authenticator, dayClock } },
+      billing: billingOf(kind === 'payment_pending'),
+    }),
+    isFull: () => deals >= dealsMax,
+    dispose: stored.dispose,
+  }
+}
+
+type Dealing = { ledger: Ledger; clock: Clock; count: () => void }
+
+/** An account is made for whoever asks for an offer, and the chain checked before the first. */
+function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Billing {
+  let checked: Promise<void> | undefined
+  return {
+    ...billing,
+    settle(...asked) {
+      count()
+      return billing.settle(...asked)
+    },
+    async quote(caller, order) {
+      count()
+      checked ??= billing.refresh()
+      await checked
+      const id = caller.accountId
+      if (!ledger.findAccount(id)) ledger.createAccount({ id }, byOperator(clock()))
+      return billing.quote(caller, order)
+    },
+  }
+}
+
+/** Test mode of a server, as far as it has one, with what ends it. */
+export function startTestMode(context: CliContext, deps: AppDeps & { limits: Limits }) {
+  if (!context.config().hasTestMode) return { test: undefined, jobs: [] }
+  const { printError } = context
+  const data = createTestData(context, printError)
+  const sleep = (ms: number) => Bun.sleep(ms)
+  const test = createTestServer({ deps, createApp, open: data.open, sleep })
+  return { test, jobs: [startUsageFlush(test, printError), data] }
+}
+
+/** Looks at both; there is something left if one of them has something left. */
+export const inOne = (app: Pick<Reader, 'tick'>, test?: Pick<TestServer, 'tick'>) => ({
+  tick(): boolean {
+    const isOwing = app.tick()
+    return test?.tick() || isOwing
+  },
+})

@@ -1,0 +1,191 @@
+/**
+ * The day of test mode: every coin in windows of 5 minutes, 15 minutes and an hour, with trades and
+ * prices of the coins, the same wherever it is made. Its books are the best levels alone, at equal
+ * distances in time, so that a day is small and has no gap. `gap` and `stale` are the same day as a
+ * recorder would have it that stopped in each window, for a while or for good.
+ */
+import type { Gap } from '#src/core/coverage.ts'
+import {
+  type Coin,
+  coins,
+  finalPriceFacts,
+  type Outcome,
+  outcomes,
+  strikeFacts,
+  type Timeframe,
+  timeframeMs,
+} from '#src/core/market.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import type { SpotTick } from '#src/core/spot.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { createRandom } from '#src/lib/random.ts'
+
+import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
+import { createModel, type Model } from './model.ts'
+import { drawTrade } from './moving-market.ts'
+import { toFacts } from './simulator.ts'
+
+/** Its first millisecond, UTC. */
+export const TEST_DAY_MS = Date.UTC(2026, 3, 13)
+export const testTimeframes = ['5m', '15m', '1h'] as const satisfies readonly Timeframe[]
+export const testStores = ['day', 'gap', 'stale'] as const
+export type TestStore = (typeof testStores)[number]
+export type TestHistories = Record<TestStore, MarketHistory>
+
+/** What of a day is made; all of it but for tests. */
+export type TestDayPart = {
+  coins?: readonly Coin[]
+  /** Starts of windows, in milliseconds of the day; the end is exclusive. */
+  ranges?: readonly (readonly [fromMs: number, toMs: number])[]
+}
+
+/** States of an outcome in a window: further apart there would be gaps. */
+const STATES = 60
+const LEVELS = 10
+/** Of the simulator, which is asked for a state at each of them. */
+const STATES_PER_SECOND = 0.25
+/** From which share of a window to which nothing is recorded; the last state is at its end. */
+const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
+const TICK_STATES = 5
+const VOLATILITY = 0.0008
+/** First prices in the smallest unit, and how many of them a dollar is. */
+const firstPrices: Record<Coin, { units: number; decimals: number }> = {
+  btc: { units: 6_400_000, decimals: 2 },
+  eth: { units: 310_000, decimals: 2 },
+  sol: { units: 1_450_000, decimals: 4 },
+  xrp: { units: 5_200_000, decimals: 6 },
+}
+
+type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; ticks: SpotTick[] }
+
+/** Fills histories that are empty, market after market; yields the share that is done. */
+export function* makeTestDay(
+  histories: TestHistories,
+  { coins: some = coins, ranges = [[0, DAY_MS]] }: TestDayPart = {},
+): Generator<number, void> {
+  const price = new Map(some.map((coin) => [coin, firstPrices[coin].units]))
+  const model = createModel()
+  for (const window of windowsOf(some, ranges)) {
+    const { coin, timeframe, startMs } = window
+    // Windows of 5 minutes follow each other without a break: one begins where another ends.
+    const strike = timeframe === '5m' ? price.get(coin) : undefined
+    const made = makeMarket(window, strike, model)
+    const final = strike === undefined ? undefined : finalOf(made.market, strike)
+    if (final !== undefined) price.set(coin, final)
+    for (const store of testStores) put(histories[store], made, { store, strike, final })
+    yield (startMs - TEST_DAY_MS) / DAY_MS
+  }
+}
+
+/** By their start. */
+function* windowsOf(
+  some: readonly Coin[],
+  ranges: readonly (readonly [fromMs: number, toMs: number])[],
+): Generator<Window, void> {
+  for (let timeMs = 0; timeMs < DAY_MS; timeMs += timeframeMs['5m']) {
+    if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
+    const startMs = TEST_DAY_MS + timeMs
+    const due = testTimeframes.filter((timeframe) => startMs % timeframeMs[timeframe] === 0)
+    for (const coin of some) for (const timeframe of due) yield { coin, timeframe, startMs }
+  }
+}
+
+type Window = { coin: Coin; timeframe: Timeframe; startMs: number }
+
+function makeMarket(window: Window, strike: number | undefined, model: Model): Made {
+  const { coin, timeframe, startMs: windowStartMs } = window
+  const plan = { seed: 'test', coin, timeframe, windowStartMs, outcomes }
+  const market = createMarket(
+    { ...plan, statesPerSecond: STATES_PER_SECOND, maxSnapshots: Number.POSITIVE_INFINITY },
+    model,
+  )
+  const random = createRandom(`bookfeed/test/${market.conditionId}`)
+  const stepMs = timeframeMs[timeframe] / STATES
+  const made: Made = { market, snapshots: [], trades: [], ticks: [] }
+  let last: Snapshot[] = []
+  for (let state = 0; state <= STATES; state++) {
+    const timestampMs = windowStartMs + state * stepMs
+    while (market.nextMs <= timestampMs && market.nextMs < market.endMs) {
+      last = []
+      advanceMarket(market, last)
+    }
+    const states = last.map((each) => atMoment(each, timestampMs))
+    made.snapshots.push(...states)
+    if (state < STATES && states.length > 0) made.trades.push(...drawTrade(states, random))
+    if (strike === undefined || state % TICK_STATES > 0 || state === STATES) continue
+    const series = { coin, source: 'simulated', windowSeconds: 0 }
+    made.ticks.push({ ...series, timestampMs, price: toDigits(coin, unitsOf(market, strike)) })
+  }
+  // To the end of it, which names the winner.
+  while (advanceMarket(market, []) === undefined);
+  return made
+}
+
+/** The best levels of a state, as one that still prevails at a moment. */
+const atMoment = ({ sourceHash: _, bids, asks, ...state }: Snapshot, timestampMs: number) => ({
+  ...{ ...state, timestampMs },
+  ...{ bids: best(bids), asks: best(asks) },
+})
+const best = ({ prices, sizes }: Ladder): Ladder => ({
+  prices: prices.slice(0, LEVELS),
+  sizes: sizes.slice(0, LEVELS),
+})
+
+type Put = { store: TestStore; strike: number | undefined; final: number | undefined }
+
+function put(history: MarketHistory, made: Made, { store, strike, final }: Put): void {
+  const { market, snapshots, trades, ticks } = made
+  const { conditionId, plan } = market
+  const { windowStartMs, windowEndMs } = market.price
+  const [fromMs, toMs] = HOLES[store].map(
+    (share) => windowStartMs + share * (windowEndMs - windowStartMs),
+  )
+  const hole = { fromMs: fromMs ?? windowEndMs, toMs: toMs ?? windowEndMs }
+  const isHeard = ({ timestampMs }: { timestampMs: number }) =>
+    timestampMs < hole.fromMs || timestampMs >= hole.toMs
+  const text = (units: number | undefined) => units && toDigits(plan.coin, units)
+  const of = { windowStartMs, windowEndMs, source: 'simulated' } as const
+  history.putMarket({
+    ...toFacts(market),
+    ...strikeFacts(text(strike) || undefined, of),
+    ...finalPriceFacts(text(final) || undefined, of),
+  })
+  const heard = snapshots.filter(isHeard)
+  history.record({
+    ...{ source: 'simulated', snapshots: heard, gaps: [] },
+    trades: trades.filter(isHeard).map((trade) => ({ conditionId, trade })),
+  })
+  const gapOf = (outcome: Outcome) => gapIn(heard, { outcome, hole, endMs: windowEndMs })
+  if (store !== 'day') history.putGaps(conditionId, outcomes.map(gapOf))
+  if (ticks.length > 0) history.putSpot(ticks.filter(isHeard))
+  history.close(conditionId)
+}
+
+type Hole = { outcome: Outcome; hole: { fromMs: number; toMs: number }; endMs: number }
+
+/** As a recorder notes it: from the last state before it to the next, or to the end. */
+function gapIn(heard: readonly Snapshot[], { outcome, hole, endMs }: Hole): Gap {
+  const times = heard.flatMap((each) => (each.outcome === outcome ? each.timestampMs : []))
+  const lastMs = times.findLast((timeMs) => timeMs < hole.fromMs) ?? hole.fromMs
+  const toMs = times.find((timeMs) => timeMs >= hole.toMs) ?? endMs
+  return { outcome, reason: 'recorder_down', fromMs: lastMs + 1, toMs }
+}
+
+/** The strike is the price at the start, and what moved it before does not count. */
+const unitsOf = ({ price }: SimulatedMarket, strike: number): number =>
+  price.timestampMs <= price.windowStartMs
+    ? strike
+    : strike + Math.round(strike * VOLATILITY * price.walk)
+
+/** Up wins where it is at least the strike; a walk just below 0 is a unit below. */
+const finalOf = (market: SimulatedMarket, strike: number): number =>
+  market.price.winner === 'up'
+    ? unitsOf(market, strike)
+    : Math.min(unitsOf(market, strike), strike - 1)
+
+const toDigits = (coin: Coin, units: number): string => {
+  const { decimals } = firstPrices[coin]
+  return (units / 10 ** decimals).toFixed(decimals)
+}

@@ -1,0 +1,109 @@
+/**
+ * A recorded day as it looks while it goes by: of each market what was recorded and known up to the
+ * moment of a clock, so that whoever follows gets the day as it would have come.
+ */
+import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+import { type Market, statusOf } from '#src/core/market.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { EventStream, MarketHistory, MarketQuery } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
+
+/** Rows become visible together with those of so long before. */
+const STEP_MS = 200
+const BLOCK = 200
+/** No window of such a day is longer. */
+const WINDOW_MS_MAX = 3_600_000
+
+type Until = { toMs?: number | undefined }
+
+/** Reads alone; `clock` must not run backwards. */
+export function createDayView(history: MarketHistory, clock: Clock): MarketHistory {
+  const nowMs = () => Math.floor(clock() / STEP_MS) * STEP_MS
+  const upTo = <Query extends Until>(query: Query): Query => ({
+    ...query,
+    toMs: Math.min(query.toMs ?? Number.POSITIVE_INFINITY, nowMs() + 1),
+  })
+  const viewOf = (market: Market | undefined) => market && marketAt(market, nowMs())
+  const gapsAt = createGapsAt(history, nowMs)
+  return {
+    ...history,
+    findMarket: (conditionId) => viewOf(history.findMarket(conditionId)),
+    findMarketBySlug: (slug) => viewOf(history.findMarketBySlug(slug)),
+    findMarketByAsset: (assetId) => viewOf(history.findMarketByAsset(assetId)),
+    listMarkets: (query) => listAt(history, query, nowMs()),
+    gaps: gapsAt,
+    page: (query) => history.page(upTo(query)),
+    tops: (query) => history.tops(upTo(query)),
+    trades: (query) => history.trades(upTo(query)),
+    spot: (query) => history.spot(upTo(query)),
+    at: (query) => history.at({ ...query, timestampMs: Math.min(query.timestampMs, nowMs()) }),
+    latest: (query) => history.at({ ...query, timestampMs: nowMs() }),
+    events: () => cutEvents(history.events(), upTo),
+  }
+}
+
+/** Without what was not known by then. */
+function marketAt(market: Market, nowMs: number): Market {
+  const { windowStartMs = 0, windowEndMs = Number.POSITIVE_INFINITY } = market
+  const endMs = Math.max(windowEndMs, market.lastSnapshotMs ?? 0)
+  const revision = market.revision + Math.max(0, Math.min(nowMs, endMs) - windowStartMs + DAY_MS)
+  if (nowMs >= endMs) return { ...market, revision }
+  const { winner: _, winnerSource, finalPrice, finalPriceSource, finalPriceMs, ...known } = market
+  const { strike, strikeSource, strikeMs, ...rest } = known
+  const seen = (span: { firstMs: number; lastMs: number } | undefined) =>
+    span && span.firstMs <= nowMs ? { ...span, lastMs: Math.min(span.lastMs, nowMs) } : undefined
+  const { up, down } = market.spans
+  return {
+    ...((strikeMs ?? windowStartMs) <= nowMs ? known : rest),
+    ...{ revision, isClosed: false, spans: { up: seen(up), down: seen(down) } },
+    lastSnapshotMs: market.lastSnapshotMs && Math.min(market.lastSnapshotMs, nowMs),
+  }
+}
+
+/** By their status at the moment, which is not that of the store. */
+function listAt(history: MarketHistory, query: MarketQuery, nowMs: number): Market[] {
+  const { status, limit, ...asked } = query
+  const openOnly = { fromMs: nowMs - WINDOW_MS_MAX, toMs: nowMs + 1 }
+  const range = { ...asked, ...(status === 'open' ? openOnly : {}) }
+  const found: Market[] = []
+  for (const page of marketPages(history, { ...range, winner: undefined, limit: BLOCK })) {
+    for (const market of page) {
+      const seen = marketAt(market, nowMs)
+      if (status !== undefined && statusOf(seen, nowMs) !== status) continue
+      if (query.winner !== undefined && seen.winner !== query.winner) continue
+      if (found.push(seen) === limit) return found
+    }
+  }
+  return found
+}
+
+/** The same list as long as it is true. One that goes on has no end yet. */
+function createGapsAt(history: MarketHistory, nowMs: Clock) {
+  const lists = new Map<string, { key: string; gaps: readonly Gap[] }>()
+  return (market: Market): readonly Gap[] => {
+    const now = nowMs()
+    const gaps = history
+      .gaps(market)
+      .filter(({ fromMs }) => fromMs <= now)
+      .map((gap) => (gap.toMs > now ? { ...gap, toMs: ENDLESS_MS } : gap))
+    const key = gaps.map(({ fromMs, toMs }) => `${fromMs} ${toMs}`).join()
+    const known = lists.get(market.conditionId)
+    if (known?.key === key) return known.gaps
+    lists.set(market.conditionId, { key, gaps })
+    return gaps
+  }
+}
+
+const cutEvents = (
+  stream: EventStream,
+  upTo: <Query extends Until>(query: Query) => Query,
+): EventStream => ({
+  event: stream.event,
+  rows: (query, before) => stream.rows(upTo(query), before),
+  get step() {
+    return stream.step
+  },
+  sum: stream.sum,
+  fork: (sum) => cutEvents(stream.fork(sum), upTo),
+  end: stream.end,
+})

@@ -1,0 +1,109 @@
+/** The files of test mode, and keys that read them. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createTestData, hasTestData, openTestData } from '#src/cli/test-data.ts'
+import { openHistory } from '#src/history/open.ts'
+import { makeTestDay, testStores } from '#src/ingest/simulator/test-day.ts'
+import { testKeyOf } from '#src/selling/api-key.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { createCommandLine } from '../support/command-line.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-data-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const part = { coins: ['eth'], ranges: [[0, 900_000]] } as const
+
+describe('the simulated day', () => {
+  function make() {
+    const [day, gap, stale] = testStores.map(() => openHistory(':memory:'))
+    if (!day || !gap || !stale) throw new Error('A store is missing.')
+    const histories = { day, gap, stale }
+    for (const _ of makeTestDay(histories, part));
+    return histories
+  }
+
+  test('default: it is the same wherever it is made, sound, and without a gap', () => {
+    const [one, other] = [make(), make()]
+    for (const store of testStores) {
+      expect([...one[store].verify()]).toEqual([])
+      const list = (history: (typeof one)['day']) =>
+        history.listMarkets({ coin: 'eth', limit: 100 }).map((market) => {
+          const page = history.page({ market, order: 'asc', limit: 1000 })
+          const rows = page.encode('identity', '', '').toBase64()
+          return [
+            market.slug,
+            market.strike,
+            rows,
+            history.trades({ market }),
+            history.gaps(market),
+          ]
+        })
+      expect(list(one[store])).toEqual(list(other[store]))
+      expect(list(one[store])).toHaveLength(5)
+    }
+    for (const market of one.day.listMarkets({ coin: 'eth', limit: 100 })) {
+      expect([market.slug, one.day.gaps(market)]).toEqual([market.slug, []])
+      expect(one.gap.gaps(market)).toMatchObject([
+        { outcome: 'up', reason: 'recorder_down' },
+        { outcome: 'down', reason: 'recorder_down' },
+      ])
+      expect(one.stale.gaps(market)).toMatchObject([
+        { toMs: market.windowEndMs },
+        { toMs: market.windowEndMs },
+      ])
+    }
+  })
+
+  test('behavior: winners, strikes and prices of the coin agree', () => {
+    const { day } = make()
+    const markets = day.listMarkets({ coin: 'eth', timeframe: '5m', limit: 100, order: 'asc' })
+    expect(markets).toHaveLength(3)
+    for (const [index, { strike, finalPrice, winner, windowStartMs = 0 }] of markets.entries()) {
+      expect(Number(finalPrice) >= Number(strike) ? 'up' : 'down').toBe(winner ?? '')
+      expect(strike).toBe(markets[index - 1]?.finalPrice ?? strike)
+      const range = { fromMs: windowStartMs, toMs: windowStartMs + 1 }
+      const [tick] = day.spot({ coin: 'eth', ...range, order: 'asc', limit: 1 })
+      expect(tick?.price).toBe(strike)
+    }
+  })
+})
+
+describe('the files of test mode', () => {
+  test('default: a thread makes them once for whoever asks, and they are read only', async () => {
+    const { context, errors } = createCliContext({ BOOKFEED_DATA: folder })
+    // Of a process that ended while it made them: of this number there is none.
+    mkdirSync(join(folder, 'test-data-1.4194399.making'))
+    const data = createTestData(context, context.printError, part)
+    // It is made while others are answered; the test's own limit ends the wait.
+    while (data.open() === undefined) await Bun.sleep(20)
+    expect(data.open()?.day.listMarkets({ coin: 'eth', limit: 100 })).toHaveLength(5)
+    expect(() => data.open()?.day.probeWrite()).toThrow()
+    expect([hasTestData(folder), errors]).toEqual([true, []])
+    expect(readdirSync(folder).filter((name) => name.includes('making'))).toEqual([])
+    const again = openTestData(folder)
+    expect(again?.stale.totals().markets).toBe(5)
+    data.dispose()
+    for (const history of Object.values(again ?? {})) history.dispose()
+  }, 60_000)
+
+  test('behavior: the command makes nothing where they are', async () => {
+    using line = createCommandLine({ BOOKFEED_DATA: folder })
+    const { exitCode, printed } = await line.run('test-data')
+    expect([exitCode, printed]).toEqual([0, ['The data of test mode are there already.']])
+  })
+})
+
+describe('bookfeed keys create --test', () => {
+  test('default: prints a key of test mode that no ledger has', async () => {
+    using line = createCommandLine()
+    const { exitCode, printed, errors } = await line.run('keys', 'create', '--test')
+    expect([exitCode, printed.length, errors]).toEqual([0, 1, []])
+    expect(testKeyOf(`Bearer ${printed[0]}`)).toBe(printed[0] ?? '')
+    expect(line.withLedger((ledger) => ledger.listKeys())).toEqual([])
+    expect((await line.run('keys', 'create', '--test', '--label', 'x')).exitCode).toBe(2)
+  })
+})

@@ -1,0 +1,74 @@
+/** A server for real keys and keys of test mode, with some of the simulated day in memory. */
+import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { type AppDeps, type AppTestMode, createApp } from '#src/app.ts'
+import { createTestServer } from '#src/cli/test-mode.ts'
+import { openHistory } from '#src/history/open.ts'
+import {
+  makeTestDay,
+  TEST_DAY_MS,
+  type TestHistories,
+  testStores,
+} from '#src/ingest/simulator/test-day.ts'
+import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+
+import { createHarness, NOW_MS } from './harness.ts'
+
+const HOUR_MS = 3_600_000
+const WINDOW_MS = 300_000
+const dayNowMs = TEST_DAY_MS + (NOW_MS % 86_400_000)
+const windowMs = Math.floor(dayNowMs / WINDOW_MS) * WINDOW_MS
+
+/** The market that is open at the time of the day that it is in tests. */
+export const openMarket = {
+  slug: `btc-updown-5m-${windowMs / 1000}`,
+  ...{ windowMs, endMs: windowMs + WINDOW_MS, dayNowMs },
+  iso: (timeMs: number) => new Date(timeMs).toISOString(),
+}
+
+/** The beginning of the day, and its time in tests. */
+const ranges = [
+  [0, WINDOW_MS],
+  [3 * HOUR_MS, 3 * HOUR_MS + 4 * WINDOW_MS],
+] as const
+const MADE = { coins: ['btc'], ranges } as const
+
+let made: TestHistories | undefined
+/** Made once, as nobody writes to them. */
+export function testHistories(): TestHistories {
+  if (made !== undefined) return made
+  const [day, gap, stale] = testStores.map(() => openHistory(':memory:'))
+  if (!day || !gap || !stale) throw new Error('A store is missing.')
+  made = { day, gap, stale }
+  for (const _ of makeTestDay(made, MADE));
+  return made
+}
+
+/** `slept` is how long answers were late. */
+export function createTestGround(options: Partial<AppDeps> = {}, dealsMax?: number) {
+  const slept: number[] = []
+  let hasData = true
+  let test: ReturnType<typeof createTestServer<AppDeps>> | undefined
+  const real = () => {
+    if (test === undefined) throw new Error('There is no server yet.')
+    return test
+  }
+  const testMode: AppTestMode = {
+    fetch: (request, peers) => real().fetch(request, peers),
+    sockets: () => real().sockets(),
+  }
+  const limits = createLimits(makeLimitMemory(1), 64)
+  const harness = createHarness({ limits, testMode, ...options })
+  test = createTestServer<AppDeps>({
+    ...{ deps: { ...harness.deps, limits }, createApp },
+    open: () => (hasData ? testHistories() : undefined),
+    sleep: async (ms) => void slept.push(ms),
+    dealsMax,
+  })
+  const ask = (path: string, init?: RequestInit) => harness.sendAs(PUBLIC_TEST_KEY, path, init)
+  const askFor = (fault: string, path: string, init: RequestInit = {}) =>
+    ask(path, { ...init, headers: { ...init.headers, 'bookfeed-fault': fault } })
+  const setData = (isThere: boolean) => {
+    hasData = isThere
+  }
+  return { ...harness, test, ask, askFor, slept, setData }
+}
