@@ -2,6 +2,8 @@
  * Test mode: an app of its own for each fault, over the simulated day and a ledger in memory, so
  * that a key of it can reach nothing real. Each day (UTC) begins it again, with the streams.
  */
+import { join } from 'node:path'
+
 import { createPlaceLimits, type Limits } from '#src/access/limits.ts'
 import { createTestKeys, createTestUsage } from '#src/access/test-keys.ts'
 import {
@@ -15,6 +17,7 @@ import { type Billing, createBilling } from '#src/billing/billing.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
 import { TEST_DAY_MS, type TestHistories } from '#src/ingest/simulator/test-day.ts'
@@ -56,6 +59,8 @@ type Deps<Real extends ReaderDeps> = {
 
 type Day = ReturnType<typeof createDay>
 type Today = { number: number; apps: Map<Kind, Served>; day: Day }
+
+const NO_FILES = 'test-files'
 
 export type TestServer = ReturnType<typeof createTestServer>
 
@@ -198,6 +203,8 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
     partsOf: (kind: Kind): Partial<AppDeps> => ({
       ...{ ledger, asTest: { authenticator, dayClock } },
       billing: billingOf(kind === 'payment_pending'),
+      // There are none, and those of real days are not for these keys.
+      files: createFileStore(join(deps.config.dataPath, NO_FILES)),
     }),
     isFull: () => deals >= dealsMax,
     dispose: stored.dispose,

@@ -5,6 +5,7 @@ import { SLOW_MS } from '#src/cli/test-mode.ts'
 import { mintKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/selling/api-key.ts'
 
 import { createMarketHistory } from '../support/market-history.ts'
+import { fileNameOf } from '../support/one-file.ts'
 import { readProblem } from '../support/page-client.ts'
 import { createTestGround, openMarket } from '../support/test-mode.ts'
 
@@ -69,6 +70,9 @@ describe('keys of test mode', () => {
     const { data } = (await (await ask('/v1/coins')).json()) as { data: { sources: string[] }[] }
     expect(data.filter(({ sources }) => sources.length > 0)).toMatchObject([{ symbol: 'btc' }])
     expect(JSON.stringify(data)).not.toContain('recorded')
+    const file = `/v1/btc/files/${fileNameOf('btc')}`
+    expect([(await send(file)).status, (await ask(file)).status]).toEqual([200, 404])
+    expect(await (await ask('/v1/btc/files')).json()).toEqual({ data: [], nextCursor: null })
   })
 
   test('behavior: answers to real keys do not change by a byte, with the header or without', async () => {
