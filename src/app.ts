@@ -68,6 +68,7 @@ import {
 } from '#src/modules/stream/service.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
 import { TradeRow } from '#src/modules/trades/model.ts'
+import { trustRoutes } from '#src/modules/trust/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -189,7 +190,7 @@ export function createReader(deps: ReaderDeps) {
   })
 }
 
-const readingPath = new RegExp(`^/v1/(coins|exports|stream|${coins.join('|')})(/|$)`, 'i')
+const readingPath = new RegExp(`^/v1/(coins|exports|stream|revisions|${coins.join('|')})(/|$)`, 'i')
 
 /** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
 export const isForReader = ({ method, url }: Request): boolean =>
@@ -303,7 +304,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
 /** Of data, in the order of the documentation. */
 function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
   const { history, clock } = deps
-  const { work, pages, findMarket } = ports
+  const { work, pages, findMarket, listTiers } = ports
   const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
     marketRoutes(data),
@@ -319,6 +320,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     exportRoutes({ ...data, findMarket }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
+    trustRoutes({ ...data, listTiers }),
   ].flat()
 }
 

@@ -49,6 +49,7 @@ const decisions: Record<string, string> = {
   listCurrentPrices: 'prices',
   listTrades: 'prices',
   listSpot: 'prices',
+  listRevisions: 'markets',
   createChallenge: 'open',
   createKey: 'open',
   listKeys: 'key',

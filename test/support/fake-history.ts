@@ -41,6 +41,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),
+    revisions: { sinceMs: () => 0, lastIdBefore: () => 0, list: () => [] },
     cursorKey: new Uint8Array(32),
     dispose: () => {},
     ...verbs,

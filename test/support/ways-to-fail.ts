@@ -62,7 +62,9 @@ async function askDamaged(entry: Entry): Promise<Response> {
       'Market 0x00 is damaged on the disk of this server, and not served.',
     )
   }
-  const verbs = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
+  const revisions = { sinceMs: refuse, lastIdBefore: refuse, list: refuse }
+  const reads = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
+  const verbs = { ...reads, revisions }
   const server = serve({ history: fakeHistory(verbs) })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
@@ -229,7 +231,10 @@ async function askWithoutKey(entry: Entry): Promise<Response> {
 /** Everything behind the routes fails; the gate still knows its keys. */
 async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
-    history: fakeHistory({ findMarket: fail, listMarkets: fail, coinTotals: fail }),
+    history: fakeHistory({
+      ...{ findMarket: fail, listMarkets: fail, coinTotals: fail },
+      revisions: { sinceMs: fail, lastIdBefore: fail, list: fail },
+    }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
     billing: failingBilling(() => new Error('secret disk fault')),
   })

@@ -420,6 +420,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed after it was served
+         * @description Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.
+         */
+        get: operations["listRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/challenge": {
         parameters: {
             query?: never;
@@ -1944,6 +1964,65 @@ export interface components {
             /** @description Prices in the bar. */
             ticks: number;
         };
+        /** @description A change of a market after it could be served. */
+        Revision: {
+            /** @description Digits that rise with every change. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was made, by our clock, UTC.
+             */
+            time: string;
+            /**
+             * @description `late_rows`: the recorder added snapshots before the last one, or after the market was closed. `imported`: an import did. `late_trades`: trades came after the market was closed. `fact_changed`: a fact became known, or was corrected. `gap_noted`, `gap_closed`: a time without snapshots was noted, or it is shorter or gone. `deleted`: the market is no longer held.
+             * @enum {string}
+             */
+            why: "late_rows" | "imported" | "late_trades" | "fact_changed" | "gap_noted" | "gap_closed" | "deleted";
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp";
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /**
+             * @description Length of the market's window.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * Format: date-time
+             * @description Start of its window; its first snapshot where that is not known.
+             */
+            windowStart: string;
+            /** @description `revision` of the market after the change. */
+            revision: number;
+            /** @description Snapshots or trades that were added, with new ids. */
+            added: number;
+            /** @description Snapshots that kept their id and their book, of which something else is better known, such as the time of receipt. */
+            changed: number;
+            /** @description Snapshots that are gone: a better one says the same. */
+            removed: number;
+            /**
+             * Format: date-time
+             * @description First time that is concerned, inclusive.
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description Last time that is concerned, exclusive.
+             */
+            to: string | null;
+            /** @description Facts that changed; empty of other changes. */
+            facts: {
+                /** @description Name of the fact, as of a market. */
+                fact: string;
+                /** @description What was known before; null where nothing was. */
+                before: string | null;
+                /** @description What is known since. */
+                after: string | null;
+            }[];
+        };
         Challenge: {
             /** @description Sign-In-with-Ethereum message (EIP-4361). Have the wallet sign it exactly as it is. */
             message: string;
@@ -3464,6 +3543,51 @@ export interface operations {
                         nextCursor: string | null;
                         /** @description Why there is nothing: no price of the coin was ever recorded. Null otherwise. */
                         reason: string | null;
+                    };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    listRevisions: {
+        parameters: {
+            query?: {
+                /** @description First moment, inclusive, at which a change was made by our clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                since?: number | string;
+                /** @description Only this coin; all of your tier when absent. */
+                coin?: "btc" | "eth" | "sol" | "xrp";
+                /** @description Changes on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Changes in the order in which they were made. */
+                        data: components["schemas"]["Revision"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Every change since then is in the list; what changed before is not known.
+                         */
+                        completeSince: string;
                     };
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
