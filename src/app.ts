@@ -190,7 +190,10 @@ export function createReader(deps: ReaderDeps) {
   })
 }
 
-const readingPath = new RegExp(`^/v1/(coins|exports|stream|revisions|${coins.join('|')})(/|$)`, 'i')
+const readingPath = new RegExp(
+  `^/v1/(coins|exports|stream|revisions|manifests?|cite|${coins.join('|')})(/|$)`,
+  'i',
+)
 
 /** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
 export const isForReader = ({ method, url }: Request): boolean =>

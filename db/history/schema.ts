@@ -318,3 +318,26 @@ export const moment = sqliteTable('moment', {
   nextId: integer('next_id').notNull(),
   checksum: integer('checksum').notNull(),
 })
+
+/** The digests of a day's markets, chained and signed: core/manifest.ts. Only added to. */
+export const manifest = sqliteTable(
+  'manifest',
+  {
+    /** From 1 on, none left out. */
+    sequence: integer('sequence').primaryKey(),
+    /** UTC, as `2026-04-14`. */
+    day: text('day').notNull(),
+    /** Of the day, from 1 on. */
+    revision: integer('revision').notNull(),
+    madeMs: integer('made_ms').notNull(),
+    /** Canonical JSON, and its SHA-256 in hex; that of the manifest before. */
+    body: text('body').notNull(),
+    digest: text('digest').notNull(),
+    previous: text('previous'),
+    /** In base64. */
+    signature: text('signature').notNull(),
+    publicKey: text('public_key').notNull(),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [uniqueIndex('manifest_day').on(table.day, table.revision)],
+)

@@ -86,7 +86,8 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
     program.addCommand((await load())(context))
   program.hook('preAction', (_, command) => {
     const own = command.parent === program ? command : command.parent
-    const isDue = !upgradesNothing.has(own?.name() ?? '') && isUpgradeDue(context)
+    const isElsewhere = upgradesNothing.has(own?.name() ?? '') || own?.opts().manifest !== undefined
+    const isDue = !isElsewhere && isUpgradeDue(context)
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
   for (const command of withSubcommands(program)) {

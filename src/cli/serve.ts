@@ -20,6 +20,7 @@ import { FREE_TIER_ID } from '#src/selling/tier.ts'
 import { createShop, describeBilling } from './billing.ts'
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
+import { startManifests } from './manifests-aside.ts'
 import { startMetrics } from './metrics.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { createOperator } from './operator.ts'
@@ -71,6 +72,7 @@ export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
   const shared = shareMemory(context)
   const operator = createOperator(timed)
+  const report = operator?.report
   const app = createApp({
     ...timed,
     operator,
@@ -93,22 +95,19 @@ export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<
     : startThreads({ context: timed, app, timer, ...shared }))
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
-  const selling = shop.start(operator?.report.reconciliation)
+  const selling = shop.start(report?.reconciliation)
   const stream = startStream(app)
   const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
-    ...[
-      selling,
-      startTimeKeeping(steady),
-      startForgetting(timed, ledger, operator?.report.forgetting),
-    ],
-    ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
+    ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger, report?.forgetting)],
+    ...[startUsageFlush(app, context.printError), stream, screening.start(report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
-    startBackups(context, operator?.report.backup),
+    startBackups(context, report?.backup),
+    startManifests(timed, report?.manifests),
   ]
   using stack = new DisposableStack()
-  stack.use(startRetention(timed, history, operator?.report.retention))
+  stack.use(startRetention(timed, history, report?.retention))
   if (config.isRecording)
     recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()

@@ -1,4 +1,5 @@
 /** What a history says of its own changes. */
+import type { ManifestBody, SignedStatement } from '#src/core/manifest.ts'
 import type { Revision } from '#src/core/revision.ts'
 
 export type RevisionLog = {
@@ -8,4 +9,24 @@ export type RevisionLog = {
   lastIdBefore(atMs: number): number
   /** In the order in which they were made. Throws `damaged`. */
   list(afterId: number, limit: number): Revision[]
+}
+
+/** `body` is canonical JSON of a `ManifestBody`. */
+export type StoredManifest = SignedStatement & { madeMs: number; body: string }
+
+/** All reads throw `damaged`. */
+export type ManifestStore = {
+  /** That of the key that signs now, in base64. */
+  publicKey(): string
+  newest(): StoredManifest | undefined
+  find(sequence: number): StoredManifest | undefined
+  /** The newest of a day. */
+  ofDay(day: string): StoredManifest | undefined
+  /** All of a day, the oldest first. */
+  revisionsOf(day: string): StoredManifest[]
+  list(afterSequence: number, limit: number): StoredManifest[]
+  /** Days in which windows of markets with snapshots begin. */
+  days(): string[]
+  /** Adds one to the chain, signed, in one transaction. */
+  add(made: Pick<ManifestBody, 'day' | 'series' | 'files'> & { madeMs: number }): StoredManifest
 }

@@ -48,6 +48,7 @@ type FileVerbs =
   | 'usedBytes'
   | 'cursorKey'
   | 'revisions'
+  | 'manifests'
   | 'path'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
@@ -76,6 +77,7 @@ export function createSqliteHistory(
     ...createReaders(tables, views),
     cursorKey,
     revisions: createRevisionReads(db, stored.logMeta),
+    manifests: stored.manifests,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
     probeWrite: () => probeWrite(db),

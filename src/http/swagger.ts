@@ -33,6 +33,7 @@ const tags = [
   { name: 'quotes', description: 'Best bid and ask of one market over time.' },
   { name: 'prices', description: 'Mids and last trades, over time and now.' },
   { name: 'exports', description: 'Markets and days as files.' },
+  { name: 'trust', description: 'What changed, what was known, and how to prove it.' },
   { name: 'live', description: 'Rows as they are written, as events.' },
   { name: 'account', description: 'Keys, and what was used.' },
   { name: 'billing', description: 'What is sold, and how it is paid.' },

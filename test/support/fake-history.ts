@@ -42,6 +42,10 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),
     revisions: { sinceMs: () => 0, lastIdBefore: () => 0, list: () => [] },
+    manifests: {
+      ...{ publicKey: refuse, add: refuse, days: () => [], list: () => [], revisionsOf: () => [] },
+      ...{ newest: () => undefined, find: () => undefined, ofDay: () => undefined },
+    },
     cursorKey: new Uint8Array(32),
     dispose: () => {},
     ...verbs,

@@ -15,6 +15,7 @@ import { conditionIdOf, createMarketHistory } from './market-history.ts'
 import { codesOf, type Entry } from './openapi-document.ts'
 import {
   accountOf,
+  addressOf,
   addSpareKey,
   type Asked,
   exampleOf,
@@ -64,11 +65,16 @@ async function askDamaged(entry: Entry): Promise<Response> {
   }
   const revisions = { sinceMs: refuse, lastIdBefore: refuse, list: refuse }
   const reads = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
-  const verbs = { ...reads, revisions }
+  const verbs = { ...reads, revisions, manifests: refusingManifests(refuse) }
   const server = serve({ history: fakeHistory(verbs) })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
 }
+
+const refusingManifests = (refuse: () => never) => ({
+  ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, revisionsOf: refuse },
+  ...{ list: refuse, days: refuse, add: refuse },
+})
 
 /** Puts a value in the place of one parameter of the path. */
 const inPath =
@@ -234,6 +240,7 @@ async function askBroken(entry: Entry): Promise<Response> {
     history: fakeHistory({
       ...{ findMarket: fail, listMarkets: fail, coinTotals: fail },
       revisions: { sinceMs: fail, lastIdBefore: fail, list: fail },
+      manifests: refusingManifests(fail),
     }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
     billing: failingBilling(() => new Error('secret disk fault')),
@@ -244,7 +251,7 @@ async function askBroken(entry: Entry): Promise<Response> {
     listTiers: tiers,
   }
   Object.assign(server.ledger, verbs)
-  const path = fillPath(entry.path, { ...placed, id: 'key_none' })
+  const path = addressOf(entry, { ...placed, id: 'key_none' })
   const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
   return server.send(path, { ...body, method: entry.method })
 }

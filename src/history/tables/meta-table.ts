@@ -13,13 +13,14 @@ const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
+const SIGNING_KEY = 'signing_key'
 /** The greatest of those that were deleted. */
 export const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
 /** Tables that are only added to. */
-type Log = 'revision' | 'moment'
+type Log = 'revision' | 'moment' | 'manifest'
 
 export function createMetaTable(db: Database) {
   const meta = createMeta(db, 'meta')
@@ -112,12 +113,18 @@ export function createLogMeta(db: Database) {
       return Number(meta.get(KNOWN_SINCE))
     },
 
+    /** 32 secret bytes made with the logs, which sign manifests. Throws `Damage`. */
+    signingKey(): Uint8Array {
+      assertSound(meta.isSound(), 'the log_meta table')
+      return meta.get(SIGNING_KEY) as Uint8Array
+    },
+
     /** Begins to keep them, unless that is so. */
     begin(clock: () => number): void {
       const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
       if (isBegun()) return
       transact(db, () => {
-        if (!isBegun()) meta.begin({ [KNOWN_SINCE]: clock() })
+        if (!isBegun()) meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
       })
     },
 

@@ -15,6 +15,7 @@ import {
   type TailRun,
 } from './chunk-table.ts'
 import { createGapTable } from './gap-table.ts'
+import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable } from './meta-table.ts'
 import { createRevisionTable } from './revision-table.ts'
@@ -36,6 +37,7 @@ export function createTables(db: Database, chunkCacheBytes: number, clock?: Cloc
     trades: createTradeTable(db),
     spot: createSpotTable(db, meta),
     revisions: createRevisionTable(db, logMeta, clock),
+    manifests: createManifestTable(db, logMeta),
     snapshots: createSnapshots(chunks),
   }
 }

@@ -11,10 +11,11 @@ import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
+import { manifestRoutes } from './manifests.ts'
 import { RevisionList, RevisionQuery, type RevisionRow } from './model.ts'
 
 type Deps = {
-  history: Pick<MarketHistory, 'revisions'>
+  history: Pick<MarketHistory, 'revisions' | 'manifests'>
   cursors: CursorCodec
   listTiers: () => readonly Tier[]
 }
@@ -24,6 +25,7 @@ export const trustRoutes = (deps: Deps) => [
     route({
       path: '/v1/revisions',
       access: 'markets',
+      tag: 'trust',
       operationId: 'listRevisions',
       summary: 'What changed after it was served',
       description:
@@ -40,6 +42,7 @@ export const trustRoutes = (deps: Deps) => [
       answer: ({ caller, query }) => revisionPage(deps, caller, query),
     }),
   ),
+  ...manifestRoutes(deps),
 ]
 
 const BLOCK = 200
