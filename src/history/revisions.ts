@@ -7,6 +7,10 @@ export type RevisionLog = {
   sinceMs(): number
   /** The greatest id of a change before a moment; 0 where there is none. */
   lastIdBefore(atMs: number): number
+  /** When a row of a market was replaced or removed last; 0 where that never was. */
+  lastRemovalMs(conditionId: string): number
+  /** The first id of a snapshot that was given in a second of Unix time or later. */
+  firstIdFrom(second: number): number
   /** In the order in which they were made. Throws `damaged`. */
   list(afterId: number, limit: number): Revision[]
 }

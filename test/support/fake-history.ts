@@ -41,7 +41,13 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),
-    revisions: { sinceMs: () => 0, lastIdBefore: () => 0, list: () => [] },
+    revisions: {
+      sinceMs: () => 0,
+      lastIdBefore: () => 0,
+      lastRemovalMs: () => 0,
+      firstIdFrom: () => 0,
+      list: () => [],
+    },
     manifests: {
       ...{ publicKey: refuse, add: refuse, days: () => [], list: () => [], revisionsOf: () => [] },
       ...{ newest: () => undefined, find: () => undefined, ofDay: () => undefined },

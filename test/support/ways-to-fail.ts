@@ -63,13 +63,18 @@ async function askDamaged(entry: Entry): Promise<Response> {
       'Market 0x00 is damaged on the disk of this server, and not served.',
     )
   }
-  const revisions = { sinceMs: refuse, lastIdBefore: refuse, list: refuse }
+  const revisions = refusingRevisions(refuse)
   const reads = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
   const verbs = { ...reads, revisions, manifests: refusingManifests(refuse) }
   const server = serve({ history: fakeHistory(verbs) })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
 }
+
+const refusingRevisions = (refuse: () => never) => ({
+  ...{ sinceMs: refuse, lastIdBefore: refuse, list: refuse },
+  ...{ lastRemovalMs: refuse, firstIdFrom: refuse },
+})
 
 const refusingManifests = (refuse: () => never) => ({
   ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, revisionsOf: refuse },
@@ -239,7 +244,7 @@ async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
     history: fakeHistory({
       ...{ findMarket: fail, listMarkets: fail, coinTotals: fail },
-      revisions: { sinceMs: fail, lastIdBefore: fail, list: fail },
+      revisions: refusingRevisions(fail),
       manifests: refusingManifests(fail),
     }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },

@@ -72,9 +72,23 @@ export function createRevisionReads(db: Database, meta: LogMeta): RevisionLog {
     'SELECT id FROM revision WHERE at_ms >= ? ORDER BY at_ms, id LIMIT 1',
   )
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM revision')
+  const removal = db.prepare<Pick<RevisionRow, 'atMs'>, [string]>(
+    `SELECT ${sql.columns(['atMs'])} FROM revision WHERE condition_id = ? AND removed > 0
+     ORDER BY id DESC LIMIT 1`,
+  )
+  const momentFrom = db.prepare<MomentRow, [number]>(
+    `SELECT ${sqlOf(moment).columns()} FROM moment WHERE second >= ? ORDER BY second LIMIT 1`,
+  )
   return {
     sinceMs: meta.sinceMs,
     lastIdBefore: (atMs) => (first.get(atMs)?.id ?? (last.get()?.id ?? 0) + 1) - 1,
+    lastRemovalMs: (conditionId) => removal.get(conditionId)?.atMs ?? 0,
+    firstIdFrom(second) {
+      const noted = momentFrom.get(second)
+      if (noted === null) return Number.MAX_SAFE_INTEGER
+      assertSealed(noted, `moment ${noted.second}`)
+      return noted.nextId
+    },
     list: (afterId, limit) => list.all(afterId, limit).map(toRevision),
   }
 }
