@@ -34,7 +34,18 @@ const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const commandNames = [
-  ...['serve', 'record', 'status', 'import', 'simulate', 'verify', 'doctor', 'prune', 'backup'],
+  ...[
+    'serve',
+    'record',
+    'status',
+    'import',
+    'simulate',
+    'verify',
+    'cite',
+    'doctor',
+    'prune',
+    'backup',
+  ],
   ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
 ] as const
 export type CommandName = (typeof commandNames)[number]

@@ -1,6 +1,8 @@
 /** Checks a server's manifests as a stranger would: by its public routes alone. */
 import { createHash } from 'node:crypto'
 
+import { InvalidArgumentError } from 'commander'
+
 import {
   canonicalJson,
   isSigned,
@@ -22,6 +24,18 @@ export type VerifyWorld = {
   fetch: (url: string, init: RequestInit) => Promise<Response>
   sleep: (ms: number) => Promise<void>
 }
+export const realWorld: VerifyWorld = {
+  fetch: (url, init) => fetch(url, init),
+  sleep: Bun.sleep,
+}
+
+/** Throws what the command line shows. */
+export function parseUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
+  throw new InvalidArgumentError('It must be an address such as https://books.example.com.')
+}
+
 export type VerifyFlags = {
   manifest?: URL | undefined
   publicKey?: string | undefined
@@ -42,11 +56,11 @@ export async function verifyManifest(
 ): Promise<void> {
   const key = apiKeyFile && readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
   const server = createServer(url, key || undefined, world)
-  const wellKnown = (await server.json('/.well-known/bookfeed.json')) as WellKnown
+  const wellKnown = (await server.json('/.well-known/bookfeed.json')) as unknown as WellKnown
   const chain = await readChain(server)
   const faults = [...checkChain(chain, publicKey ?? wellKnown.publicKey, wellKnown.newest)]
   const path = /\/v1\/manifest$/.test(url.pathname) ? url.pathname + url.search : '/v1/manifest'
-  const shown = (await server.json(path)) as SignedStatement & { manifest: ManifestBody }
+  const shown = (await server.json(path)) as unknown as Shown
   faults.push(...checkBody(shown, chain))
   const name = `manifest ${shown.sequence}, ${shown.day} r${shown.revision}`
   const markets = shown.manifest.series.flatMap(({ coin, markets: own }) =>
@@ -68,10 +82,12 @@ export async function verifyManifest(
     context.print(`The key is the server's own word; pin it: --public-key ${wellKnown.publicKey}`)
 }
 
+type Shown = SignedStatement & { manifest: ManifestBody }
 type WellKnown = { publicKey: string; newest: { sequence: number; digest: string } | null }
 type Server = ReturnType<typeof createServer>
 
-function createServer(url: URL, key: string | undefined, { fetch, sleep }: VerifyWorld) {
+/** Asks the public routes of a server, and waits as long as it says. */
+export function createServer(url: URL, key: string | undefined, { fetch, sleep }: VerifyWorld) {
   async function ask(path: string): Promise<Response> {
     for (let waits = 0; ; waits++) {
       const response = await fetch(new URL(path, url.origin).href, {
@@ -90,7 +106,8 @@ function createServer(url: URL, key: string | undefined, { fetch, sleep }: Verif
   }
   return {
     ask,
-    async json(path: string): Promise<unknown> {
+    /** Throws `CliError` for a failure, with what the server says. */
+    async json(path: string): Promise<Record<string, unknown>> {
       const value: unknown = JSON.parse(await (await ask(path)).text())
       if (isRecord(value)) return value
       throw new CliError(`${path}: the answer is no object. Is this a bookfeed server?`)
@@ -102,7 +119,10 @@ async function readChain(server: Server): Promise<SignedStatement[]> {
   const chain: SignedStatement[] = []
   let path = `/v1/manifests?limit=${PAGE}`
   for (;;) {
-    const page = (await server.json(path)) as { data: SignedStatement[]; nextCursor: string | null }
+    const page = (await server.json(path)) as {
+      data: SignedStatement[]
+      nextCursor: string | null
+    }
     chain.push(...page.data)
     if (page.nextCursor === null) return chain
     path = `/v1/manifests?limit=${PAGE}&cursor=${encodeURIComponent(page.nextCursor)}`
@@ -131,7 +151,7 @@ export function* checkChain(
 }
 
 function* checkBody(
-  { manifest, ...statement }: SignedStatement & { manifest: ManifestBody },
+  { manifest, ...statement }: Shown,
   chain: readonly SignedStatement[],
 ): Generator<string> {
   const name = `manifest ${statement.sequence}`

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 
 import { formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
-import { type VerifyFlags, verifyManifest } from './verify-manifest.ts'
+import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 
 const PROGRESS_EVERY_MS = 1000
 
@@ -38,19 +38,8 @@ export const verifyCommand = (context: CliContext): Command =>
     .option('--api-key-file <path>', 'file with an API key, to compare what is served, too')
     .addHelpText('after', help)
     .action((flags: VerifyFlags) =>
-      flags.manifest === undefined
-        ? verify(context)
-        : verifyManifest(context, flags, {
-            fetch: (url, init) => fetch(url, init),
-            sleep: Bun.sleep,
-          }),
+      flags.manifest === undefined ? verify(context) : verifyManifest(context, flags, realWorld),
     )
-
-function parseUrl(text: string): URL {
-  const url = URL.parse(text)
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
-  throw new InvalidArgumentError('It must be an address such as https://books.example.com.')
-}
 
 function verify(context: CliContext): void {
   const { clock, print, printError } = context

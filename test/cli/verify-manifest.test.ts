@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { cite } from '#src/cli/cite.ts'
 import { CliError } from '#src/cli/context.ts'
 import { verifyManifest } from '#src/cli/verify-manifest.ts'
 import type { ManifestBody } from '#src/core/manifest.ts'
@@ -187,5 +188,30 @@ describe('bookfeed verify --manifest', () => {
       'manifest 2 (2026-04-15 r1) is signed by another key',
       'manifest 3 (2026-04-14 r2) is signed by another key',
     ])
+  })
+})
+
+describe('bookfeed cite', () => {
+  const ask = async (id: string, isJson?: true) => {
+    const { app } = serve()
+    const { context, printed } = createCliContext()
+    const flags = { id, server: new URL('http://books.example'), json: isJson }
+    await cite(context, flags, {
+      fetch: async (url, init) => app.fetch(new Request(url, init)),
+      sleep: async () => {},
+    })
+    return printed
+  }
+
+  test('default: what is cited, line by line or as JSON', async () => {
+    const printed = await ask('bookfeed:btc/5m/2026-04-14')
+    expect(printed[0]).toBe('citation         bookfeed:btc/5m/2026-04-14@r2')
+    const [text = ''] = await ask('bookfeed:btc/5m/2026-04-14@r1', true)
+    expect(JSON.parse(text)).toMatchObject({ revision: 1, newestRevision: 2, snapshots: 1100 })
+  })
+
+  test('error: one that is not known, with what the server says', async () => {
+    const failure = ask('bookfeed:eth/5m/2026-04-14')
+    expect(await failure.then(String, String)).toContain('answers 404')
   })
 })
