@@ -15,20 +15,21 @@ export type RevisionLog = {
   list(afterId: number, limit: number): Revision[]
 }
 
+export type ManifestHead = SignedStatement & { madeMs: number }
 /** `body` is canonical JSON of a `ManifestBody`. */
-export type StoredManifest = SignedStatement & { madeMs: number; body: string }
+export type StoredManifest = ManifestHead & { body: string }
 
 /** All reads throw `damaged`. */
 export type ManifestStore = {
   /** That of the key that signs now, in base64. */
   publicKey(): string
-  newest(): StoredManifest | undefined
+  newest(): ManifestHead | undefined
   find(sequence: number): StoredManifest | undefined
   /** The newest of a day. */
   ofDay(day: string): StoredManifest | undefined
-  /** All of a day, the oldest first. */
-  revisionsOf(day: string): StoredManifest[]
-  list(afterSequence: number, limit: number): StoredManifest[]
+  /** Places of all of a day, the oldest first. */
+  sequencesOf(day: string): number[]
+  list(afterSequence: number, limit: number): ManifestHead[]
   /** Days in which windows of markets with snapshots begin. */
   days(): string[]
   /** Adds one to the chain, signed, in one transaction. */

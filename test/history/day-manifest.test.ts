@@ -109,7 +109,7 @@ describe('makeManifests', () => {
     expect(after?.sha256).not.toBe(before?.sha256)
     // The other market is what it was.
     expect(after?.markets[1]).toEqual(before?.markets[1])
-    expect(history.manifests.revisionsOf(day).map(({ revision }) => revision)).toEqual([1, 2])
+    expect(history.manifests.sequencesOf(day)).toEqual([1, 2])
     expect([...history.verify()]).toEqual([])
   })
 

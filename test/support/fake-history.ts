@@ -49,7 +49,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
       list: () => [],
     },
     manifests: {
-      ...{ publicKey: refuse, add: refuse, days: () => [], list: () => [], revisionsOf: () => [] },
+      ...{ publicKey: refuse, add: refuse, days: () => [], list: () => [], sequencesOf: () => [] },
       ...{ newest: () => undefined, find: () => undefined, ofDay: () => undefined },
     },
     cursorKey: new Uint8Array(32),

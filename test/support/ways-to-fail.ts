@@ -77,7 +77,7 @@ const refusingRevisions = (refuse: () => never) => ({
 })
 
 const refusingManifests = (refuse: () => never) => ({
-  ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, revisionsOf: refuse },
+  ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, sequencesOf: refuse },
   ...{ list: refuse, days: refuse, add: refuse },
 })
 

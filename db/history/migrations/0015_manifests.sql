@@ -3,7 +3,6 @@ CREATE TABLE `manifest` (
 	`day` text NOT NULL,
 	`revision` integer NOT NULL,
 	`made_ms` integer NOT NULL,
-	`body` text NOT NULL,
 	`digest` text NOT NULL,
 	`previous` text,
 	`signature` text NOT NULL,
@@ -11,4 +10,8 @@ CREATE TABLE `manifest` (
 	`checksum` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `manifest_day` ON `manifest` (`day`,`revision`);
+CREATE UNIQUE INDEX `manifest_day` ON `manifest` (`day`,`revision`);--> statement-breakpoint
+CREATE TABLE `manifest_body` (
+	`sequence` integer PRIMARY KEY NOT NULL,
+	`body` text NOT NULL
+);

@@ -1,13 +1,19 @@
 /** Manifests, their key, and citations of what they digest. */
 import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
 import { AppError, parameterError } from '#src/core/errors.ts'
-import { type ManifestBody, parseCitation, publicPemOf } from '#src/core/manifest.ts'
+import {
+  type ManifestBody,
+  parseCitation,
+  publicPemOf,
+  type SeriesDigest,
+} from '#src/core/manifest.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { StoredManifest } from '#src/history/revisions.ts'
+import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import {
@@ -72,7 +78,7 @@ export const manifestRoutes = ({ history: { manifests }, cursors }: Deps) => [
     query: CiteQuery,
     ok: { description: 'What is cited.', schema: CitationBody },
     fails: ['damaged', 'not_found'],
-    answer: ({ query }) => ({ body: JSON.stringify(resolveCitation(manifests, query.id)) }),
+    answer: ({ query }) => resolveCitation(manifests, query.id),
   }),
   route({
     path: '/.well-known/bookfeed.json',
@@ -107,7 +113,7 @@ function listPage(
   return { body: JSON.stringify({ data, nextCursor }), resumeCursor }
 }
 
-const statementOf = (signed: Omit<StoredManifest, 'body'>) => ({
+const statementOf = (signed: ManifestHead) => ({
   ...{ sequence: signed.sequence, day: signed.day, revision: signed.revision },
   ...{ digest: signed.digest, previous: signed.previous },
   ...{ signature: signed.signature, publicKey: signed.publicKey },
@@ -118,8 +124,8 @@ function findManifest(manifests: Manifests, { sequence, day }: ManifestQuery): S
   if (sequence !== undefined && day !== undefined) {
     throw parameterError('day', '`sequence` names one manifest. Leave out `day`.')
   }
-  const ofDay = day === undefined ? manifests.newest() : manifests.ofDay(day)
-  const found = sequence === undefined ? ofDay : manifests.find(sequence)
+  const place = sequence ?? manifests.newest()?.sequence ?? 0
+  const found = day === undefined ? manifests.find(place) : manifests.ofDay(day)
   if (found !== undefined) return found
   const which = sequence === undefined ? (day ?? 'any day yet') : `place ${sequence}`
   throw new AppError(
@@ -128,8 +134,24 @@ function findManifest(manifests: Manifests, { sequence, day }: ManifestQuery): S
   )
 }
 
+/** A series of a day at each of its manifests, the oldest first; one manifest a step. */
+function* revisionsOf(
+  manifests: Manifests,
+  { coin, timeframe, day }: { coin: string; timeframe: string; day: string },
+): Steps<(SeriesDigest & { sequence: number; madeMs: number })[]> {
+  const found = []
+  for (const sequence of manifests.sequencesOf(day)) {
+    const { body = '{"series":[]}', madeMs = 0 } = manifests.find(sequence) ?? {}
+    const { series } = JSON.parse(body) as ManifestBody
+    const own = series.find((each) => each.coin === coin && each.timeframe === timeframe)
+    if (own !== undefined) found.push({ ...own, sequence, madeMs })
+    yield
+  }
+  return found
+}
+
 /** Throws `invalid_parameter` and `not_found`. */
-function resolveCitation(manifests: Manifests, text: string) {
+function* resolveCitation(manifests: Manifests, text: string): Steps<DataAnswer> {
   const cited = parseCitation(text)
   if (cited === undefined) {
     throw parameterError(
@@ -138,11 +160,7 @@ function resolveCitation(manifests: Manifests, text: string) {
     )
   }
   const { coin, timeframe, day, revision } = cited
-  const all = manifests.revisionsOf(day).flatMap(({ body, sequence, madeMs }) => {
-    const { series } = JSON.parse(body) as ManifestBody
-    const own = series.find((each) => each.coin === coin && each.timeframe === timeframe)
-    return own === undefined ? [] : [{ ...own, sequence, madeMs }]
-  })
+  const all = yield* revisionsOf(manifests, cited)
   const newest = all.at(-1)
   // The first that has it: later ones may repeat it because another series of the day changed.
   const found = all.find((each) => each.revision === (revision ?? newest?.revision))
@@ -154,7 +172,7 @@ function resolveCitation(manifests: Manifests, text: string) {
   }
   const startMs = Date.parse(`${day}T00:00:00Z`)
   const range = `from=${startMs}&to=${startMs + DAY_MS}`
-  return {
+  const answer: CitationBody = {
     citation: `bookfeed:${coin}/${timeframe}/${day}@r${found.revision}`,
     ...{ symbol: found.coin, timeframe: found.timeframe, day, revision: found.revision },
     ...{ newestRevision: newest.revision, sha256: found.sha256, markets: found.markets.length },
@@ -164,6 +182,7 @@ function resolveCitation(manifests: Manifests, text: string) {
     manifest: `/v1/manifest?sequence=${found.sequence}`,
     data: `/v1/${coin}/markets?timeframe=${timeframe}&${range}`,
   }
+  return { body: JSON.stringify(answer) }
 }
 
 function describeKey(manifests: Manifests) {

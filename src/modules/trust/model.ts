@@ -213,3 +213,4 @@ export const CitationBody = object('Citation', {
   manifest: text('Where that is.', '/v1/manifest?sequence=12'),
   data: text('Where the markets are listed.', '/v1/btc/markets?timeframe=5m&from=…&to=…'),
 })
+export type CitationBody = Static<typeof CitationBody>
