@@ -16,6 +16,8 @@ import coinTotalSeals from './history/migrations/0010_coin_total_seals.sql' with
 import assets from './history/migrations/0011_assets.sql' with { type: 'text' }
 import spot from './history/migrations/0012_spot.sql' with { type: 'text' }
 import settlement from './history/migrations/0013_settlement.sql' with { type: 'text' }
+import revisions from './history/migrations/0014_revisions.sql' with { type: 'text' }
+import manifests from './history/migrations/0015_manifests.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -40,6 +42,8 @@ export const historyMigrations: readonly string[] = [
   assets,
   spot,
   settlement,
+  revisions,
+  manifests,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,

@@ -59,6 +59,7 @@ import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
 import type { Connection as StreamConnection, Sockets } from '#src/modules/stream/sockets.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
+import { trustRoutes } from '#src/modules/trust/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
@@ -202,7 +203,10 @@ export function createReader(deps: ReaderDeps) {
   })
 }
 
-const readingPath = new RegExp(`^/v1/(coins|exports|stream|${coins.join('|')})(/|$)`, 'i')
+const readingPath = new RegExp(
+  `^/v1/(coins|exports|stream|revisions|manifests?|cite|${coins.join('|')})(/|$)`,
+  'i',
+)
 
 /** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
 export const isForReader = ({ method, url }: Request): boolean =>
@@ -342,7 +346,7 @@ function createKeylessParts(deps: AppDeps, ports: Ports) {
 /** Of data, in the order of the documentation. */
 function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
   const { history, clock, config } = deps
-  const { work, pages, findMarket } = ports
+  const { work, pages, findMarket, listTiers } = ports
   const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
     marketRoutes(data),
@@ -359,6 +363,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     fileRoutes({ ...data, files: deps.files ?? createFileStore(filesPathOf(config.dataPath)) }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
+    trustRoutes({ ...data, listTiers }),
   ].flat()
 }
 

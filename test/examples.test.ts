@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { hasAnvil } from '#dev/sandbox/anvil.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { makeManifests } from '#src/history/day-manifest.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'
 import { startSandbox } from './support/sandbox-process.ts'
@@ -98,6 +101,9 @@ function newest(): Market {
 beforeAll(async () => {
   const simulate = ['--coins', 'btc', '--markets', '2', '--start', `${DAY}T00:00:00Z`]
   await print([bun, 'src/main.ts', 'simulate', ...simulate], data)
+  const history = openHistory(join(data.BOOKFEED_DATA, 'history.db'))
+  for (const _ of makeManifests(history, Date.parse(DAY) + 9 * DAY_MS));
+  history.dispose()
   const create = [bun, 'src/main.ts', 'keys', 'create', '--tier', 'enterprise']
   const child = Bun.spawn(create, { cwd: root, env: data, stderr: 'ignore' })
   key = (await new Response(child.stdout).text()).trim()
@@ -254,6 +260,47 @@ describe('examples that pay', () => {
     },
     60_000,
   )
+})
+
+describe.skipIf(!languages.python.isHere)('a manifest, checked by Python', () => {
+  const file = 'check_manifest.py'
+
+  test('default: chain, signatures where OpenSSL is there, and every row of a day', async () => {
+    const text = await runExample('python', file, DAY)
+    expect(text.split('\n').slice(1)).toEqual([`${DAY} r1: 2 markets compared`, 'sound', ''])
+    expect(text).toMatch(
+      Bun.which('openssl') === null
+        ? /^1 manifests; signatures were not checked/
+        : /^1 manifests\n/,
+    )
+  })
+
+  test.each([
+    ['a row', '/snapshots', '"size":', '"size":1', 'its snapshots are others'],
+    ['the manifest', '/v1/manifest', '"snapshots":', '"snapshots":1', 'not the one of its digest'],
+    ['a statement', '/v1/manifests', '"digest":"', '"digest":"0', 'does not end with its head'],
+  ])('error: %s that was changed on the way is found', async (_, ...[end, from, to, said]) => {
+    const { origin = '' } = server ?? {}
+    using proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch({ url, headers }) {
+        const { pathname, search } = new URL(url)
+        const authorization = headers.get('authorization') ?? ''
+        const answer = await fetch(origin + pathname + search, { headers: { authorization } })
+        const text = await answer.text()
+        return new Response(pathname.endsWith(end) ? text.replace(from, to) : text, {
+          status: answer.status,
+        })
+      },
+    })
+    const script = ['python3', join('examples', 'python', file), DAY]
+    const variables = [`KEY=${key}`, `SERVER=${proxy.url.origin}`]
+    const options = { cwd: root, stdout: 'ignore', stderr: 'pipe' } as const
+    const child = Bun.spawn(['env', ...variables, ...script], options)
+    expect(await new Response(child.stderr).text()).toContain(said)
+    expect(await child.exited).toBe(1)
+  })
 })
 
 describe('examples', () => {

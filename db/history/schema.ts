@@ -269,3 +269,80 @@ export const spot = sqliteTable(
     index('spot_order').on(table.coin, table.timeMs, table.id),
   ],
 )
+
+/**
+ * As meta, of the logs: sums of their checksums, and since when they are kept. Apart, because each
+ * change of meta reads all of it, and snapshots change it.
+ */
+export const logMeta = sqliteTable('log_meta', {
+  key: text('key').primaryKey(),
+  value: blob('value').notNull(),
+})
+
+/**
+ * What changed of a market after it could be served. Only added to; what a market gains after its
+ * last snapshot while it is recorded is no change of what was served. See core/revision.ts.
+ */
+export const revision = sqliteTable(
+  'revision',
+  {
+    id: integer('id').primaryKey(),
+    /** Never before that of a smaller id. */
+    atMs: integer('at_ms').notNull(),
+    why: text('why').notNull(),
+    conditionId: text('condition_id').notNull(),
+    coin: text('coin').notNull(),
+    timeframe: text('timeframe').notNull(),
+    orderMs: integer('order_ms').notNull(),
+    /** Of the market after the change. */
+    revision: integer('revision').notNull(),
+    added: integer('added').notNull(),
+    changed: integer('changed').notNull(),
+    removed: integer('removed').notNull(),
+    /** Inclusive and exclusive; null where no time is concerned. */
+    fromMs: integer('from_ms'),
+    toMs: integer('to_ms'),
+    /** JSON: [name, before, after] of each fact. */
+    facts: text('facts'),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [
+    index('revision_time').on(table.atMs),
+    index('revision_market').on(table.conditionId, table.id),
+  ],
+)
+
+/** By second in which snapshots were accepted, the first id that was given in it. */
+export const moment = sqliteTable('moment', {
+  second: integer('second').primaryKey(),
+  nextId: integer('next_id').notNull(),
+  checksum: integer('checksum').notNull(),
+})
+
+/** The digests of a day's markets, chained and signed: core/manifest.ts. Only added to. */
+export const manifest = sqliteTable(
+  'manifest',
+  {
+    /** From 1 on, none left out. */
+    sequence: integer('sequence').primaryKey(),
+    /** UTC, as `2026-04-14`. */
+    day: text('day').notNull(),
+    /** Of the day, from 1 on. */
+    revision: integer('revision').notNull(),
+    madeMs: integer('made_ms').notNull(),
+    /** SHA-256 in hex of its body; that of the manifest before. */
+    digest: text('digest').notNull(),
+    previous: text('previous'),
+    /** In base64. */
+    signature: text('signature').notNull(),
+    publicKey: text('public_key').notNull(),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [uniqueIndex('manifest_day').on(table.day, table.revision)],
+)
+
+/** Canonical JSON, some 300 bytes a market: apart, so that a list of manifests reads none. */
+export const manifestBody = sqliteTable('manifest_body', {
+  sequence: integer('sequence').primaryKey(),
+  body: text('body').notNull(),
+})

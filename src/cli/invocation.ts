@@ -34,9 +34,9 @@ const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const commandNames = [
-  ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'doctor', 'prune'],
-  ...['backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
-  'files',
+  ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'cite', 'doctor'],
+  ...['prune', 'backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay'],
+  ...['sandbox', 'files'],
 ] as const
 export type CommandName = (typeof commandNames)[number]
 

@@ -29,13 +29,13 @@ export const LAG_MS = 1
  * others must not wait for the disk. A failure says what to change.
  */
 export function openDataFolder(
-  { config, printError }: CliContext,
+  { config, clock, printError }: CliContext,
   hasCheckpointThread = false,
 ): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
   const history = openHistory(historyPathOf(dataPath), {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, hasCheckpointThread },
+    ...{ chunkCacheBytes, lagMs: LAG_MS, hasCheckpointThread, clock },
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

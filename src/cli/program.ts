@@ -29,6 +29,7 @@ Examples:
   bookfeed import books.jsonl                add recorded snapshots from a file
   bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
+  bookfeed verify --manifest https://…       check what a server serves against its manifests
   bookfeed backup --to /mnt/backups          back up the data folder, also while it is served
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         show who has keys, and revoke them by id
@@ -46,6 +47,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   simulate: async () => (await import('./simulate.ts')).simulateCommand,
   'test-data': async () => (await import('./test-data.ts')).testDataCommand,
   verify: async () => (await import('./verify.ts')).verifyCommand,
+  cite: async () => (await import('./cite.ts')).citeCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   prune: async () => (await import('./prune.ts')).pruneCommand,
   files: async () => (await import('./files.ts')).filesCommand,
@@ -60,7 +62,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
 }
 /** Commands that leave the files of the data folder in the format that they have. */
-const upgradesNothing = new Set(['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox'])
+const upgradesNothing = new Set(['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox', 'cite'])
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function runCli(args: readonly string[], real: CliContext): Promise<number> {
@@ -88,7 +90,8 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
     program.addCommand((await load())(context))
   program.hook('preAction', (_, command) => {
     const own = command.parent === program ? command : command.parent
-    const isDue = !upgradesNothing.has(own?.name() ?? '') && isUpgradeDue(context)
+    const isElsewhere = upgradesNothing.has(own?.name() ?? '') || own?.opts().manifest !== undefined
+    const isDue = !isElsewhere && isUpgradeDue(context)
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
   for (const command of withSubcommands(program)) {

@@ -1,10 +1,11 @@
-/** What a server does by the clock in a process of its own: backups, and files of final days. */
+/** What a server does by the clock beside its work: backups, manifests, and files of final days. */
 import { setPriority } from 'node:os'
 
 import { createShownJob, type JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
+import { startManifests } from './manifests-aside.ts'
 import { outcomeOf, spawn, startBackups } from './scheduled-backups.ts'
 import { startTimer } from './server-jobs.ts'
 
@@ -45,5 +46,9 @@ export function startFiles(context: CliContext, report?: JobReport, firstMs = FI
 /** Those that are not configured are undefined. */
 export const startScheduled = (
   context: CliContext,
-  report?: { backup: JobReport; files: JobReport },
-) => [startBackups(context, report?.backup), startFiles(context, report?.files)]
+  report?: { backup: JobReport; files: JobReport; manifests: JobReport },
+) => [
+  startBackups(context, report?.backup),
+  startFiles(context, report?.files),
+  startManifests(context, report?.manifests),
+]

@@ -72,6 +72,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
   const shared = shareMemory(context)
   const operator = createOperator(timed)
+  const report = operator?.report
   const real: AppDeps & { limits: Limits } = {
     ...timed,
     operator,
@@ -96,19 +97,19 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     : startThreads({ context: timed, app, test, timer, ...shared }))
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
-  const selling = shop.start(operator?.report.reconciliation)
+  const selling = shop.start(report?.reconciliation)
   const stream = startStream(inOne(app, test))
   const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
     ...[selling, startTimeKeeping(steady), ...ofTest],
-    startForgetting(timed, ledger, operator?.report.forgetting),
-    ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
+    startForgetting(timed, ledger, report?.forgetting),
+    ...[startUsageFlush(app, context.printError), stream, screening.start(report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
-    ...startScheduled(context, operator?.report),
+    ...startScheduled(timed, report),
   ]
   using stack = new DisposableStack()
-  stack.use(startRetention(timed, history, operator?.report.retention))
+  stack.use(startRetention(timed, history, report?.retention))
   if (config.isRecording)
     recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()

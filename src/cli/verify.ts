@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
+import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 
 const PROGRESS_EVERY_MS = 1000
 
@@ -14,13 +15,31 @@ ask are compared with the books themselves, totals with what they are of, and al
 gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Nothing is changed. A server
 may keep serving meanwhile.
 
-Exit code: 0 when the history is sound, 1 when anything is not.`
+With --manifest a server is checked by its public routes: the chain of its manifests, their signatures, and
+the digests of the newest, or of the one that the address names. With a key, every market of it is asked for
+and compared.
+
+Examples:
+  bookfeed verify
+  bookfeed verify --manifest https://books.example.com --public-key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+  bookfeed verify --manifest 'https://books.example.com/v1/manifest?day=2026-04-14' --api-key-file bookfeed.key
+
+Exit code: 0 when everything is sound, 1 when anything is not.`
 
 export const verifyCommand = (context: CliContext): Command =>
   new Command('verify')
-    .description('re-read the whole history and report damage')
+    .description('re-read the whole history and report damage, or check the manifests of a server')
+    .option(
+      '--manifest <url>',
+      'a server, or one of its manifests, to check in place of a folder',
+      parseUrl,
+    )
+    .option('--public-key <base64>', 'key that must have signed; that of the server by default')
+    .option('--api-key-file <path>', 'file with an API key, to compare what is served, too')
     .addHelpText('after', help)
-    .action(() => verify(context))
+    .action((flags: VerifyFlags) =>
+      flags.manifest === undefined ? verify(context) : verifyManifest(context, flags, realWorld),
+    )
 
 function verify(context: CliContext): void {
   const { clock, print, printError } = context

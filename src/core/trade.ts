@@ -1,6 +1,7 @@
-import type { Millionths } from './decimal.ts'
+import { formatMillionths, type Millionths } from './decimal.ts'
 import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
+import { toIso } from './time.ts'
 
 /** A "last trade price" of the venue names no size and no side. */
 export type Trade = {
@@ -44,4 +45,11 @@ export function* placeTrades<Each extends Trade>(
     at = { timestampMs, id: timestampMs === at.timestampMs ? at.id + 1 : 1 }
     yield { trade, at }
   }
+}
+
+/** A trade as it is served. */
+export function tradeText({ timestampMs, price, outcome, size, side }: Trade): string {
+  const text = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
+  const shares = size === undefined ? 'null' : formatMillionths(size)
+  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)}}`
 }

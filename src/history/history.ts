@@ -13,6 +13,8 @@ import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
 
+import type { ManifestStore, RevisionLog } from './revisions.ts'
+
 /** What an engine elsewhere returns later, and one in this process at once. */
 type Eventually<T> = T | Promise<T>
 type Iterated<T> = Iterable<T> | AsyncIterable<T>
@@ -163,6 +165,8 @@ export type HistoryReader = {
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
+  readonly revisions: RevisionLog
+  readonly manifests: ManifestStore
 }
 
 type Later = Promise<unknown> | AsyncIterable<unknown>

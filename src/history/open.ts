@@ -1,3 +1,4 @@
+import type { Clock } from '#src/core/time.ts'
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
@@ -15,6 +16,8 @@ export type HistoryOptions = {
   isReadOnly?: boolean
   /** Size that the file may not outgrow. */
   bytesMax?: number
+  /** When changes are noted to be made; the clock of SQLite by default. */
+  clock?: Clock
 }
 
 /** Opens or creates a history and brings it up to date. Throws `StoreFault`. */
@@ -22,7 +25,7 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
   const db = openDatabase(path, { isReadOnly, bytesMax })
   try {
-    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs })
+    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock: options.clock })
     if (!options.hasCheckpointThread) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {

@@ -1,5 +1,8 @@
 /** The embedded engine: books in one SQLite file. */
 import { AppError } from '#src/core/errors.ts'
+import type { MarketFacts } from '#src/core/market.ts'
+import { factChanges, type MarketChange } from '#src/core/revision.ts'
+import type { Clock } from '#src/core/time.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
 import {
@@ -26,12 +29,13 @@ import {
 import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createCoinTotals, createMarketList } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
+import { createRevisionReads } from './tables/revision-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createDelete, createOldestList } from './writes/delete.ts'
-import { createRecord } from './writes/record.ts'
+import { createRecord, lateTrades, spanOfGaps } from './writes/record.ts'
 import { createRuns, type Runs } from './writes/runs.ts'
 
 type FileVerbs =
@@ -43,6 +47,8 @@ type FileVerbs =
   | 'totals'
   | 'usedBytes'
   | 'cursorKey'
+  | 'revisions'
+  | 'manifests'
   | 'path'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
@@ -51,22 +57,27 @@ type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 const CHUNK_BYTES_PER_VIEW_BYTE = 16
 const VIEW_BYTES_MIN = 4 * 1024 * 1024
 
+type Options = { chunkCacheBytes: number; lagMs: number; clock?: Clock | undefined }
+
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs }: { chunkCacheBytes: number; lagMs: number },
+  { chunkCacheBytes, lagMs, clock }: Options,
 ): MarketHistory {
-  const stored = createTables(db, chunkCacheBytes)
+  const stored = createTables(db, chunkCacheBytes, clock)
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
   const views = createViews(tables, { lagMs, bytesMax })
   const { meta } = tables
   const cursorKey = meta.open()
+  stored.revisions.begin()
   backfill({ ...tables, coverage })
   return {
     ...createWriters({ ...tables, coverage }, views),
     ...createReaders(tables, views),
     cursorKey,
+    revisions: createRevisionReads(db, stored.logMeta),
+    manifests: stored.manifests,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
     probeWrite: () => probeWrite(db),
@@ -79,7 +90,7 @@ export function createSqliteHistory(
 }
 
 function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
-  const { db, meta, markets, gaps, trades, runs } = tables
+  const { db, meta, markets, gaps, trades, runs, revisions } = tables
   const [applyBatch, deleteStep] = [createAppend(tables), createDelete(tables)]
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
@@ -88,6 +99,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       return transact(db, body)
     } catch (error) {
       runs.forgetAll()
+      revisions.forgetNoted()
       throw error
     } finally {
       views.invalidate()
@@ -96,12 +108,6 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
   const writeTo = <T>(conditionId: string, body: () => T): T =>
     changing(conditionId, () => write(body))
-
-  /** Shows that something besides the books was written. */
-  function touch(market: StoredMarket): void {
-    markets.touch(market.id)
-    runs.keep(market)
-  }
 
   const writeOnce = (id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult =>
     write(() => {
@@ -121,6 +127,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     )
   }
 
+  const { putMarket, touch } = createNoting(tables)
   const record = createRecord({ ...tables, applyBatch, getMarket, touch })
 
   return {
@@ -134,7 +141,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
           const market = getMarket(conditionId)
           for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
           const accepted = trades.insert(market.id, found)
-          if (accepted > 0) touch(market)
+          if (accepted > 0) touch(market, lateTrades(market, accepted))
           return { accepted, duplicates: found.length - accepted }
         }),
       ),
@@ -144,10 +151,11 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     putGaps: (conditionId, found) =>
       writeTo(conditionId, () => {
         const market = getMarket(conditionId)
-        if (gaps.record(market.id, found) > 0) touch(market)
+        if (gaps.record(market.id, found) > 0)
+          touch(market, [{ why: 'gap_noted', ...spanOfGaps(found) }])
       }),
 
-    putMarket: (facts) => writeTo(facts.conditionId, () => runs.forget(markets.put(facts).id)),
+    putMarket: (facts) => writeTo(facts.conditionId, () => putMarket(facts)),
     deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
     listOldest: createOldestList(db),
     close: (conditionId) =>
@@ -157,6 +165,26 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
         runs.change(market, { gone: [], late: [], fresh: [], isClosed: true })
         markets.close(market.id)
       }),
+  }
+}
+
+function createNoting({ markets, runs, revisions }: Tables & { runs: Runs }) {
+  return {
+    putMarket(facts: MarketFacts): void {
+      const known = markets.find(facts.conditionId)
+      const put = markets.put(facts)
+      runs.forget(put.id)
+      const changes = known === undefined ? [] : factChanges(known, put)
+      if (changes.length > 0) revisions.note(put, { why: 'fact_changed', facts: changes })
+    },
+
+    /** Shows that something besides the books was written; notes what of it was served before. */
+    touch(market: StoredMarket, changes: readonly MarketChange[]): void {
+      markets.touch(market.id)
+      runs.keep(market)
+      const revised = { ...market, revision: market.revision + 1 }
+      for (const change of changes) revisions.note(revised, change)
+    },
   }
 }
 

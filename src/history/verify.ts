@@ -19,7 +19,8 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
-  const { db, meta, markets, chunks, tails, gaps, trades, spot, snapshots } = tables
+  const { db, meta, markets, chunks, tails, gaps, trades, spot, snapshots, revisions, manifests } =
+    tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -72,6 +73,8 @@ export function createVerify(tables: Tables) {
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
     yield* attempt(() => readConsistently(db, spot.verify))
+    yield* attempt(() => readConsistently(db, revisions.verify))
+    yield* attempt(() => readConsistently(db, manifests.verify))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()

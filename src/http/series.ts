@@ -22,8 +22,10 @@ import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'
 
 import {
+  assertKnowable,
   cursorParameter,
   intervalParameter,
+  KNOWN_COVERAGE,
   limitParameter,
   orderParameter,
   outcomeParameter,
@@ -46,7 +48,7 @@ export const seriesParameters = (texts: { range: string; interval: string }) =>
     interval: intervalParameter(texts.interval),
   })
 type SeriesParameters = ReturnType<typeof seriesParameters>
-type SeriesQuery = Static<SeriesParameters> & { fields?: string }
+type SeriesQuery = Static<SeriesParameters> & { fields?: string; knownAt?: number }
 
 const ROW_BYTES_USUAL = 192
 
@@ -68,6 +70,8 @@ export type SeriesDeps = {
   /** Those that rows have, as columns of a table; all by default. */
   membersOf?: MembersOf
   read: (request: SeriesRequest) => Steps<SeriesPage>
+  /** The first id that was not known at a moment, for a series with the parameter `knownAt`. */
+  knownBelow?: (asked: { market: Market; knownAt: number; nowMs: number }) => number
   cursors: CursorCodec
   history: SeriesHistory
   clock: Clock
@@ -89,7 +93,8 @@ function createSeries(deps: SeriesDeps) {
     const { fromMs, toMs } = readRange(query)
     const fields = readWanted(query)
     // Cursors do not expire: those without `fields` are as they were before there were others.
-    const more = fields === undefined ? '' : `.${fields.join('+')}`
+    const named = fields === undefined ? '' : `.${fields.join('+')}`
+    const more = query.knownAt === undefined ? named : `${named}.known${query.knownAt}`
     const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${interval ?? ''}${more}`
     const scope = `${name} ${market.conditionId} ${filters}`
     const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
@@ -103,6 +108,10 @@ function createSeries(deps: SeriesDeps) {
   return ({ market, query, request }: SeriesCall): PageAnswer => {
     const { scope, key, range, stepMs, fields } = toRange(market, query)
     const { outcome, fromMs, toMs } = range
+    const { knownAt } = query
+    if (knownAt !== undefined) assertKnowable(query)
+    const belowId =
+      knownAt === undefined ? undefined : deps.knownBelow?.({ market, knownAt, nowMs: clock() })
     const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
     const cursorOf = (place: Position | undefined): string =>
       cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
@@ -111,10 +120,10 @@ function createSeries(deps: SeriesDeps) {
     const tag = tagAt(market.revision)
     return {
       ...{ tag, isGzip, isClosed: market.isClosed },
-      coverage: coverageText(question),
+      coverage: belowId === undefined ? coverageText(question) : KNOWN_COVERAGE,
       findPage: () => pages.find(tag),
       *make() {
-        const page = yield* read({ market, stepMs, range, fields })
+        const page = yield* read({ market, stepMs, range, fields, belowId })
         const { last, hasMore, resume } = page
         const end = `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`
         const body = yield* toBody(page, end)

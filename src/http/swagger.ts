@@ -35,6 +35,7 @@ const tags = [
   { name: 'prices', description: 'Mids and last trades, over time and now.' },
   { name: 'exports', description: 'Markets and days as files, made when they are asked for.' },
   { name: 'files', description: 'Files of days that are final.' },
+  { name: 'trust', description: 'What changed, what was known, and how to prove it.' },
   { name: 'live', description: 'Rows as they are written, as events.' },
   { name: 'account', description: 'Keys, and what was used.' },
   { name: 'billing', description: 'What is sold, and how it is paid.' },

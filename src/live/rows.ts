@@ -2,13 +2,11 @@
  * Rows of a channel, read back from the history after a place: the same bytes that the routes of
  * the same name answer.
  */
-import { formatMillionths } from '#src/core/decimal.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { toIso } from '#src/core/time.ts'
-import { placeTrades, type StoredTrade, type Trade } from '#src/core/trade.ts'
+import { placeTrades, type StoredTrade, tradeText } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createRowCut } from '#src/wire/row-cut.ts'
@@ -166,10 +164,3 @@ function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefi
 const toTradeRow = ({ trade, at }: { trade: StoredTrade; at: Position }): LiveRow => ({
   ...{ position: at, seq: trade.id, outcome: trade.outcome ?? null, text: tradeText(trade) },
 })
-
-/** A trade as it is served. */
-export function tradeText({ timestampMs, price, outcome, size, side }: Trade): string {
-  const text = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
-  const shares = size === undefined ? 'null' : formatMillionths(size)
-  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)}}`
-}

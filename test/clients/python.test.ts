@@ -14,8 +14,9 @@ import { createHarness } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { readDocument } from '../support/openapi-document.ts'
 import { bookfeed } from '../support/program.ts'
+import { ownerOf, provoke } from '../support/provoke.ts'
 import { createTestGround, openMarket } from '../support/test-mode.ts'
-import { ownerOf, provoke, waysToFail } from '../support/ways-to-fail.ts'
+import { waysToFail } from '../support/ways-to-fail.ts'
 
 const client = join(import.meta.dir, '../../clients/python')
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-python-'))

@@ -13,7 +13,8 @@ import { parseExactly } from '../../clients/typescript/src/numbers.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { readDocument } from '../support/openapi-document.ts'
-import { ownerOf, waysToFail } from '../support/ways-to-fail.ts'
+import { ownerOf } from '../support/provoke.ts'
+import { waysToFail } from '../support/ways-to-fail.ts'
 
 const { history, both } = createMarketHistory()
 const harness = createHarness({ history })

@@ -5,7 +5,8 @@ import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
 import { createHarness } from '../support/harness.ts'
 import { codesOf, expectDocumented, readDocument } from '../support/openapi-document.ts'
 import { readProblem } from '../support/page-client.ts'
-import { ownerOf, provoke, waysToFail } from '../support/ways-to-fail.ts'
+import { ownerOf, provoke } from '../support/provoke.ts'
+import { waysToFail } from '../support/ways-to-fail.ts'
 
 const { send } = createHarness()
 const { document, entries } = await readDocument(send)

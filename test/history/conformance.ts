@@ -12,6 +12,7 @@ import { conformMarkets } from './conformance-markets.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
 import { conformRecord } from './conformance-record.ts'
+import { conformRevisions } from './conformance-revisions.ts'
 import { conformRows } from './conformance-rows.ts'
 import { conformSpot } from './conformance-spot.ts'
 import { conformSteps } from './conformance-steps.ts'
@@ -35,6 +36,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformGaps(use, effort)
     conformSpot(use)
     conformRecord(use)
+    conformRevisions(use)
     conformDelete(use)
     conformDeleteWhich(use)
     conformPages(use)

@@ -73,6 +73,12 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     get cursorKey() {
       return again().cursorKey
     },
+    get revisions() {
+      return again().revisions
+    },
+    get manifests() {
+      return again().manifests
+    },
     dispose() {
       for (const reader of [history, ...readers]) reader.dispose()
     },
@@ -98,7 +104,10 @@ test('default: the embedded engine is a reader that never returns a promise', ()
   const { conditionId, coin } = market
   const rows = { market, order: 'asc', limit: 1 } as const
   const moment = { market, outcome: 'up', timestampMs: Number.MAX_SAFE_INTEGER } as const
-  const results: Record<Exclude<keyof HistoryReader, 'cursorKey'>, unknown> = {
+  const results: Record<
+    Exclude<keyof HistoryReader, 'cursorKey' | 'revisions' | 'manifests'>,
+    unknown
+  > = {
     findMarket: engine.findMarket(conditionId),
     findMarketBySlug: engine.findMarketBySlug('a'),
     findMarketByAsset: engine.findMarketByAsset('7'),

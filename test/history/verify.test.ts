@@ -36,6 +36,8 @@ appendAll(sound, snapshots)
 addPausesAndTrades(sound)
 sound.putSpot(someTicks('btc', 8))
 sound.putSpot(someTicks('eth', 8))
+for (const day of ['2026-04-14', '2026-04-15'])
+  sound.manifests.add({ day, madeMs: 0, series: [], files: [] })
 sound.dispose()
 checkpoint(path)
 let copies = 0

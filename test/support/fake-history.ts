@@ -41,6 +41,17 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),
+    revisions: {
+      sinceMs: () => 0,
+      lastIdBefore: () => 0,
+      lastRemovalMs: () => 0,
+      firstIdFrom: () => 0,
+      list: () => [],
+    },
+    manifests: {
+      ...{ publicKey: refuse, add: refuse, days: () => [], list: () => [], sequencesOf: () => [] },
+      ...{ newest: () => undefined, find: () => undefined, ofDay: () => undefined },
+    },
     cursorKey: new Uint8Array(32),
     dispose: () => {},
     ...verbs,

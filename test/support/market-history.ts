@@ -4,7 +4,9 @@
 import { type Coin, coins, type Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { SpotTick } from '#src/core/spot.ts'
+import { DAY_MS } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
+import { makeManifests } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
@@ -52,6 +54,9 @@ export function createMarketHistory(history: MarketHistory = openHistory(':memor
   })
   history.putTrades({ id: 'trades', conditionId: both.conditionId, trades: someTrades(40) })
   history.putSpot(coins.flatMap((coin) => someTicks(coin, 40)))
+  // The manifest of the day, as it is made later, and one of a day of which nothing is held.
+  for (const _ of makeManifests(history, NOW_MS + 10 * DAY_MS));
+  history.manifests.add({ day: '2025-12-31', madeMs: NOW_MS, series: [], files: [] })
   return { history, both, single, open, edge, empty }
 }
 

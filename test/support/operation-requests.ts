@@ -29,6 +29,9 @@ const requiredQueries: Record<string, string> = {
   getFill: `ts=${NOW_MS}&outcome=up&side=buy&size=1`,
   getPanel: 'timeframe=5m&offsets=-60s',
   exportDay: 'day=2026-01-01',
+  getCitation: 'id=bookfeed:btc/5m/2026-01-01',
+  // All coins of the caller without it, so that no coin could be refused.
+  listRevisions: 'coin=btc',
 }
 
 /** What is required in the query of an operation; empty where nothing is. */

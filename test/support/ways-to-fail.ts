@@ -12,9 +12,10 @@ import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
 import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'
 import { conditionIdOf, createMarketHistory } from './market-history.ts'
-import { codesOf, type Entry } from './openapi-document.ts'
+import type { Entry } from './openapi-document.ts'
 import {
   accountOf,
+  addressOf,
   addSpareKey,
   type Asked,
   exampleOf,
@@ -69,11 +70,23 @@ async function askDamaged(entry: Entry): Promise<Response> {
       'Market 0x00 is damaged on the disk of this server, and not served.',
     )
   }
-  const verbs = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
+  const revisions = refusingRevisions(refuse)
+  const reads = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
+  const verbs = { ...reads, revisions, manifests: refusingManifests(refuse) }
   const server = serve({ history: fakeHistory(verbs) })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
 }
+
+const refusingRevisions = (refuse: () => never) => ({
+  ...{ sinceMs: refuse, lastIdBefore: refuse, list: refuse },
+  ...{ lastRemovalMs: refuse, firstIdFrom: refuse },
+})
+
+const refusingManifests = (refuse: () => never) => ({
+  ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, sequencesOf: refuse },
+  ...{ list: refuse, days: refuse, add: refuse },
+})
 
 /** Puts a value in the place of one parameter of the path. */
 const inPath =
@@ -238,7 +251,11 @@ async function askWithoutKey(entry: Entry): Promise<Response> {
 /** Everything behind the routes fails; the gate still knows its keys. */
 async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
-    history: fakeHistory({ findMarket: fail, listMarkets: fail, coinTotals: fail }),
+    history: fakeHistory({
+      ...{ findMarket: fail, listMarkets: fail, coinTotals: fail },
+      revisions: refusingRevisions(fail),
+      manifests: refusingManifests(fail),
+    }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
     billing: failingBilling(() => new Error('secret disk fault')),
     config: keyless,
@@ -250,7 +267,7 @@ async function askBroken(entry: Entry): Promise<Response> {
   }
   Object.assign(server.ledger, verbs)
   const id = isKeyless(entry) ? idFor(server, entry) : 'key_none'
-  const path = fillPath(entry.path, { ...placed, id })
+  const path = addressOf(entry, { ...placed, id })
   const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
   return server.send(path, { ...body, method: entry.method })
 }
@@ -372,25 +389,4 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
       ? signup({ screen: sayingOf('unknown') })(entry)
       : sold('screening_unavailable')(entry),
   unavailable: (entry) => (entry.path.startsWith('/v1/') ? askWithoutLedger(entry) : askDraining()),
-}
-
-/** These say that there is no operation to ask, or none for customers. */
-export const ofNoOperation: readonly ErrorCode[] = [
-  'not_found',
-  'method_not_allowed',
-  'operator_only',
-]
-
-/** An operation that documents a code. */
-export function ownerOf(entries: readonly Entry[], code: ErrorCode): Entry {
-  const isOwner = (entry: Entry) => codesOf(entry).some(([, known]) => known === code)
-  const owner = ofNoOperation.includes(code) ? entries[0] : entries.find(isOwner)
-  if (owner === undefined) throw new Error(`No operation documents ${code}.`)
-  return owner
-}
-
-export function provoke(code: ErrorCode, entry: Entry): Promise<Response> {
-  const way = waysToFail[code]
-  if (way === undefined) throw new Error(`No way to ${code} is known: add one to this file.`)
-  return way(entry)
 }

@@ -460,6 +460,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed after it was served
+         * @description Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.
+         */
+        get: operations["listRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/manifests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The chain of manifests
+         * @description Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.
+         */
+        get: operations["listManifests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/manifest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The digests of a day
+         * @description Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.
+         */
+        get: operations["getManifest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a citation stands for
+         * @description A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, and the moment at which the data was as cited.
+         */
+        get: operations["getCitation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/bookfeed.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The key that signs manifests
+         * @description The public key, and the head of the chain.
+         */
+        get: operations["getWellKnown"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/test": {
         parameters: {
             query?: never;
@@ -2132,6 +2232,230 @@ export interface components {
             /** @description Prices in the bar. */
             ticks: number;
         };
+        /** @description A change of a market after it could be served. */
+        Revision: {
+            /** @description Digits that rise with every change. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was made, by our clock, UTC.
+             */
+            time: string;
+            /**
+             * @description `late_rows`: the recorder added snapshots before the last one, or after the market was closed. `imported`: an import did. `late_trades`: trades came after the market was closed. `fact_changed`: a fact became known, or was corrected. `gap_noted`, `gap_closed`: a time without snapshots was noted, or it is shorter or gone. `deleted`: the market is no longer held.
+             * @enum {string}
+             */
+            why: "late_rows" | "imported" | "late_trades" | "fact_changed" | "gap_noted" | "gap_closed" | "deleted";
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp";
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /**
+             * @description Length of the market's window.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * Format: date-time
+             * @description Start of its window; its first snapshot where that is not known.
+             */
+            windowStart: string;
+            /** @description `revision` of the market after the change. */
+            revision: number;
+            /** @description Snapshots or trades that were added, with new ids. */
+            added: number;
+            /** @description Snapshots that kept their id and their book, of which something else is better known, such as the time of receipt. */
+            changed: number;
+            /** @description Snapshots that are gone: a better one says the same. */
+            removed: number;
+            /**
+             * Format: date-time
+             * @description First time that is concerned, inclusive.
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description Last time that is concerned, exclusive.
+             */
+            to: string | null;
+            /** @description Facts that changed; empty of other changes. */
+            facts: {
+                /** @description Name of the fact, as of a market. */
+                fact: string;
+                /** @description What was known before; null where nothing was. */
+                before: string | null;
+                /** @description What is known since. */
+                after: string | null;
+            }[];
+        };
+        ManifestRow: {
+            /** @description Place in the chain, from 1 on, none left out. */
+            sequence: number;
+            /** @description UTC day in which the windows of its markets begin. */
+            day: string;
+            /** @description Of the day, from 1 on. */
+            revision: number;
+            /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
+            digest: string;
+            /** @description `digest` of the manifest before; null of the first. */
+            previous: string | null;
+            /** @description Ed25519, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
+            signature: string;
+            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            publicKey: string;
+            /**
+             * Format: date-time
+             * @description When the markets were read, UTC.
+             */
+            madeAt: string;
+        };
+        MarketDigest: {
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /** @description The venue's name of the market. */
+            slug: string | null;
+            /**
+             * @description As of the market.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
+            /** @description `revision` of the market when it was read. */
+            revision: number;
+            /** @description Snapshots that were digested. */
+            snapshots: number;
+            /** @description SHA-256 in hex of every object of `…/snapshots` in its order, each followed by a newline; of a recorded market that is `…/export`. */
+            snapshotsSha256: string;
+            /** @description Trades that were digested. */
+            trades: number;
+            /** @description SHA-256 in hex of every object of `…/trades`, likewise. */
+            tradesSha256: string;
+            /** @description SHA-256 in hex of the JSON array, without white space, of conditionId, symbol, timeframe, source, slug, windowStart, windowEnd, strike, finalPrice and winner as texts (numbers with the digits that are printed) or null. */
+            factsSha256: string;
+        };
+        SeriesDigest: {
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            coin: "btc" | "eth" | "sol" | "xrp";
+            /**
+             * @description Length of the markets' windows.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /** @description Rises when the digest changes; a citation names it. */
+            revision: number;
+            /** @description SHA-256 in hex of a line for each market: conditionId, snapshotsSha256, tradesSha256 and factsSha256, joined by spaces, with a newline after each. */
+            sha256: string;
+            /** @description By conditionId. */
+            markets: components["schemas"]["MarketDigest"][];
+        };
+        Manifest: {
+            /** @description Place in the chain, from 1 on, none left out. */
+            sequence: number;
+            /** @description UTC day in which the windows of its markets begin. */
+            day: string;
+            /** @description Of the day, from 1 on. */
+            revision: number;
+            /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
+            digest: string;
+            /** @description `digest` of the manifest before; null of the first. */
+            previous: string | null;
+            /** @description Ed25519, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
+            signature: string;
+            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            publicKey: string;
+            /** @description What is signed, in its canonical form (RFC 8785): members by name, no spaces. */
+            manifest: {
+                /** @description Names these rules. */
+                kind: string;
+                /** @description Place in the chain, from 1 on, none left out. */
+                sequence: number;
+                /** @description UTC day in which the windows of its markets begin. */
+                day: string;
+                /** @description Of the day, from 1 on. */
+                revision: number;
+                /**
+                 * Format: date-time
+                 * @description When the markets were read, UTC.
+                 */
+                madeAt: string;
+                /** @description `digest` of the manifest before; null of the first. */
+                previous: string | null;
+                /** @description By coin and timeframe. */
+                series: components["schemas"]["SeriesDigest"][];
+                /** @description Immutable files of the day. */
+                files: {
+                    /** @description Where it is served. */
+                    path: string;
+                    /** @description Its size. */
+                    bytes: number;
+                    /** @description SHA-256 in hex of its bytes. */
+                    sha256: string;
+                }[];
+            };
+        };
+        Citation: {
+            /** @description In full, with its revision. */
+            citation: string;
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp";
+            /**
+             * @description Length of the markets' windows.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /** @description UTC day in which the windows of its markets begin. */
+            day: string;
+            /** @description The one that was asked for. */
+            revision: number;
+            /** @description Another one means that something changed since. */
+            newestRevision: number;
+            /** @description SHA-256 in hex of what is cited, as of a series in a manifest. */
+            sha256: string;
+            /** @description Markets of it. */
+            markets: number;
+            /** @description Snapshots of these. */
+            snapshots: number;
+            /**
+             * Format: date-time
+             * @description When it was as cited: the markets were read then.
+             */
+            knownAt: string;
+            /** @description Manifest that has it first. */
+            sequence: number;
+            /** @description Where that is. */
+            manifest: string;
+            /** @description Where the markets are listed. */
+            data: string;
+        };
+        WellKnown: {
+            /** @description What this is. */
+            service: string;
+            /** @description Of signatures. */
+            algorithm: string;
+            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            publicKey: string;
+            /** @description The same as OpenSSL reads it. */
+            publicKeyPem: string;
+            /** @description Head of the chain: keep it to see later that nothing before it changed. */
+            newest: {
+                /** @description Place in the chain, from 1 on, none left out. */
+                sequence: number;
+                /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
+                digest: string;
+            } | null;
+            /** @description The chain. */
+            manifests: string;
+            /** @description Resolves a citation. */
+            citations: string;
+        };
         TestKey: {
             /** @description A key of test mode, which reads simulated data alone and is no secret. */
             key: string;
@@ -3001,6 +3325,8 @@ export interface operations {
                 fields?: string;
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
+                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
             };
             header?: never;
             path: {
@@ -3044,6 +3370,8 @@ export interface operations {
                 fields?: string;
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
+                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
             };
             header?: never;
             path: {
@@ -3254,6 +3582,8 @@ export interface operations {
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
                 fields?: string;
+                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -3836,6 +4166,155 @@ export interface operations {
                     };
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    listRevisions: {
+        parameters: {
+            query?: {
+                /** @description First moment, inclusive, at which a change was made by our clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                since?: number | string;
+                /** @description Only this coin; all of your tier when absent. */
+                coin?: "btc" | "eth" | "sol" | "xrp";
+                /** @description Changes on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Changes in the order in which they were made. */
+                        data: components["schemas"]["Revision"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Every change since then is in the list; what changed before is not known.
+                         */
+                        completeSince: string;
+                    };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    listManifests: {
+        parameters: {
+            query?: {
+                /** @description Manifests on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the chain. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Manifests in the order of the chain. */
+                        data: components["schemas"]["ManifestRow"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                    };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    getManifest: {
+        parameters: {
+            query?: {
+                /** @description The one at this place. */
+                sequence?: number;
+                /** @description The newest of this UTC day, as `2026-04-14`. */
+                day?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The manifest, and its signature. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Manifest"];
+                };
+            };
+        };
+    };
+    getCitation: {
+        parameters: {
+            query: {
+                /** @description A citation such as `bookfeed:btc/5m/2026-04-14@r3`: coin, timeframe, UTC day, revision; without `@r3` the newest. */
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is cited. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Citation"];
+                };
+            };
+        };
+    };
+    getWellKnown: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WellKnown"];
                 };
             };
         };

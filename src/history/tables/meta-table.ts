@@ -1,7 +1,7 @@
 /** Facts about the file itself: ids, applied batches, the cursor key, totals. */
 import { randomBytes } from 'node:crypto'
 
-import { batch, meta as metaTable } from '#db/history/schema.ts'
+import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, fileBytesOf, transact } from '#src/sqlite/database.ts'
@@ -12,14 +12,18 @@ import type { Totals } from '../history.ts'
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
+const KNOWN_SINCE = 'known_since_ms'
+const SIGNING_KEY = 'signing_key'
 /** The greatest of those that were deleted. */
 export const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
+/** Tables that are only added to. */
+type Log = 'revision' | 'moment' | 'manifest'
 
 export function createMetaTable(db: Database) {
-  const meta = createMeta(db)
+  const meta = createMeta(db, 'meta')
   const sql = sqlOf(batch)
   const findBatch = db.prepare<Counts, [Pick<BatchRow, 'id'>]>(
     `SELECT ${sql.columns(['accepted', 'duplicates'])} FROM batch WHERE id = $id`,
@@ -98,6 +102,44 @@ export function createMetaTable(db: Database) {
 
 export type MetaTable = ReturnType<typeof createMetaTable>
 
+/** What is kept of the logs, under a checksum of its own. */
+export function createLogMeta(db: Database) {
+  const meta = createMeta(db, 'log_meta')
+  const nameOf = (log: Log): string => `${log}_sum`
+  return {
+    /** When they began to be kept, Unix milliseconds. Throws `Damage`. */
+    sinceMs(): number {
+      assertSound(meta.isSound(), 'the log_meta table')
+      return Number(meta.get(KNOWN_SINCE))
+    },
+
+    /** 32 secret bytes made with the logs, which sign manifests. Throws `Damage`. */
+    signingKey(): Uint8Array {
+      assertSound(meta.isSound(), 'the log_meta table')
+      return meta.get(SIGNING_KEY) as Uint8Array
+    },
+
+    /** Begins to keep them, unless that is so. */
+    begin(clock: () => number): void {
+      const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
+      if (isBegun()) return
+      transact(db, () => {
+        if (!isBegun()) meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
+      })
+    },
+
+    /** The sum of the checksums of all rows of a log. */
+    sumOf: (log: Log): number => Number(meta.get(nameOf(log)) ?? 0),
+    addToSum(log: Log, checksum: number): void {
+      meta.put(nameOf(log), (Number(meta.get(nameOf(log)) ?? 0) + checksum) % SUM_END)
+    },
+
+    verify: (): string[] => (meta.isSound() ? [] : ['log_meta table: it is not as it was written']),
+  }
+}
+
+export type LogMeta = ReturnType<typeof createLogMeta>
+
 /** Work that a process may leave behind, which the next one goes on with. */
 function createDue(meta: ReturnType<typeof createMeta>) {
   function find(key: string): number | undefined {
@@ -118,16 +160,16 @@ function createDue(meta: ReturnType<typeof createMeta>) {
 }
 
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
-function createMeta(db: Database) {
+function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
-  const sql = sqlOf(metaTable)
-  const find = db.prepare<{ value: Value }, [string]>('SELECT value FROM meta WHERE key = ?')
+  const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
+  const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = ?`)
   const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
-  const remove = db.prepare<unknown, [string]>('DELETE FROM meta WHERE key = ?')
+  const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = ?`)
   const others = db.prepare<unknown, [string]>(
-    `SELECT ${sql.columns()} FROM meta WHERE key <> ? ORDER BY key`,
+    `SELECT ${sql.columns()} FROM ${name} WHERE key <> ? ORDER BY key`,
   )
   const get = (key: string): Value | undefined => find.get(key)?.value
   const write = (key: string, value: Value) => upsert.run({ key, value })
@@ -135,7 +177,7 @@ function createMeta(db: Database) {
   const isSound = (): boolean => get(CHECKSUM) === checksum()
 
   function change(body: () => void): void {
-    assertSound(isSound(), 'the meta table')
+    assertSound(isSound(), `the ${name} table`)
     body()
     write(CHECKSUM, checksum())
   }

@@ -1,5 +1,6 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
 import type { Database } from '#src/sqlite/database.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
@@ -14,23 +15,29 @@ import {
   type TailRun,
 } from './chunk-table.ts'
 import { createGapTable } from './gap-table.ts'
+import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
-import { createMetaTable } from './meta-table.ts'
+import { createLogMeta, createMetaTable } from './meta-table.ts'
+import { createRevisionTable } from './revision-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-export function createTables(db: Database, chunkCacheBytes: number) {
+export function createTables(db: Database, chunkCacheBytes: number, clock?: Clock) {
   const chunks = createChunkTable(db, chunkCacheBytes)
   const meta = createMetaTable(db)
+  const logMeta = createLogMeta(db)
   return {
     db,
     chunks,
     meta,
+    logMeta,
     markets: createMarketTable(db),
     tails: createTailTable(db),
     gaps: createGapTable(db),
     trades: createTradeTable(db),
     spot: createSpotTable(db, meta),
+    revisions: createRevisionTable(db, logMeta, clock),
+    manifests: createManifestTable(db, logMeta),
     snapshots: createSnapshots(chunks),
   }
 }

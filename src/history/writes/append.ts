@@ -18,6 +18,7 @@ import {
   assertAsset,
   assertNearWindow,
   assertSame,
+  orderOf,
   type StoredMarket,
 } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
@@ -28,7 +29,7 @@ type Group = { market: StoredMarket; change: MarketChange }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
-  const { markets, meta, runs, coverage } = tables
+  const { markets, meta, runs, coverage, revisions } = tables
   const settle = createArrivals(tables)
 
   function sortOut(batch: Batch): Group[] {
@@ -72,7 +73,19 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const fresh = rows.filter(isFresh)
     const late = rows.slice(0, rows.length - fresh.length)
     runs.change(market, { gone, late, fresh, isClosed: market.isClosed })
-    markets.update(coverage.add(market, { rows, gone, firstNewId: ids.first, reason }))
+    const held = coverage.add(market, { rows, gone, firstNewId: ids.first, reason })
+    markets.update(held)
+    if (late.length + gone.length === 0 && !market.isClosed) return
+    const changed = change.made.filter(({ id }) => id !== undefined).length
+    const times = [...rows, ...gone].map(({ timestampMs }) => timestampMs)
+    revisions.note(
+      { ...market, orderMs: orderOf(held), revision: market.revision + 1 },
+      {
+        why: reason === 'import' ? 'imported' : 'late_rows',
+        ...{ added: rows.length - changed, changed, removed: gone.length - changed },
+        ...{ fromMs: Math.min(...times), toMs: Math.max(...times) + 1 },
+      },
+    )
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {
@@ -80,6 +93,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
     const first = meta.takeIds(unnamed.length)
+    if (unnamed.length > 0) revisions.noteIds(first)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     for (const group of groups) {
       if (group.change.made.length + group.change.gone.length === 0) continue

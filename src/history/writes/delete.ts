@@ -2,7 +2,8 @@
  * Deletes what is oldest, in steps that take some milliseconds. A market is gone with the first of
  * its steps; the next ones delete what is left of it, also after a process was killed in between.
  */
-import { type Coin, coins } from '#src/core/market.ts'
+import { type Coin, coins, type Market } from '#src/core/market.ts'
+import type { MarketChange } from '#src/core/revision.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { OldMarket } from '../history.ts'
@@ -15,9 +16,7 @@ const ROWS_MAX = 400
 
 type Oldest = { id: number; orderMs: number }
 /** A market as the totals of its coin count it. */
-type Counted = {
-  coin: string
-  timeframe: string
+type Counted = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'revision'> & {
   source: string
   snapshots: number
   firstMs: number | null
@@ -49,7 +48,7 @@ export function createOldestList(db: Database) {
 }
 
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
-export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) {
+export function createDelete({ db, meta, spot, runs, revisions }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
     `SELECT id, order_ms AS "orderMs" FROM market
@@ -57,7 +56,8 @@ export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) 
      ORDER BY order_ms, condition_id LIMIT 1`,
   )
   const deleteMarket = db.prepare<Counted, [number]>(
-    `DELETE FROM market WHERE id = ? RETURNING coin, timeframe, source,
+    `DELETE FROM market WHERE id = ? RETURNING coin, timeframe, source, revision,
+       condition_id AS "conditionId",
        up_count + down_count AS snapshots, first_ms AS "firstMs", last_ms AS "lastMs"`,
   )
   const discount = prepareDiscount(db)
@@ -78,13 +78,21 @@ export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) 
     if (coins.some((coin) => spot.remove({ coin, ...spotRange }) > 0)) return true
     if (oldest === undefined) return false
     const counted = deleteMarket.get(oldest.id)
-    if (counted !== null) discount(counted)
+    if (counted !== null) {
+      discount(counted)
+      revisions.note({ ...counted, orderMs: oldest.orderMs }, deletionOf(counted))
+    }
     runs.forget(oldest.id)
     meta.noteMarketId(oldest.id)
     meta.putDeletion(oldest.id)
     return true
   }
 }
+
+const deletionOf = ({ snapshots, firstMs, lastMs }: Counted): MarketChange => ({
+  ...{ why: 'deleted', removed: snapshots, fromMs: firstMs ?? undefined },
+  toMs: lastMs === null ? undefined : lastMs + 1,
+})
 
 /**
  * Takes a market that was deleted from the totals of its coin. Not by a trigger: a market that

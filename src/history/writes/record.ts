@@ -1,4 +1,7 @@
 /** What a recorder heard, in one transaction. */
+import { ENDLESS_MS, type Span } from '#src/core/coverage.ts'
+import type { MarketChange } from '#src/core/revision.ts'
+
 import type { Batch, GapChange, Recording } from '../history.ts'
 import { changing } from '../reads/market-read.ts'
 import { assertNearWindow, type StoredMarket } from '../tables/market-table.ts'
@@ -10,7 +13,7 @@ type Ports = Pick<Tables, 'gaps' | 'trades'> & {
   applyBatch: (batch: Batch) => { accepted: number; duplicates: number }
   getMarket: (conditionId: string) => StoredMarket
   /** Shows that something besides the books was written. */
-  touch: (market: StoredMarket) => void
+  touch: (market: StoredMarket, changes: readonly MarketChange[]) => void
 }
 
 /** Returns the function that applies a recording; it needs a transaction around it. */
@@ -34,10 +37,45 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
     for (const [conditionId, own] of Map.groupBy(heard, (each) => each.conditionId)) {
       changing(conditionId, () => {
         const market = getMarket(conditionId)
-        const changed = own.map((each) => apply(market, each))
-        if (changed.some((count) => count > 0)) touch(market)
+        const changed = own.filter((each) => apply(market, each) > 0)
+        if (changed.length > 0) touch(market, describe(market, changed))
       })
     }
     return counts
   }
 }
+
+/** What of it changes what was served before. */
+function describe(market: StoredMarket, heard: readonly Heard[]): MarketChange[] {
+  const trades = heard.filter((each) => 'trade' in each)
+  const gapSpans = (isNoted: boolean) =>
+    heard.flatMap((each) =>
+      'trade' in each || (each.kind === 'opened') !== isNoted ? [] : [spanOfChange(each)],
+    )
+  return [
+    ...lateTrades(market, trades.length),
+    ...([true, false] as const).flatMap((isNoted) => {
+      const spans = gapSpans(isNoted)
+      const why = isNoted ? ('gap_noted' as const) : ('gap_closed' as const)
+      return spans.length === 0 ? [] : [{ why, ...spanOfGaps(spans) }]
+    }),
+  ]
+}
+
+function spanOfChange(change: GapChange): Span {
+  if (change.kind === 'ended') return { fromMs: change.atMs, toMs: ENDLESS_MS }
+  return change.kind === 'filled' ? change : change.gap
+}
+
+/** From the first to the last; without an end where one has none. */
+export function spanOfGaps(gaps: readonly Span[]): Pick<MarketChange, 'fromMs' | 'toMs'> {
+  const toMs = Math.max(...gaps.map((gap) => gap.toMs))
+  return {
+    fromMs: Math.min(...gaps.map((gap) => gap.fromMs)),
+    toMs: toMs === ENDLESS_MS ? undefined : toMs,
+  }
+}
+
+/** While a market is recorded, trades are what it gains. */
+export const lateTrades = ({ isClosed }: StoredMarket, added: number): MarketChange[] =>
+  isClosed ? [{ why: 'late_trades', added }] : []

@@ -7,7 +7,8 @@ import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { readCut } from '#src/http/data-query.ts'
+import { knownBelow, openKnown } from '#src/history/reads/known.ts'
+import { assertKnowable, KNOWN_COVERAGE, readCut } from '#src/http/data-query.ts'
 import type { DataAnswer } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -43,7 +44,10 @@ export function asOfRoutes(deps: Deps) {
       isCovered: true,
       caching: 'digest',
       fails: ['no_snapshot', 'stale'],
-      answer: ({ market, query }) => service.at(market, query),
+      answer: ({ market, query }) =>
+        query.knownAt === undefined
+          ? service.at(market, query)
+          : atKnown(deps, market, { ...query, knownAt: query.knownAt }),
     }),
     route({
       method: 'POST',
@@ -60,6 +64,19 @@ export function asOfRoutes(deps: Deps) {
       answer: ({ coin, body }) => service.batch(coin, body),
     }),
   ]
+}
+
+/** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
+function* atKnown(
+  deps: Deps,
+  market: Market,
+  query: AsOfQuery & { knownAt: number },
+): Steps<DataAnswer> {
+  assertKnowable(query)
+  const { knownAt } = query
+  const belowId = knownBelow(deps.history, { market, knownAt, nowMs: deps.clock() })
+  const history = yield* openKnown(deps.history, market, belowId)
+  return { ...createAsOfService({ ...deps, history }).at(market, query), coverage: KNOWN_COVERAGE }
 }
 
 function createAsOfService({ history, clock, findMarket }: Deps) {

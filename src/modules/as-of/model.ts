@@ -5,6 +5,7 @@ import { outcomes } from '#src/core/market.ts'
 import {
   asOfParameter,
   cutParameters,
+  knownAtParameter,
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
@@ -22,6 +23,7 @@ export const AsOfQuery = Type.Object({
   outcome: outcomeParameter,
   maxAgeMs: maxAgeParameter,
   ...cutParameters,
+  knownAt: knownAtParameter,
 })
 export type AsOfQuery = Static<typeof AsOfQuery>
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { fieldsParameterOf } from '#src/http/data-query.ts'
+import { fieldsParameterOf, knownAtParameter } from '#src/http/data-query.ts'
 import {
   choice,
   count,
@@ -51,6 +51,7 @@ export const QuoteQuery = Type.Object({
     quoteFields,
     'Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones.',
   ),
+  knownAt: knownAtParameter,
 })
 
 /** A client that sends `fields` must not read that what it left out is there. */

@@ -1,4 +1,5 @@
-import { readCut } from '#src/http/data-query.ts'
+import { knownBelow } from '#src/history/reads/known.ts'
+import { assertKnowable, KNOWN_COVERAGE, readCut } from '#src/http/data-query.ts'
 import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
@@ -29,6 +30,16 @@ export function snapshotRoutes(deps: SnapshotDeps) {
         const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
         const encoding = isGzip ? 'gzip' : 'identity'
         const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
+        const { knownAt } = query
+        if (knownAt !== undefined) {
+          assertKnowable(query)
+          const belowId = knownBelow(deps.history, { market, knownAt, nowMs: deps.clock() })
+          return {
+            ...{ tag: asked.tag, isGzip, isClosed: market.isClosed, coverage: KNOWN_COVERAGE },
+            findPage: () => deps.pages.find(asked.tag),
+            make: () => service.makeKnown(asked, belowId),
+          }
+        }
         return {
           ...{ tag: asked.tag, isGzip, isClosed: market.isClosed },
           coverage: service.coverageOf(asked),

@@ -4,6 +4,7 @@ import {
   cursorParameter,
   cutParameters,
   intervalParameter,
+  knownAtParameter,
   limitParameter,
   orderParameter,
   outcomeParameter,
@@ -24,5 +25,6 @@ export const PageQuery = Type.Object({
     'Only the last snapshot of each outcome in each step of this length, the end of the step included. It keeps its own `timestamp` and is returned once: a step without a change has no row. A step longer than the market has its last snapshots. While a market is open, a step appears once a later state of each requested outcome is recorded (if an outcome has had none for long, a later state of the market), so a row that was returned never changes. With `view=consolidated` and one `outcome`, the last row in each step.',
   ),
   ...cutParameters,
+  knownAt: knownAtParameter,
 })
 export type PageQuery = Static<typeof PageQuery>

@@ -10,6 +10,7 @@ import { stepOf } from '#src/core/steps.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
+import { openKnown } from '#src/history/reads/known.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -57,11 +58,13 @@ export function createSnapshotService(deps: SnapshotDeps) {
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
     toRequest({ market, query, cut, encoding }: Asked): PageRequest {
-      const { outcome, order, limit, cursor, interval, view } = query
+      const { outcome, order, limit, cursor, interval, view, knownAt } = query
       const { fromMs, toMs } = readRange(query)
-      const isPlain = interval === undefined && view === 'own' && isWhole(cut)
+      const isNow = knownAt === undefined
+      const isPlain = isNow && interval === undefined && view === 'own' && isWhole(cut)
       // Cursors do not expire: those of plain pages are as they were before there were others.
-      const more = isPlain ? '' : `.${interval ?? ''}.${view}.${nameOf(cut)}`
+      const cuts = isPlain ? '' : `.${interval ?? ''}.${view}.${nameOf(cut)}`
+      const more = isNow ? cuts : `${cuts}.${knownAt}`
       const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}${more}`
       const scope = `snapshots ${market.conditionId} ${filters}`
       const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
@@ -81,6 +84,12 @@ export function createSnapshotService(deps: SnapshotDeps) {
     },
 
     make: maker.make,
+
+    /** The page as it was known before an id was given. */
+    *makeKnown(request: PageRequest, belowId: number): Steps<Page> {
+      const known = yield* openKnown(history, request.rows.market, belowId)
+      return yield* createPageMaker({ ...deps, history: known }).make(request)
+    },
 
     coverageOf({ rows, view }: PageRequest): string {
       const { market, fromMs, toMs } = rows
@@ -156,7 +165,7 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       const page = history.page({ ...rows, after, limit: Math.min(block, left) })
       putTexts(own, page, { cutRow, isFirst: left === rows.limit })
       // By the first block: to grow again and again is to copy everything as often.
-      if (left === rows.limit && page.hasMore) {
+      if (left === rows.limit && page.hasMore && page.count > 0) {
         own.reserve(Math.ceil((own.view().length / page.count) * left))
       }
       left -= page.count

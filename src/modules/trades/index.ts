@@ -3,12 +3,11 @@ import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
-import { placeTrades } from '#src/core/trade.ts'
+import { placeTrades, tradeText } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
-import { tradeText } from '#src/live/rows.ts'
 
 import { TradeList, TradeQuery } from './model.ts'
 

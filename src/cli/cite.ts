@@ -1,0 +1,36 @@
+import { Command } from 'commander'
+
+import { toPrintable } from '#src/operator/values.ts'
+
+import { renderJson } from './command-line.ts'
+import type { CliContext } from './context.ts'
+import { createServer, parseUrl, realWorld, type VerifyWorld } from './verify-manifest.ts'
+
+type CiteFlags = { server: URL; json?: true | undefined }
+
+const help = `
+Examples:
+  bookfeed cite bookfeed:btc/5m/2026-04-14 --server https://books.example.com
+  bookfeed cite bookfeed:btc/5m/2026-04-14@r3 --server https://books.example.com --json`
+
+export const citeCommand = (context: CliContext): Command =>
+  new Command('cite')
+    .description('say what a citation stands for')
+    .argument('<citation>', 'such as bookfeed:btc/5m/2026-04-14@r3; without @r3 the newest')
+    .requiredOption('--server <url>', 'where to ask', parseUrl)
+    .option('--json', 'print the answer as JSON')
+    .addHelpText('after', help)
+    .action((id: string, flags: CiteFlags) => cite(context, { id, ...flags }, realWorld))
+
+/** Prints what a server says of a citation. Throws `CliError` where it knows none of that name. */
+export async function cite(
+  { print }: CliContext,
+  { id, server, json }: CiteFlags & { id: string },
+  world: VerifyWorld,
+): Promise<void> {
+  const path = `/v1/cite?id=${encodeURIComponent(id)}`
+  const answer = await createServer(server, undefined, world).json(path)
+  if (json) return print(renderJson(answer))
+  for (const [name, value] of Object.entries(answer))
+    print(toPrintable(`${name.padEnd(16)} ${String(value)}`))
+}

@@ -1,0 +1,225 @@
+/** Checks a server's manifests as a stranger would: by its public routes alone. */
+import { createHash } from 'node:crypto'
+
+import { InvalidArgumentError } from 'commander'
+
+import {
+  canonicalJson,
+  isSigned,
+  type ManifestBody,
+  type MarketDigest,
+  seriesText,
+  sha256,
+  type SignedStatement,
+} from '#src/core/manifest.ts'
+import { splitList } from '#src/http/table.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { readSecretFile } from '#src/lib/secret-file.ts'
+import { toPrintable } from '#src/operator/values.ts'
+
+import { formatCount, printFaults } from './command-line.ts'
+import { type CliContext, CliError } from './context.ts'
+
+export type VerifyWorld = {
+  fetch: (url: string, init: RequestInit) => Promise<Response>
+  sleep: (ms: number) => Promise<void>
+}
+export const realWorld: VerifyWorld = {
+  fetch: (url, init) => fetch(url, init),
+  sleep: Bun.sleep,
+}
+
+/** Throws what the command line shows. */
+export function parseUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
+  throw new InvalidArgumentError('It must be an address such as https://books.example.com.')
+}
+
+export type VerifyFlags = {
+  manifest?: URL | undefined
+  publicKey?: string | undefined
+  apiKeyFile?: string | undefined
+}
+
+const TIMEOUT_MS = 120_000
+/** Of one request; each time as long as the server says. */
+const WAITS_MAX = 20
+const WAIT_SECONDS_MAX = 60
+const PAGE = 1000
+
+/** Prints each fault; throws `CliError` where there is one. */
+export async function verifyManifest(
+  context: CliContext,
+  { manifest: url = new URL('http://localhost'), publicKey, apiKeyFile }: VerifyFlags,
+  world: VerifyWorld,
+): Promise<void> {
+  const key = apiKeyFile && readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
+  const server = createServer(url, key || undefined, world)
+  const wellKnown = (await server.json('/.well-known/bookfeed.json')) as unknown as WellKnown
+  const chain = await readChain(server)
+  const faults = [...checkChain(chain, publicKey ?? wellKnown.publicKey, wellKnown.newest)]
+  const path = /\/v1\/manifest$/.test(url.pathname) ? url.pathname + url.search : '/v1/manifest'
+  const shown = (await server.json(path)) as unknown as Shown
+  faults.push(...checkBody(shown, chain))
+  const name = `manifest ${shown.sequence}, ${shown.day} r${shown.revision}`
+  const markets = shown.manifest.series.flatMap(({ coin, markets: own }) =>
+    own.map((market) => ({ coin, market })),
+  )
+  if (key) {
+    for (const [done, { coin, market }] of markets.entries()) {
+      for await (const fault of checkMarket(server, coin, market)) faults.push(fault)
+      context.printError(`compared ${done + 1} of ${markets.length} markets`)
+    }
+  }
+  if (printFaults(context, faults.map(toPrintable)) > 0)
+    throw new CliError(`${formatCount(faults.length)} faults in ${name}, or the chain to it.`)
+  const compared = key
+    ? `${markets.length} markets compared with what is served`
+    : 'no market compared: give --api-key-file for that'
+  context.print(`sound: ${chain.length} manifests, chained and signed; ${name}: ${compared}`)
+  if (publicKey === undefined)
+    context.print(`The key is the server's own word; pin it: --public-key ${wellKnown.publicKey}`)
+}
+
+type Shown = SignedStatement & { manifest: ManifestBody }
+type WellKnown = { publicKey: string; newest: { sequence: number; digest: string } | null }
+type Server = ReturnType<typeof createServer>
+
+/** Asks the public routes of a server, and waits as long as it says. */
+export function createServer(url: URL, key: string | undefined, { fetch, sleep }: VerifyWorld) {
+  async function ask(path: string): Promise<Response> {
+    for (let waits = 0; ; waits++) {
+      const response = await fetch(new URL(path, url.origin).href, {
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      if (response.ok) return response
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+      if (!(seconds <= WAIT_SECONDS_MAX) || waits === WAITS_MAX) {
+        const text = (await response.text()).slice(0, PAGE)
+        throw new CliError(toPrintable(`${path}: the server answers ${response.status}. ${text}`))
+      }
+      await sleep(Math.max(1, seconds) * 1000)
+    }
+  }
+  return {
+    ask,
+    /** Throws `CliError` for a failure, with what the server says. */
+    async json(path: string): Promise<Record<string, unknown>> {
+      const value: unknown = JSON.parse(await (await ask(path)).text())
+      if (isRecord(value)) return value
+      throw new CliError(`${path}: the answer is no object. Is this a bookfeed server?`)
+    },
+  }
+}
+
+async function readChain(server: Server): Promise<SignedStatement[]> {
+  const chain: SignedStatement[] = []
+  let path = `/v1/manifests?limit=${PAGE}`
+  for (;;) {
+    const page = (await server.json(path)) as {
+      data: SignedStatement[]
+      nextCursor: string | null
+    }
+    chain.push(...page.data)
+    if (page.nextCursor === null) return chain
+    path = `/v1/manifests?limit=${PAGE}&cursor=${encodeURIComponent(page.nextCursor)}`
+  }
+}
+
+/** Yields a sentence a fault. */
+export function* checkChain(
+  chain: readonly SignedStatement[],
+  publicKey: string,
+  newest: WellKnown['newest'],
+): Generator<string> {
+  let before: SignedStatement | undefined
+  for (const each of chain) {
+    const name = `manifest ${each.sequence} (${each.day} r${each.revision})`
+    const expected = (before?.sequence ?? 0) + 1
+    if (each.sequence !== expected) yield `manifest ${expected} is left out: ${name} comes next`
+    if (each.previous !== (before?.digest ?? null))
+      yield `${name} does not follow the one before it: it names another digest`
+    if (each.publicKey !== publicKey)
+      yield `${name} is signed by another key, ${each.publicKey}, not ${publicKey}`
+    else if (!isSigned(each)) yield `${name} is not what was signed`
+    before = each
+  }
+  if (newest?.digest !== before?.digest) yield 'the chain does not end with its head'
+}
+
+function* checkBody(
+  { manifest, ...statement }: Shown,
+  chain: readonly SignedStatement[],
+): Generator<string> {
+  const name = `manifest ${statement.sequence}`
+  const own = chain.find(({ sequence }) => sequence === statement.sequence)
+  const isOwn = sha256(canonicalJson(manifest)) === own?.digest
+  if (!isOwn) yield `${name} is not the one of the chain: its text has another digest`
+  const { sequence, day, revision, previous } = manifest
+  const named = [own?.sequence, own?.day, own?.revision, own?.previous]
+  if (!Bun.deepEquals([sequence, day, revision, previous], named))
+    yield `${name} says of itself what the chain does not`
+  for (const { coin, timeframe, sha256: digest, markets } of manifest.series)
+    if (sha256(seriesText(markets)) !== digest)
+      yield `${name}: the digest of ${coin}/${timeframe} is not that of its markets`
+}
+
+/** Every object of a list as it was sent, with a newline. */
+async function* lines(server: Server, path: string): AsyncGenerator<string> {
+  for (let cursor = ''; ;) {
+    const rows = splitList(await (await server.ask(`${path}?limit=${PAGE}${cursor}`)).text())
+    let next = rows.next()
+    for (; next.done !== true; next = rows.next()) yield `${next.value}\n`
+    const { nextCursor } = JSON.parse(next.value) as { nextCursor: string | null }
+    if (nextCursor === null) return
+    cursor = `&cursor=${encodeURIComponent(nextCursor)}`
+  }
+}
+
+/** Compares what is served of a market. */
+async function* checkMarket(
+  server: Server,
+  coin: string,
+  market: MarketDigest,
+): AsyncGenerator<string> {
+  const path = `/v1/${coin}/markets/${market.conditionId}`
+  const name = `market ${market.conditionId}`
+  const facts = await readFacts(server, path)
+  if (facts.revision !== market.revision)
+    yield `${name} has revision ${facts.revision}, not ${market.revision}: see GET /v1/revisions`
+  if (sha256(facts.text) !== market.factsSha256) yield `${name}: its facts are others`
+  for (const kind of ['snapshots', 'trades'] as const) {
+    const hash = createHash('sha256')
+    let count = 0
+    for await (const line of lines(server, `${path}/${kind}`)) {
+      hash.update(line)
+      count++
+    }
+    if (count !== market[kind]) yield `${name}: ${count} ${kind} are served, not ${market[kind]}`
+    if (hash.digest('hex') !== market[`${kind}Sha256`]) yield `${name}: its ${kind} are others`
+  }
+}
+
+const factNames = [
+  ...['conditionId', 'symbol', 'timeframe', 'source', 'slug', 'windowStart', 'windowEnd'],
+  ...['strike', 'finalPrice', 'winner'],
+]
+
+// What a reviver is called with beside a value is not in the type library yet.
+type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
+const exactly: Revive = (_, value, { source }) => (typeof value === 'number' ? source : value)
+
+async function readFacts(server: Server, path: string) {
+  const text = await (await server.ask(path)).text()
+  const facts = JSON.parse(text, exactly as (key: string, value: unknown) => unknown) as Record<
+    string,
+    unknown
+  >
+  return {
+    text: JSON.stringify(factNames.map((name) => facts[name] ?? null)),
+    revision: Number(facts.revision),
+  }
+}

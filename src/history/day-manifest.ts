@@ -1,0 +1,142 @@
+/** Makes the manifests of days that are over, and of those that changed since. */
+import {
+  factsText,
+  type FileDigest,
+  type ManifestBody,
+  type MarketDigest,
+  type SeriesDigest,
+  seriesText,
+  sha256,
+} from '#src/core/manifest.ts'
+import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/core/market.ts'
+import { DAY_MS, toIso } from '#src/core/time.ts'
+import { tradeText } from '#src/core/trade.ts'
+
+import type { MarketHistory } from './history.ts'
+import { marketPages } from './reads/market-pages.ts'
+import type { StoredManifest } from './revisions.ts'
+
+const HOUR_MS = 3_600_000
+/** A day waits so long for what is not closed, or has no winner; no row comes later by itself. */
+const WAIT_MS = 3 * DAY_MS
+const PAGE_MARKETS = 200
+const PAGE_REVISIONS = 500
+
+type Steps<Result = void> = Generator<StoredManifest | undefined, Result>
+
+/** Where other parts say which immutable files of a day there are. */
+export type ListFiles = (day: string) => FileDigest[]
+
+/** Yields what was made, and undefined after each market, so that it can be left. */
+export function* makeManifests(
+  history: MarketHistory,
+  nowMs: number,
+  listFiles: ListFiles = () => [],
+): Steps {
+  const changed = daysChanged(history)
+  for (const day of history.manifests.days()) {
+    const startMs = Date.parse(`${day}T00:00:00Z`)
+    if (startMs + DAY_MS + HOUR_MS > nowMs) return
+    const before = history.manifests.ofDay(day)
+    if (before !== undefined && !changed.has(day)) continue
+    yield* makeDay(history, { day, startMs, nowMs, before, files: listFiles(day) })
+  }
+}
+
+/** Days of what changed since the newest manifest was made; some time before it, to be sure. */
+function daysChanged({ manifests, revisions }: MarketHistory): Set<string> {
+  const days = new Set<string>()
+  let last = revisions.lastIdBefore((manifests.newest()?.madeMs ?? HOUR_MS) - HOUR_MS)
+  for (;;) {
+    const page = revisions.list(last, PAGE_REVISIONS)
+    for (const { orderMs } of page) days.add(toIso(orderMs).slice(0, 10))
+    last = page.at(-1)?.id ?? last
+    if (page.length < PAGE_REVISIONS) return days
+  }
+}
+
+type Day = Record<'startMs' | 'nowMs', number> & {
+  day: string
+  before: StoredManifest | undefined
+  files: FileDigest[]
+}
+
+function* makeDay(history: MarketHistory, { day, startMs, nowMs, before, files }: Day): Steps {
+  const held = listMarkets(history, startMs)
+  const isWaiting = nowMs < startMs + DAY_MS + WAIT_MS
+  if (isWaiting && held.some(({ isClosed, winner }) => !isClosed || winner === undefined)) return
+  const final = held.filter(({ isClosed, windowEndMs }) => isClosed || windowEndMs !== undefined)
+  const known = before === undefined ? undefined : (JSON.parse(before.body) as ManifestBody)
+  const series = yield* digestSeries(history, final, known)
+  const isSame = Bun.deepEquals(
+    [digestsOf(series), files],
+    [digestsOf(known?.series), known?.files ?? []],
+  )
+  if (!isSame) yield history.manifests.add({ day, madeMs: nowMs, series, files })
+}
+
+const digestsOf = (series: ManifestBody['series'] = []) =>
+  series.map(({ coin, timeframe, sha256: digest }) => [coin, timeframe, digest])
+
+function listMarkets(history: MarketHistory, fromMs: number): Market[] {
+  const range = { fromMs, toMs: fromMs + DAY_MS, order: 'asc', limit: PAGE_MARKETS } as const
+  return coins
+    .flatMap((coin) => [...marketPages(history, { coin, ...range })].flat())
+    .filter(({ firstSnapshotMs }) => firstSnapshotMs !== undefined)
+}
+
+/** What did not change since, or is not held any more, is taken from the manifest before. */
+function* digestSeries(
+  history: MarketHistory,
+  markets: Market[],
+  known: ManifestBody | undefined,
+): Steps<SeriesDigest[]> {
+  const found: SeriesDigest[] = []
+  for (const coin of coins) {
+    for (const timeframe of timeframes) {
+      const isOf = (each: { coin: Coin; timeframe: Timeframe }): boolean =>
+        each.coin === coin && each.timeframe === timeframe
+      const before = known?.series.find(isOf)
+      const digests = (before?.markets ?? []).filter(
+        ({ conditionId }) => history.findMarket(conditionId) === undefined,
+      )
+      for (const market of markets.filter(isOf)) {
+        digests.push(before?.markets.find(isSame(market)) ?? digestMarket(history, market))
+        yield
+      }
+      if (digests.length === 0) continue
+      digests.sort(byConditionId)
+      const digest = sha256(seriesText(digests))
+      const revision = (before?.revision ?? 0) + Number(digest !== before?.sha256)
+      found.push({ coin, timeframe, revision, sha256: digest, markets: digests })
+    }
+  }
+  return found
+}
+
+const byConditionId = (a: MarketDigest, b: MarketDigest): number =>
+  Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
+
+const isSame =
+  ({ conditionId, revision }: Market) =>
+  (each: MarketDigest): boolean =>
+    each.conditionId === conditionId && each.revision === revision
+
+function digestMarket(history: MarketHistory, market: Market): MarketDigest {
+  const hasher = new Bun.CryptoHasher('sha256')
+  const lines = history.lines('identity')
+  let snapshots = 0
+  for (const { bytes, rows } of lines.rows({ market })) {
+    hasher.update(bytes)
+    snapshots += rows
+  }
+  hasher.update(lines.end())
+  const trades = history.trades({ market })
+  return {
+    ...{ conditionId: market.conditionId, slug: market.slug ?? null, source: market.source },
+    ...{ revision: market.revision, snapshots, snapshotsSha256: hasher.digest('hex') },
+    trades: trades.length,
+    tradesSha256: sha256(trades.map((trade) => `${tradeText(trade)}\n`).join('')),
+    factsSha256: sha256(factsText(market)),
+  }
+}

@@ -1,0 +1,117 @@
+/** Rows of the manifest table, and the key that signs them. */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+
+import { manifest, manifestBody } from '#db/history/schema.ts'
+import {
+  canonicalJson,
+  MANIFEST_KIND,
+  type ManifestBody,
+  sha256,
+  statementText,
+} from '#src/core/manifest.ts'
+import { toIso } from '#src/core/time.ts'
+import { assertSealed, assertSound, checksumOf } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+import { type Database, transact } from '#src/sqlite/database.ts'
+
+import type { ManifestHead, ManifestStore, StoredManifest } from '../revisions.ts'
+import type { LogMeta } from './meta-table.ts'
+import { verifyLog } from './revision-table.ts'
+
+type Row = typeof manifest.$inferSelect
+
+/** What precedes the 32 bytes of a private key in its DER form. */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+const PUBLIC_BYTES = 32
+
+function toHead(row: Row | null): ManifestHead | undefined {
+  if (row === null) return undefined
+  assertSealed(row, `manifest ${row.sequence}`)
+  return row
+}
+
+const keyOf = (seed: Uint8Array) =>
+  createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+
+export function createManifestTable(db: Database, meta: LogMeta) {
+  const sql = sqlOf(manifest)
+  const insert = db.prepare<unknown, [Row]>(sql.insert())
+  const select = <Values extends (string | number | null)[]>(rest: string) =>
+    db.prepare<Row, Values>(`SELECT ${sql.columns()} FROM manifest ${rest}`)
+  const newest = select<[]>('ORDER BY sequence DESC LIMIT 1')
+  const bySequence = select<[number]>('WHERE sequence = ?')
+  const byDay = select<[string]>('WHERE day = ? ORDER BY revision DESC LIMIT 1')
+  const sequences = db.prepare<{ sequence: number }, [string]>(
+    'SELECT sequence FROM manifest WHERE day = ? ORDER BY revision',
+  )
+  const body = db.prepare<{ body: string }, [number]>(
+    'SELECT body FROM manifest_body WHERE sequence = ?',
+  )
+  const insertBody = db.prepare<unknown, [typeof manifestBody.$inferSelect]>(
+    sqlOf(manifestBody).insert(),
+  )
+  const after = select<[number, number]>('WHERE sequence > ? ORDER BY sequence LIMIT ?')
+  const all = select<[]>('ORDER BY sequence')
+  const days = db.prepare<{ day: string }, []>(
+    `SELECT DISTINCT strftime('%Y-%m-%d', order_ms / 1000, 'unixepoch') AS day FROM market
+     WHERE first_ms IS NOT NULL ORDER BY day`,
+  )
+  /** The body is what its digest says. */
+  const toManifest = (row: Row | null): StoredManifest | undefined => {
+    const head = toHead(row)
+    if (head === undefined) return undefined
+    const text = body.get(head.sequence)?.body
+    assertSound(text !== undefined && sha256(text) === head.digest, `manifest ${head.sequence}`)
+    return { ...head, body: text }
+  }
+
+  const store: ManifestStore = {
+    publicKey: () =>
+      createPublicKey(keyOf(meta.signingKey()))
+        .export({ format: 'der', type: 'spki' })
+        .subarray(-PUBLIC_BYTES)
+        .toString('base64'),
+    newest: () => toHead(newest.get()),
+    find: (sequence) => toManifest(bySequence.get(sequence)),
+    ofDay: (day) => toManifest(byDay.get(day)),
+    sequencesOf: (day) => sequences.all(day).map(({ sequence }) => sequence),
+    list: (afterSequence, limit) =>
+      after.all(afterSequence, limit).flatMap((row) => toHead(row) ?? []),
+    days: () => days.all().map(({ day }) => day),
+    add: ({ day, madeMs, ...content }) =>
+      transact(db, () => {
+        const before = newest.get()
+        const revision = (byDay.get(day)?.revision ?? 0) + 1
+        const previous = before?.digest ?? null
+        const place = { sequence: (before?.sequence ?? 0) + 1, day, revision, previous }
+        const text = canonicalJson({
+          ...{ kind: MANIFEST_KIND, madeAt: toIso(madeMs), ...place, ...content },
+        } satisfies ManifestBody)
+        const digest = sha256(text)
+        const statement = Buffer.from(statementText({ ...place, digest }))
+        const signature = sign(null, statement, keyOf(meta.signingKey())).toString('base64')
+        const named = { ...place, madeMs, digest, signature }
+        const row = { ...named, publicKey: store.publicKey(), checksum: 0 }
+        // In the order of the columns, as it will be read.
+        row.checksum = checksumOf(inOrder(row))
+        insert.run(row)
+        insertBody.run({ sequence: row.sequence, body: text })
+        meta.addToSum('manifest', row.checksum)
+        return { ...row, body: text }
+      }),
+  }
+
+  function* verify(): Generator<string> {
+    const rows = all.all()
+    yield* verifyLog(rows, 'manifest', meta)
+    for (const { sequence, digest } of rows)
+      if (sha256(body.get(sequence)?.body ?? '') !== digest)
+        yield `manifest ${sequence} is not what its digest says`
+  }
+  return { ...store, verify: (): string[] => [...verify()] }
+}
+
+const inOrder = ({ sequence, day, revision, madeMs, ...rest }: Row): Row => ({
+  ...{ sequence, day, revision, madeMs, digest: rest.digest, previous: rest.previous },
+  ...{ signature: rest.signature, publicKey: rest.publicKey, checksum: 0 },
+})

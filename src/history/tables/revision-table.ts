@@ -1,0 +1,162 @@
+/** Rows of the revision and moment tables: what changed, and what was known when. */
+import { moment, revision } from '#db/history/schema.ts'
+import type { Coin, Market } from '#src/core/market.ts'
+import type { FactChange, MarketChange, Revision } from '#src/core/revision.ts'
+import type { Clock } from '#src/core/time.ts'
+import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { RevisionLog } from '../revisions.ts'
+import type { LogMeta } from './meta-table.ts'
+
+type Texts = Pick<Revision, 'coin' | 'timeframe' | 'why'>
+type RevisionRow = Omit<typeof revision.$inferSelect, keyof Texts> & Texts
+type MomentRow = typeof moment.$inferSelect
+type Changed = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'orderMs' | 'revision'>
+
+const SECOND_MS = 1000
+
+/** Notes changes; the verbs that write need the transaction of the change around them. */
+export function createRevisionTable(db: Database, meta: LogMeta, given: Clock | undefined) {
+  const sql = sqlOf(revision)
+  const insert = db.prepare<unknown, [RevisionRow]>(sql.insert())
+  const newest = db.prepare<Pick<RevisionRow, 'id' | 'atMs'>, []>(
+    `SELECT ${sql.columns(['id', 'atMs'])} FROM revision ORDER BY id DESC LIMIT 1`,
+  )
+  const all = db.prepare<RevisionRow, []>(`SELECT ${sql.columns()} FROM revision ORDER BY id`)
+  const moments = db.prepare<MomentRow, []>(`SELECT ${sqlOf(moment).columns()} FROM moment`)
+  const clock = given ?? systemClock(db)
+
+  return {
+    /** Says that a market has become what it is at its revision. */
+    note(market: Changed, change: MarketChange): void {
+      const { conditionId, coin, timeframe, orderMs } = market
+      const { why, added = 0, changed = 0, removed = 0, fromMs = null, toMs = null } = change
+      const last = newest.get()
+      const facts = change.facts?.map(({ fact, before, after }) => [fact, before, after])
+      const row: RevisionRow = {
+        ...{ id: (last?.id ?? 0) + 1, atMs: Math.max(clock(), last?.atMs ?? 0), why },
+        ...{ conditionId, coin, timeframe, orderMs, revision: market.revision },
+        ...{ added, changed, removed, fromMs, toMs },
+        ...{ facts: facts === undefined ? null : JSON.stringify(facts), checksum: 0 },
+      }
+      row.checksum = checksumOf(row)
+      insert.run(row)
+      meta.addToSum('revision', row.checksum)
+    },
+
+    ...createMoments(db, meta, clock),
+
+    /** Begins to note, in a file that does not yet. */
+    begin: (): void => meta.begin(clock),
+
+    /** A sentence a fault. */
+    verify: (): string[] => [
+      ...meta.verify(),
+      ...verifyLog(all.iterate(), 'revision', meta),
+      ...verifyLog(moments.iterate(), 'moment', meta),
+    ],
+  }
+}
+
+export type RevisionTable = ReturnType<typeof createRevisionTable>
+
+/** Reads what `createRevisionTable` noted. */
+export function createRevisionReads(db: Database, meta: LogMeta): RevisionLog {
+  const sql = sqlOf(revision)
+  const list = db.prepare<RevisionRow, [number, number]>(
+    `SELECT ${sql.columns()} FROM revision WHERE id > ? ORDER BY id LIMIT ?`,
+  )
+  const first = db.prepare<{ id: number }, [number]>(
+    'SELECT id FROM revision WHERE at_ms >= ? ORDER BY at_ms, id LIMIT 1',
+  )
+  const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM revision')
+  const removal = db.prepare<Pick<RevisionRow, 'atMs'>, [string]>(
+    `SELECT ${sql.columns(['atMs'])} FROM revision WHERE condition_id = ? AND removed > 0
+     ORDER BY id DESC LIMIT 1`,
+  )
+  const momentFrom = db.prepare<MomentRow, [number]>(
+    `SELECT ${sqlOf(moment).columns()} FROM moment WHERE second >= ? ORDER BY second LIMIT 1`,
+  )
+  return {
+    sinceMs: meta.sinceMs,
+    lastIdBefore: (atMs) => (first.get(atMs)?.id ?? (last.get()?.id ?? 0) + 1) - 1,
+    lastRemovalMs: (conditionId) => removal.get(conditionId)?.atMs ?? 0,
+    firstIdFrom(second) {
+      const noted = momentFrom.get(second)
+      if (noted === null) return Number.MAX_SAFE_INTEGER
+      assertSealed(noted, `moment ${noted.second}`)
+      return noted.nextId
+    },
+    list: (afterId, limit) => list.all(afterId, limit).map(toRevision),
+  }
+}
+
+/** SQLite's, in whole milliseconds. */
+function systemClock(db: Database): Clock {
+  const now = db.prepare<{ ms: number }, []>(
+    "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
+  )
+  return () => now.get()?.ms ?? 0
+}
+
+/** Notes once a second how far ids have come, so that it is known which rows were there by then. */
+function createMoments(db: Database, meta: LogMeta, clock: Clock) {
+  const sql = sqlOf(moment)
+  const put = db.prepare<unknown, [MomentRow]>(`${sql.insert()} ON CONFLICT (second) DO NOTHING`)
+  const last = db.prepare<{ second: number | null }, []>('SELECT max(second) AS second FROM moment')
+  let notedSecond = -1
+
+  return {
+    /** To be called before ids are given, with the first of them. */
+    noteIds(nextId: number): void {
+      const second = Math.floor(clock() / SECOND_MS)
+      if (second === notedSecond) return
+      notedSecond = second
+      // A clock that was set back adds to the second that was noted last.
+      if (second <= (last.get()?.second ?? -1)) return
+      const row = { second, nextId, checksum: 0 }
+      row.checksum = checksumOf(row)
+      put.run(row)
+      meta.addToSum('moment', row.checksum)
+    },
+
+    /** A transaction that may have noted something came to nothing. */
+    forgetNoted(): void {
+      notedSecond = -1
+    },
+  }
+}
+
+/** Of a table that is only added to. */
+export function verifyLog(
+  rows: Iterable<Record<string, unknown> & { checksum: number }>,
+  table: Parameters<LogMeta['sumOf']>[0],
+  meta: LogMeta,
+): string[] {
+  let [sum, isSound] = [0, true]
+  for (const row of rows) {
+    sum = (sum + row.checksum) % SUM_END
+    isSound &&= row.checksum === checksumOf(row)
+  }
+  return isSound && sum === meta.sumOf(table) ? [] : [`${table} table: it is not as it was written`]
+}
+
+const nameOf = ({ id }: Pick<RevisionRow, 'id'>): string => `revision ${id}`
+
+function toRevision(row: RevisionRow): Revision {
+  assertSealed(row, nameOf(row))
+  const { fromMs, toMs, facts, checksum: _, ...rest } = row
+  const changes = (facts === null ? [] : JSON.parse(facts)) as [
+    FactChange['fact'],
+    FactChange['before'],
+    FactChange['after'],
+  ][]
+  return {
+    ...rest,
+    coin: row.coin as Coin,
+    ...{ fromMs: fromMs ?? undefined, toMs: toMs ?? undefined },
+    facts: changes.map(([fact, before, after]) => ({ fact, before, after })),
+  }
+}

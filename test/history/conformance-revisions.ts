@@ -1,0 +1,152 @@
+/** The conformance suite's part on what changed after it could be served. */
+import { describe, expect, test } from 'bun:test'
+
+import { ENDLESS_MS } from '#src/core/coverage.ts'
+import type { Revision } from '#src/core/revision.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+
+import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
+import type { Use } from './conformance.ts'
+
+const conditionId = conditionIdOf(1)
+const revisionsOf = (history: MarketHistory): Revision[] => history.revisions.list(0, 1000)
+const last = (history: MarketHistory) => revisionsOf(history).at(-1)
+const atSecond = (second: number, size = 77) =>
+  aSnapshot({ timestampMs: START_MS + second * 1000 }, size)
+
+export function conformRevisions(use: Use): void {
+  describe('revisions', () => {
+    test(
+      'default: what a market gains after its last snapshot is none',
+      use((history) => {
+        appendAll(history, someSnapshots(30))
+        history.record({ source: 'simulated', snapshots: [atSecond(60)], trades: [], gaps: [] })
+        expect(revisionsOf(history)).toEqual([])
+        expect(history.revisions.sinceMs()).toBeGreaterThan(0)
+        history.close(conditionId)
+        expect(revisionsOf(history)).toEqual([])
+      }),
+    )
+
+    test(
+      'default: rows before the last one, and of a market that is closed, with their span',
+      use((history) => {
+        appendAll(history, someSnapshots(30))
+        const late = [atSecond(3), atSecond(5), atSecond(40)]
+        history.record({ source: 'simulated', snapshots: late, trades: [], gaps: [] })
+        expect(last(history)).toMatchObject({
+          ...{ id: 1, why: 'late_rows', conditionId, coin: 'btc', timeframe: '5m' },
+          ...{ added: 3, changed: 0, removed: 0, revision: getMarket(history).revision },
+          ...{ fromMs: START_MS + 3000, toMs: START_MS + 40_001, orderMs: START_MS, facts: [] },
+        })
+        history.close(conditionId)
+        appendAll(history, [atSecond(90)])
+        expect(last(history)).toMatchObject({ id: 2, why: 'imported', added: 1 })
+      }),
+    )
+
+    test(
+      'behavior: what is held already changes nothing, and a better row removes what it replaces',
+      use((history) => {
+        const plain = atSecond(1)
+        appendAll(history, [plain, atSecond(2)])
+        appendAll(history, [plain])
+        expect(revisionsOf(history)).toEqual([])
+        appendAll(history, [{ ...plain, receivedMs: START_MS + 1500 }])
+        expect(last(history)).toMatchObject({ added: 0, changed: 1, removed: 0 })
+        const better = { ...plain, sourceHash: 'a'.repeat(40), isVerified: true }
+        appendAll(history, [better])
+        expect(last(history)).toMatchObject({ added: 1, changed: 0, removed: 1 })
+      }),
+    )
+
+    conformFactsAndGaps(use)
+    conformOrder(use)
+  })
+}
+
+function conformFactsAndGaps(use: Use): void {
+  test(
+    'default: facts that become known or are corrected, with what was known before',
+    use((history) => {
+      const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+      history.putMarket(facts)
+      expect(revisionsOf(history)).toEqual([])
+      history.putMarket({ ...facts, winner: 'up', winnerSource: 'dataset' })
+      history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
+      history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
+      expect(revisionsOf(history).map((each) => [each.why, each.facts])).toEqual([
+        [
+          'fact_changed',
+          [
+            { fact: 'winner', before: null, after: 'up' },
+            { fact: 'winnerSource', before: null, after: 'dataset' },
+          ],
+        ],
+        [
+          'fact_changed',
+          [
+            { fact: 'winner', before: 'up', after: 'down' },
+            { fact: 'winnerSource', before: 'dataset', after: 'venue' },
+          ],
+        ],
+      ])
+    }),
+  )
+
+  test(
+    'default: gaps that are noted and closed, trades after the close, and a deletion',
+    use((history) => {
+      history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' })
+      const trade = { timestampMs: START_MS, price: 500_000 }
+      history.putTrades({ id: 'one', conditionId, trades: [trade] })
+      appendAll(history, someSnapshots(3))
+      const span = { fromMs: START_MS + 2500, toMs: ENDLESS_MS }
+      const gap = { outcome: 'up', ...span, reason: 'recorder_down' } as const
+      const heard = { source: 'simulated', snapshots: [], trades: [] } as const
+      history.record({ ...heard, gaps: [{ kind: 'opened', conditionId, gap }] })
+      const atMs = START_MS + 4000
+      history.record({ ...heard, gaps: [{ kind: 'ended', conditionId, outcome: 'up', atMs }] })
+      history.close(conditionId)
+      history.putTrades({ id: 'two', conditionId, trades: [{ ...trade, price: 510_000 }] })
+      while (history.deleteOldest(START_MS + 1));
+      expect(
+        revisionsOf(history).map(({ why, fromMs, toMs, added, removed }) => [
+          ...[why, fromMs, toMs, added, removed],
+        ]),
+      ).toEqual([
+        ['gap_noted', START_MS + 2500, undefined, 0, 0],
+        ['gap_closed', atMs, undefined, 0, 0],
+        ['late_trades', undefined, undefined, 1, 0],
+        ['deleted', START_MS, START_MS + 2001, 0, 3],
+      ])
+    }),
+  )
+}
+
+function conformOrder(use: Use): void {
+  test(
+    'behavior: times never fall, and a list continues after an id or begins at a moment',
+    use((history) => {
+      appendAll(history, someSnapshots(30))
+      for (let second = 1; second < 9; second++) appendAll(history, [atSecond(second)])
+      const all = revisionsOf(history)
+      expect(all.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+      const times = all.map(({ atMs }) => atMs)
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+      expect(history.revisions.list(3, 2).map(({ id }) => id)).toEqual([4, 5])
+      expect(history.revisions.lastIdBefore(times[0] ?? 0)).toBe(0)
+      expect(history.revisions.lastIdBefore((times.at(-1) ?? 0) + 1)).toBe(8)
+    }),
+  )
+
+  test(
+    'behavior: what is refused leaves nothing in the log',
+    use((history) => {
+      appendAll(history, someSnapshots(30))
+      expect(() => appendAll(history, [atSecond(1), { ...atSecond(2), coin: 'eth' }])).toThrow()
+      expect(revisionsOf(history)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+}
