@@ -1,7 +1,9 @@
 /** Makes manifests on a thread of its own, which gives way to the one that serves. */
 import { setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createShownJob, type JobReport } from '#src/lib/job.ts'
@@ -74,7 +76,8 @@ async function run({ manifestsOf, nowMs }: Start): Promise<void> {
   try {
     const history = openHistory(manifestsOf, { chunkCacheBytes: 0 })
     const made: string[] = []
-    for (const manifest of makeManifests(history, nowMs)) {
+    const files = createFileStore(filesPathOf(dirname(manifestsOf)))
+    for (const manifest of makeManifests(history, nowMs, files.digestsOf)) {
       if (manifest) made.push(`${manifest.day} r${manifest.revision}`)
       // Messages come in between.
       await Bun.sleep(0)

@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Coin, Timeframe } from '#src/core/market.ts'
+import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
 import type { Numbers } from '#src/parquet/table.ts'
 
 import type { FileKind } from './day-tables.ts'
@@ -94,6 +94,17 @@ export function createFileStore(root: string) {
       const place = { coin, timeframe, day } as Place
       const file = read(listPathOf(place))?.files.find((each) => each.name === name)
       return file && { ...file, path: join(folderOf(place), name) }
+    },
+
+    /** Of all files of a day, of every coin, for its manifest. */
+    digestsOf(day: string) {
+      const found = coins.flatMap((coin) =>
+        timeframes.flatMap((timeframe) => read(listPathOf({ coin, timeframe, day }))?.files ?? []),
+      )
+      const files = found.map(({ coin, name, bytes, sha256 }) => ({
+        ...{ path: `/v1/${coin}/files/${name}`, bytes, sha256 },
+      }))
+      return { files, madeMs: Math.max(0, ...found.map((file) => file.madeMs)) }
     },
 
     /** Writes a file of pieces; it is there whole or not at all, and listed by `putList`. */

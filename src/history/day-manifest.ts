@@ -24,22 +24,25 @@ const PAGE_REVISIONS = 500
 
 type Steps<Result = void> = Generator<StoredManifest | undefined, Result>
 
-/** Where other parts say which immutable files of a day there are. */
-export type ListFiles = (day: string) => FileDigest[]
+/** Which files of a day there are, and when the newest was made. */
+export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
+
+const noFiles: ListFiles = () => ({ files: [], madeMs: 0 })
 
 /** Yields what was made, and undefined after each market, so that it can be left. */
 export function* makeManifests(
   history: MarketHistory,
   nowMs: number,
-  listFiles: ListFiles = () => [],
+  listFiles: ListFiles = noFiles,
 ): Steps {
   const changed = daysChanged(history)
   for (const day of history.manifests.days()) {
     const startMs = Date.parse(`${day}T00:00:00Z`)
     if (startMs + DAY_MS + HOUR_MS > nowMs) return
     const before = history.manifests.ofDay(day)
-    if (before !== undefined && !changed.has(day)) continue
-    yield* makeDay(history, { day, startMs, nowMs, before, files: listFiles(day) })
+    const { files, madeMs } = listFiles(day)
+    if (before !== undefined && !changed.has(day) && madeMs < before.madeMs) continue
+    yield* makeDay(history, { day, startMs, nowMs, before, files })
   }
 }
 
@@ -68,12 +71,17 @@ function* makeDay(history: MarketHistory, { day, startMs, nowMs, before, files }
   const final = held.filter(({ isClosed, windowEndMs }) => isClosed || windowEndMs !== undefined)
   const known = before === undefined ? undefined : (JSON.parse(before.body) as ManifestBody)
   const series = yield* digestSeries(history, final, known)
-  const isSame = Bun.deepEquals(
-    [digestsOf(series), files],
-    [digestsOf(known?.series), known?.files ?? []],
-  )
-  if (!isSame) yield history.manifests.add({ day, madeMs: nowMs, series, files })
+  const listed = known?.files ?? []
+  const all = withFiles(listed, files)
+  const isSame = Bun.deepEquals([digestsOf(series), all], [digestsOf(known?.series), listed])
+  if (!isSame) yield history.manifests.add({ day, madeMs: nowMs, series, files: all })
 }
+
+/** By path; those that were deleted since stay, as they never change. */
+const withFiles = (listed: readonly FileDigest[], files: readonly FileDigest[]): FileDigest[] =>
+  [...new Map([...listed, ...files].map((file) => [file.path, file])).values()].sort(
+    (a, b) => Number(a.path > b.path) - Number(a.path < b.path),
+  )
 
 const digestsOf = (series: ManifestBody['series'] = []) =>
   series.map(({ coin, timeframe, sha256: digest }) => [coin, timeframe, digest])

@@ -293,6 +293,13 @@ describe('a file over HTTP', () => {
     expect((await harness.send(url.replace('/btc/', '/eth/'))).status).toBe(404)
   })
 
+  test('behavior: a manifest of the day has the digest of each', () => {
+    const { files, madeMs } = store.digestsOf(DAY)
+    expect([files.length, madeMs]).toEqual([made, LATER_MS])
+    expect(files).toContainEqual({ path: url, bytes, sha256 })
+    expect(store.digestsOf('2026-01-02').files).toEqual([])
+  })
+
   test('behavior: pages of the list have each file once', async () => {
     const rows: unknown[] = []
     let cursor = ''

@@ -36,7 +36,9 @@ function fill(time = { nowMs: START_MS }, count = 1) {
 }
 
 const make = (history: MarketHistory, nowMs: number, files?: () => ManifestBody['files']) =>
-  [...makeManifests(history, nowMs, files)].flatMap((made) => made ?? [])
+  [...makeManifests(history, nowMs, files && (() => ({ files: files(), madeMs: nowMs })))].flatMap(
+    (made) => made ?? [],
+  )
 const bodyOf = ({ body }: { body: string }) => JSON.parse(body) as ManifestBody
 
 describe('makeManifests', () => {
@@ -129,5 +131,13 @@ describe('makeManifests', () => {
     const files = [{ path: '/v1/btc/files/a.parquet', bytes: 9, sha256: 'ab' }]
     const [made] = make(other, time.nowMs, () => files)
     expect(made && bodyOf(made)).toMatchObject({ revision: 2, files, series: [{ revision: 2 }] })
+    // A file alone makes another; what is deleted stays.
+    time.nowMs += HOUR_MS
+    const more = [{ path: '/v1/btc/files/b.parquet', bytes: 8, sha256: 'cd' }]
+    const [again] = make(other, time.nowMs, () => more)
+    expect(again && bodyOf(again)).toMatchObject({
+      ...{ revision: 3, files: [...files, ...more], series: [{ revision: 2 }] },
+    })
+    expect(make(other, time.nowMs + HOUR_MS, () => more)).toEqual([])
   })
 })

@@ -32,6 +32,7 @@ export function createOneFile(): FileStore {
       const coin = /^(btc|eth|sol|xrp)-/.exec(name)?.[1] as Coin | undefined
       return coin !== undefined && name === fileNameOf(coin) ? { ...aFile(coin), path } : undefined
     },
+    digestsOf: () => ({ files: [], madeMs: 0 }),
     write: refuse,
     putList: refuse,
     remove: refuse,
