@@ -26,6 +26,8 @@ type Case = {
 
 const [down, hash, silent] = ['recorder_down', 'hash_mismatch', 'venue_silent'] as const
 const harmless = { ms: 2500, reasons: [], lostMs: 0 }
+/** Who is told of a market when it has begun says since when he listens. */
+const late = { ms: 2500, reasons: [down, 'not_open'], lostMs: 8000 } as const
 const drop: Fault = { kind: 'drop', hasCloseFrame: true }
 /** Of the second connection, from its beginning. */
 const noBook: ScriptEntry = {
@@ -79,12 +81,12 @@ const cases: readonly Case[] = [
   {
     faults: [],
     script: [atStart({ kind: 'gamma-status', status: 429, requests: 2, retryAfterSeconds: 2 })],
-    ...harmless,
+    ...late,
   },
   {
     faults: [],
     script: [atStart({ kind: 'gamma-status', status: 500, requests: 4 })],
-    ...harmless,
+    ...late,
   },
   { faults: [{ kind: 'clock-jump', byMs: 3000 }], ...harmless },
   {
