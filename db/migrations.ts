@@ -23,6 +23,7 @@ import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with 
 import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type: 'text' }
 import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { type: 'text' }
 import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with { type: 'text' }
+import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -48,4 +49,5 @@ export const ledgerMigrations: readonly string[] = [
   offerPayers,
   freeAccounts,
   insertionOrder,
+  credits,
 ]

@@ -4,6 +4,7 @@ import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
+import { createSignIns } from '#src/access/sign-in.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
@@ -12,6 +13,7 @@ import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
 import { coins } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
+import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ErrorTrap } from '#src/http/error-trap.ts'
@@ -22,7 +24,6 @@ import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#s
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
-import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
@@ -30,12 +31,16 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
+import { integerFrom } from '#src/lib/random.ts'
 import { adminRoutes, type OperatorPorts } from '#src/modules/admin/index.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
+import { keylessRoutes } from '#src/modules/billing/keyless-routes.ts'
+import { createKeyless, createSeller, type Seller } from '#src/modules/billing/keyless.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
+import { fileRoutes } from '#src/modules/files/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { heatmapRoutes } from '#src/modules/heatmap/index.ts'
@@ -43,29 +48,26 @@ import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
 import type { LiveService } from '#src/modules/live/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
-import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
 import { createMcpAnswer, mcpRoute } from '#src/modules/mcp/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
-import { PriceRow } from '#src/modules/prices/model.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
-import { QuoteRow } from '#src/modules/quotes/model.ts'
 import { describeSample, sampleRoutes } from '#src/modules/sample/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
-import { SpotRow } from '#src/modules/spot/model.ts'
 import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
 import type { Connection as StreamConnection, Sockets } from '#src/modules/stream/sockets.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
-import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
+import type { Caller } from '#src/selling/caller.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
+import { packsOf } from '#src/selling/tier.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
 import { isLost, isPage, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
-import { createStreams, randomInteger, type Streams } from './streams.ts'
+import { createStreams, streamRows, type Streams } from './streams.ts'
 
 /** What each thread has that answers requests for data. */
 export type ReaderDeps = {
@@ -87,6 +89,8 @@ export type ReaderDeps = {
   version: string
   /** When a recorder that fell silent was last heard of; undefined while none is silent. */
   silence?: (() => number | undefined) | undefined
+  /** Files of days; those of the data folder by default. */
+  files?: FileStore | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
   /** Answers keys of test mode; undefined where there is none. */
@@ -132,7 +136,9 @@ export function createApp(deps: AppDeps) {
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const ofData = listDataRoutes(deps, ports, streams.live)
-  const routes = [...ofData, ...listOwnRoutes(deps, ports)]
+  const isSelling = deps.config.isKeyless && deps.billing.isOpen
+  const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
+  const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
   const answerAgent = createMcpAnswer({
     ...{ ...deps, routes: ofData },
     fetch: (request, peers) => app.fetch(request, peers),
@@ -153,6 +159,7 @@ export function createApp(deps: AppDeps) {
   })
   const app = assemble(deps, {
     ...{ routes, ports, streams },
+    before: keyless?.answer,
     table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
     async otherwise({ request, path, visit }) {
       if (path === mcpRoute.path) return answerAgent(request)
@@ -206,11 +213,15 @@ export const isForReader = ({ method, url }: Request): boolean =>
 /** Of no other can a `Request` be made. */
 const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+type Handle = (arrived: Arrived) => Response | Promise<Response>
+
 type Parts = {
   routes: readonly Route[]
   table: RouteTable
   /** For a path that none of the routes has. */
-  otherwise: (arrived: Arrived) => Response | Promise<Response>
+  otherwise: Handle
+  /** What is around all of it. */
+  before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
   takeError: ErrorTrap['take']
   onDrain: () => void
   ports: Ports
@@ -220,12 +231,14 @@ type Parts = {
 function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
+  const { before } = parts
   const answerRoute = createRouter(parts.routes, ports)
+  const answer: Handle = (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived)
   return {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
       ...deps,
-      handle: (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived),
+      handle: before === undefined ? answer : (arrived) => before(arrived, answer),
       meters: ports.meters,
       takeError: parts.takeError,
       routes: parts.table,
@@ -276,7 +289,7 @@ export type Ports = ReturnType<typeof createPorts>
 function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
-  const seed = randomInteger(deps.randomBytes)
+  const seed = integerFrom(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
   const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
@@ -289,7 +302,9 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
   const hasTestMode = deps.testMode !== undefined
   const testRefusal = deps.asTest && faultRefusal
-  const gate = createGate({ ...shared, addressOf, signupsPerDay, hasTestMode, testRefusal })
+  const { isKeyless } = config
+  const ofTest = { hasTestMode, testRefusal }
+  const gate = createGate({ ...shared, ...ofTest, addressOf, signupsPerDay, isKeyless })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
@@ -302,6 +317,9 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
       ...{ addressOf, timer, seed },
     }),
     takeSignup: gate.takeSignup,
+    adopt: gate.adopt,
+    listPacks: () => packsOf(ledger),
+    creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
@@ -309,9 +327,16 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   }
 }
 
+function createKeylessParts(deps: AppDeps, ports: Ports) {
+  const signIns = createSignIns({ ...deps, key: deps.ledger.challengeKey })
+  const parts = { ...deps, ...ports, signIns }
+  const seller = createSeller(parts)
+  return { seller, answer: createKeyless(parts, seller) }
+}
+
 /** Of data, in the order of the documentation. */
 function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
-  const { history, clock } = deps
+  const { history, clock, config } = deps
   const { work, pages, findMarket } = ports
   const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
@@ -326,13 +351,14 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     panelRoutes(data),
     heatmapRoutes(data),
     exportRoutes({ ...data, findMarket }),
+    fileRoutes({ ...data, files: deps.files ?? createFileStore(filesPathOf(config.dataPath)) }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
   ].flat()
 }
 
 /** Of what there is once: accounts, sales, health, documentation. */
-function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
+function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): Route[] {
   const { history, clock, config } = deps
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
@@ -343,16 +369,12 @@ function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
     usageRoutes({ ...ports, clock }),
     sampleRoutes(ports.sample),
     billingRoutes({ ...deps, cursors, listTiers, idempotency }),
+    keylessRoutes({ ...deps, ...ports, keysPerAccountMax, seller }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
     streamDocumentRoutes(deps.version, streamRows),
     deps.operator === undefined ? [] : adminRoutes({ ...deps, operator: deps.operator }),
   ].flat()
-}
-
-const streamRows = {
-  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
-  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
 }
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`

@@ -315,6 +315,20 @@ export const variables = {
     ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
   },
+  makesFiles: {
+    name: 'BOOKFEED_FILES',
+    default: 'off',
+    ...onOff,
+    description:
+      'Make Parquet files of each day that is final, in the folder files of the data folder.',
+  },
+  isKeyless: {
+    name: 'BOOKFEED_KEYLESS',
+    default: 'off',
+    ...onOff,
+    description:
+      'Sell to whoever has no key: data routes answer 402 in place of 401, and packs and tiers can be bought by x402 clients directly.',
+  },
   payTo: {
     name: 'BOOKFEED_PAY_TO',
     default: '',

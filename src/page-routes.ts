@@ -2,7 +2,16 @@
 import { preferredType } from '#src/http/negotiation.ts'
 import { pagePaths } from '#web/paths.ts'
 
-const paths = ['/swagger/json', '/swagger/assets/:version/:name', '/assets/:name', ...pagePaths]
+/** Where agents look for what `/swagger/json` is. */
+export const OPENAPI_PATH = '/openapi.json'
+
+const paths = [
+  OPENAPI_PATH,
+  '/swagger/json',
+  '/swagger/assets/:version/:name',
+  '/assets/:name',
+  ...pagePaths,
+]
 
 export const pageRoutes = paths.map((path) => ({ method: 'GET', path }))
 

@@ -6,10 +6,12 @@ import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import type { Route } from '#src/http/route.ts'
 import { documentRoutes, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
+import { pathOf, targetOf } from '#src/http/url.ts'
 import { dashboardPages, type PageDeps } from '#src/modules/dashboard/index.ts'
 import { findExample } from '#src/modules/documentation/index.ts'
 
 import type { AppDeps } from './app.ts'
+import { OPENAPI_PATH } from './page-routes.ts'
 
 const isPublic = ({ access }: Route): boolean => access !== 'operator'
 
@@ -37,7 +39,10 @@ export function createPages(
     .use(documentRoutes(routes.filter(isPublic), components))
     .compile()
   return {
-    fetch: (request: Request): Response | Promise<Response> => elysia.fetch(request),
+    fetch: (request: Request): Response | Promise<Response> =>
+      pathOf(targetOf(request.url)) === OPENAPI_PATH
+        ? elysia.fetch(new Request(String(new URL('/swagger/json', request.url)), request))
+        : elysia.fetch(request),
     takeError: trap.take,
     routes: elysia.routes,
   }

@@ -1,9 +1,11 @@
-/** Live streams of an app, over WebSocket and as server-sent events. */
+/** Live connections, and what they are given: rows, gaps, prices. */
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { assertEntitled } from '#src/http/gate.ts'
+import { SnapshotBody } from '#src/http/snapshot-body.ts'
+import { integerFrom } from '#src/lib/random.ts'
 import { createDayView } from '#src/live/day-view.ts'
 import { createGapView } from '#src/live/gaps.ts'
 import { createHub } from '#src/live/hub.ts'
@@ -12,13 +14,23 @@ import { createRunner } from '#src/live/runner.ts'
 import { createSpotWatch } from '#src/live/spot.ts'
 import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
 import { createMarketText } from '#src/modules/markets/index.ts'
+import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
+import { PriceRow } from '#src/modules/prices/model.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { readQuotes } from '#src/modules/quotes/index.ts'
+import { QuoteRow } from '#src/modules/quotes/model.ts'
+import { SpotRow } from '#src/modules/spot/model.ts'
 import { describeTick } from '#src/modules/spot/service.ts'
 import type { BeginDeps } from '#src/modules/stream/begin.ts'
 import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
+import { TradeRow } from '#src/modules/trades/model.ts'
 
 import type { Ports, ReaderDeps } from './app.ts'
+
+export const streamRows = {
+  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
+  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
+}
 
 export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
 
@@ -59,15 +71,9 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
     testSockets: deps.testMode?.sockets,
-    random: () => randomInteger(deps.randomBytes) / 2 ** 32,
+    random: () => integerFrom(deps.randomBytes) / 2 ** 32,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
   })
   return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
 }
-
-const INTEGER_BYTES = 4
-
-/** Of 32 bits. */
-export const randomInteger = (randomBytes: (length: number) => Uint8Array): number =>
-  Buffer.from(randomBytes(INTEGER_BYTES)).readUInt32LE()

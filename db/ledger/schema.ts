@@ -29,6 +29,8 @@ export const tier = sqliteTable('tier', {
   /** Millionths of a USDC a period; null where the amount is agreed upon. */
   amountMillionths: integer('amount_micros'),
   periodDays: integer('period_days'),
+  /** Of a pack: how many requests are bought in place of a period. */
+  requests: integer('requests'),
   isForSale: integer('is_for_sale').notNull(),
   contact: text('contact'),
 })
@@ -92,6 +94,21 @@ export const subscription = sqliteTable(
   ],
 )
 
+/** Requests that were paid for; named by their payment. */
+export const credit = sqliteTable(
+  'credit',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id').notNull(),
+    /** What they may be spent on, as JSON. */
+    terms: text('terms').notNull(),
+    requests: integer('requests').notNull(),
+    used: integer('used').notNull(),
+    createdMs: integer('created_ms').notNull(),
+  },
+  (table) => [index('credit_account').on(table.accountId, table.createdMs)],
+)
+
 /** Challenges that were answered, until they would have expired anyway. */
 export const usedNonce = sqliteTable('used_nonce', {
   nonce: text('nonce').primaryKey(),
@@ -150,7 +167,9 @@ export const offer = sqliteTable(
     payer: text('payer'),
     /** What is bought, as JSON. */
     terms: text('terms').notNull(),
+    /** 0 where requests are bought. */
     periodDays: integer('period_days').notNull(),
+    requests: integer('requests'),
     symbol: text('symbol').notNull(),
     method: text('method').notNull(),
     network: text('network').notNull(),
@@ -196,6 +215,8 @@ export const payment = sqliteTable(
     validBefore: text('valid_before').notNull(),
     nonce: text('nonce').notNull(),
     nonceContract: text('nonce_contract').notNull(),
+    /** The payer's own name for it (`payment-identifier` of x402). */
+    identifier: text('identifier'),
     payloadHash: text('payload_hash').notNull(),
     payload: text('payload').notNull(),
     attempts: integer('attempts').notNull(),
@@ -219,6 +240,9 @@ export const payment = sqliteTable(
     uniqueIndex('payment_offer')
       .on(table.offerId)
       .where(sql`state NOT IN ('rejected', 'void', 'review')`),
+    index('payment_identifier')
+      .on(table.payer, table.identifier)
+      .where(sql`identifier IS NOT NULL`),
     index('payment_of_offer').on(table.offerId),
     index('payment_account').on(table.accountId, table.createdMs, table.id),
     index('payment_created').on(table.createdMs, table.id),

@@ -19,7 +19,9 @@ import type { LittlePolygon } from './little-polygon.ts'
 const SCRIPT = 'buy.ts'
 const KEY_BYTES = 32
 /** What may be set for a sandbox too; all else of the environment is for real servers. */
-const kept = ['BOOKFEED_PORT', 'BOOKFEED_HOST', 'BOOKFEED_LOG', 'BOOKFEED_SAMPLE'] as const
+const kept = [
+  ...['BOOKFEED_PORT', 'BOOKFEED_HOST', 'BOOKFEED_LOG', 'BOOKFEED_SAMPLE', 'BOOKFEED_KEYLESS'],
+] as const
 
 /** Serves until the signal of the context. */
 export async function sandbox(context: CliContext, data: string | undefined): Promise<void> {

@@ -47,6 +47,8 @@ type GateDeps = {
   sampleTerms: () => Terms
   /** True where keys of test mode are answered, by somebody else. */
   hasTestMode?: boolean
+  /** Whether requests may be paid for without a key. */
+  isKeyless?: boolean
   /** Of test mode: why a request is refused, as it asks for. */
   testRefusal?: ((request: Request) => AppError | undefined) | undefined
 }
@@ -66,15 +68,15 @@ function createIdentity({ authenticator, addressOf, testRefusal, hasTestMode }: 
   }
 }
 
+function freeLimitOf({ listTiers }: Pick<Authenticator, 'listTiers'>): number {
+  const free = listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
+  return free?.requestsPerMinute ?? 0
+}
+
 export function createGate(deps: GateDeps) {
-  const { authenticator, meter, limits, addressOf, clock, timer, sampleTerms } = deps
+  const { authenticator, meter, limits, addressOf, clock, timer, sampleTerms, isKeyless } = deps
   const { identify, isElsewhere } = createIdentity(deps)
   const { keys: ofKeys, addresses: ofAddresses, guests: ofGuests } = limits
-
-  function freeLimit(): number {
-    const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
-    return free?.requestsPerMinute ?? 0
-  }
 
   /** Keys by what they may, everybody else by address. */
   function placeOf(arrival: Arrival, caller: Caller | undefined): Place {
@@ -84,9 +86,14 @@ export function createGate(deps: GateDeps) {
     if (caller === undefined) {
       const key = addressOf(request, peers)
       if (kind === 'data' && isGuest(request)) {
-        return { windows: ofGuests, key, limit: sampleTerms().requestsPerMinute, nowMs }
+        const limit = sampleTerms().requestsPerMinute
+        return { windows: ofGuests, key, limit, nowMs, isGuest: true }
       }
-      return { windows: ofAddresses[kind], key, limit: freeLimit(), nowMs }
+      if (isKeyless && !request.headers.has('authorization')) {
+        const name = `keyless ${kind} ${key}`
+        return { windows: ofGuests, key: name, limit: KEYLESS_PER_MINUTE, nowMs }
+      }
+      return { windows: ofAddresses[kind], key, limit: freeLimitOf(authenticator), nowMs }
     }
     const limit = caller.standing.terms.requestsPerMinute
     return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
@@ -95,7 +102,7 @@ export function createGate(deps: GateDeps) {
   function admit(arrival: Arrival, caller: Caller | undefined): Visit {
     const { request, peers, allowance } = arrival
     const place = placeOf(arrival, caller)
-    const guest = place.windows === ofGuests ? toGuest(place.key, sampleTerms()) : undefined
+    const guest = place.isGuest === true ? toGuest(place.key, sampleTerms()) : undefined
     const common = { caller, guest, enteredMs: place.nowMs, route: NO_ROUTE, peers }
     if (allowance === 'none' || isPreflight(request)) {
       return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
@@ -151,8 +158,25 @@ export function createGate(deps: GateDeps) {
     },
 
     takeSignup: createSignupGate(deps),
+    adopt: createAdopt(ofKeys.data, timer),
   }
 }
+
+/** Takes one from the window of a caller who was found after the visit began. */
+const createAdopt =
+  (windows: RateWindows, timer: Clock) =>
+  (visit: Visit, caller: Caller): void => {
+    const limit = caller.standing.terms.requestsPerMinute
+    const place = { windows, key: caller.familyId, limit, nowMs: timer() }
+    const window = windows.take(place.key, limit, place.nowMs)
+    visit.rate = stateOf(place, window)
+    visit.enteredMs = place.nowMs
+    if (window === undefined) throw allowanceError(visit.rate)
+    visit.caller = caller
+  }
+
+/** Of an address, where requests may be paid for: each takes two, one to learn what to pay. */
+const KEYLESS_PER_MINUTE = 240
 
 /** A minute and a day: the day alone would let a burst through, the minute alone a stream. */
 function createSignupGate({ addressOf, signupsPerDay, seed, timer }: GateDeps): TakeSignup {
@@ -197,7 +221,14 @@ function toGuest(address: string, terms: Terms): Caller {
   return { keyId: id, accountId: id, familyId: id, isBlocked: false, standing }
 }
 
-type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }
+type Place = {
+  windows: RateWindows
+  key: string
+  limit: number
+  nowMs: number
+  /** Of one who reads the sample. */
+  isGuest?: boolean
+}
 
 const stateOf = (
   { windows, key, limit, nowMs }: Place,

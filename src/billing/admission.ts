@@ -170,7 +170,7 @@ function findOffer({ deps, accountId, parsed }: Submitted): Offer | undefined {
 }
 
 /** What the offer and the clock say against it; its amount and asset are those of the offer. */
-function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
+export function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   // As numbers these may be inexact, but then they are far beyond every limit.
   const endMs = Number(signed.validBefore) * 1000

@@ -7,6 +7,7 @@ import type { PaymentPage } from '#src/ledger/payments.ts'
 import type { Log } from '#src/lib/log.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
+import type { Credit } from '#src/selling/credit.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, Payment, PaymentRequirements } from '#src/selling/payment.ts'
@@ -15,6 +16,7 @@ import type { Subscription } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
 import { admit } from './admission.ts'
+import { admitUnquoted, createDemand } from './keyless.ts'
 import { createAvailability, createOffers, statusOf } from './offers.ts'
 import {
   allowanceError,
@@ -56,8 +58,9 @@ export type ChainStatus = { chain: PaymentChain; tokens: readonly TokenStatus[] 
 export type PaymentRequired = {
   x402Version: 2
   error?: string
-  resource: { url: string; description: string; mimeType: string }
+  resource: { url: string; description: string; mimeType: string; serviceName: string }
   accepts: readonly PaymentRequirements[]
+  extensions?: Readonly<Record<string, object>>
 }
 
 export type Quote = {
@@ -72,7 +75,9 @@ export type Quote = {
 export type Settlement = {
   payment: Payment
   offer: Offer
+  /** What it bought, once it is provisioned: a period, or requests. */
   subscription: Subscription | undefined
+  credit?: Credit | undefined
 }
 
 export type Billing = {
@@ -101,6 +106,17 @@ export type Billing = {
    * `screening_unavailable`, `billing_unavailable`.
    */
   settle(caller: Caller, payload: unknown, origin?: Origin): Promise<Settlement>
+
+  /**
+   * What to sign for a tier or a pack without a key, in every token that can be paid with now.
+   * Nothing is written down. Throws `billing_unavailable`.
+   */
+  demand(product: Tier): Promise<PaymentRequired>
+  /**
+   * As `settle`, of a payment of `demand`: what it buys is the payer's, whose account is made where
+   * there is none. A payment that cannot be made is not written down. Throws what `settle` throws.
+   */
+  settleUnquoted(product: Tier, payload: unknown, origin?: Origin): Promise<Settlement>
 
   /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
@@ -134,17 +150,19 @@ export function createBilling(deps: BillingDeps): Billing {
   const { poll, work, reconcile, watch } = createReconciler(deps)
   const listeners: (() => void)[] = []
   const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
-  const settle: Billing['settle'] = async (caller, payload, origin) => {
-    const it = await admit(deps, caller, payload)
+  const finish = async (it: Case, origin?: Origin): Promise<Settlement> => {
     if (it.payment.state === 'provisioned') return toAnswer(deps, it)
-    const { id, signed } = it.payment
-    const flow = flowOn(deps, signed.network, `account:${caller.accountId}`)
+    const { id, accountId, signed } = it.payment
+    const flow = flowOn(deps, signed.network, `account:${accountId}`)
     if (!flow) throw unavailableError('No node of the chain is configured any more.')
     const payment = await work(id, async () => {
       const advanced = await advance({ ...flow, ...origin }, { ...it, payment: reread(flow, id) })
       return waitForFinality({ ...flow, ...origin }, { ...it, payment: advanced })
     })
     return toAnswer(deps, { ...it, payment })
+  }
+  const tell = (): void => {
+    for (const listener of listeners) listener()
   }
   const findOwn: (...args: Parameters<Billing['payment']>) => Payment = ({ accountId }, id) => {
     const payment = ledger.payments.findPayment(id)
@@ -167,10 +185,11 @@ export function createBilling(deps: BillingDeps): Billing {
     payments: ({ accountId }, page) =>
       ledger.payments.listPayments({ accountId, ...page }).map(describe),
     subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
-    settle: (...asked) =>
-      settle(...asked).finally(() => {
-        for (const listener of listeners) listener()
-      }),
+    settle: async (caller, payload, origin) =>
+      finish(await admit(deps, caller, payload), origin).finally(tell),
+    demand: createDemand(deps, availability),
+    settleUnquoted: async (product, payload, origin) =>
+      finish(await admitUnquoted(deps, product, payload), origin).finally(tell),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
     watch,
@@ -203,6 +222,7 @@ const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settle
   payment,
   offer,
   subscription: ledger.payments.findSubscriptionOf(payment.id),
+  credit: ledger.payments.findCredit(payment.id),
 })
 
 export function closedBilling(
@@ -219,6 +239,8 @@ export function closedBilling(
     quote: async () => refuse(),
     challenge: refuse,
     settle: async () => refuse(),
+    demand: async () => refuse(),
+    settleUnquoted: async () => refuse(),
     payment: async () => refuse(),
     // Not an empty list: there may be payments from before.
     payments: refuse,

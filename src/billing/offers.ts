@@ -108,7 +108,7 @@ const startOf = ({ ledger, clock }: BillingDeps, { accountId, terms, periodDays 
 
 type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMillionths: number; periodDays: number }
-type Where = { sold: SoldChain; token: PaymentToken }
+export type Where = { sold: SoldChain; token: PaymentToken }
 
 export function createOffers(
   deps: BillingDeps,
@@ -203,28 +203,40 @@ function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteReq
   )
 }
 
+/** What a wallet signs, but for the amount; `extra` comes back with the payment. */
+export const requirementsOf = (
+  { payTo }: Pick<BillingDeps, 'payTo'>,
+  { sold, token }: Where,
+  extra: Record<string, string>,
+): Omit<PaymentRequirements, 'amount'> => ({
+  scheme: 'exact',
+  network: sold.chain.network,
+  asset: token.address,
+  payTo,
+  maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
+  // Without a domain none is named: clients that see one would sign a permit in a form that the
+  // token does not understand.
+  extra: { ...(token.domain ?? { assetTransferMethod: 'permit2' }), ...extra },
+})
+
+/** Of a price in the catalogue. */
+export const toAtomic = (millionths: number, { decimals }: PaymentToken): bigint =>
+  BigInt(millionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS)
+
 type Wanted = Where & Product & { accountId: string; payer: string | undefined; fromBlock: number }
 
-function makeOffer({ ledger, clock, mint, payTo }: BillingDeps, wanted: Wanted): Offer {
-  const { sold, token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
+function makeOffer(deps: BillingDeps, wanted: Wanted): Offer {
+  const { ledger, clock, mint } = deps
+  const { token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
-  const { symbol, method, decimals, domain } = token
-  const requirements: Omit<PaymentRequirements, 'amount'> = {
-    scheme: 'exact',
-    network: sold.chain.network,
-    asset: token.address,
-    payTo,
-    maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
-    // Without a domain none is named: clients that see one would sign a permit in a form that the
-    // token does not understand.
-    extra: { ...(domain ?? { assetTransferMethod: 'permit2' }), quoteId: id },
-  }
+  const { symbol, method } = token
+  const requirements = requirementsOf(deps, wanted, { quoteId: id })
   const opened = ledger.payments.openOffer(
     { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
     {
-      atomic: BigInt(amountMillionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS),
+      atomic: toAtomic(amountMillionths, token),
       reservedUntilMs: nowMs + RESERVED_MS,
       offersMax: OFFERS_MAX,
       uniqueMax: UNIQUE_OFFERS_MAX,

@@ -4,6 +4,7 @@ import { findPaidChain } from '#src/selling/payment-chain.ts'
 import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
+import { SEAL } from './sealed-offer.ts'
 
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
@@ -144,7 +145,7 @@ export function rejectedError(
 
 const APPROVE_SELECTOR = '0x095ea7b3'
 
-export function allowanceError({ signed }: Payment, offer: Offer): AppError {
+export function allowanceError({ signed }: Pick<Payment, 'signed'>, offer: Offer): AppError {
   const spender = findPaidChain(signed.network)?.permit2 ?? signed.nonceContract
   const words = [spender.slice(2).toLowerCase(), signed.amount.toString(16)]
   const data = APPROVE_SELECTOR + words.map((word) => word.padStart(64, '0')).join('')
@@ -168,15 +169,32 @@ export function reviewError(reason = 'review'): AppError {
 /** The challenge of an offer; `error` says why what was sent is no payment of it. */
 export const toPaymentRequired = (
   { origin }: Pick<BillingDeps, 'origin'>,
-  { terms, periodDays, requirements }: Offer,
+  offer: Offer,
   error?: string,
 ): PaymentRequired => ({
   x402Version: 2,
   ...(error === undefined ? {} : { error }),
   resource: {
-    url: `${origin()}/v1/billing/x402/settle`,
-    description: `${periodDays} days of the tier ${terms.name}`,
+    url: `${origin()}${pathOf(offer)}`,
+    description: describe(offer),
     mimeType: 'application/json',
+    serviceName: SERVICE_NAME,
   },
-  accepts: [requirements],
+  accepts: [offer.requirements],
 })
+
+export const SERVICE_NAME = 'Bookfeed'
+
+/** What is bought, for people. */
+export const describe = ({ terms, periodDays, requests }: Sold): string => {
+  if (requests === undefined) return `${periodDays} days of the tier ${terms.name}`
+  return requests === 1 ? terms.name : `${requests} requests`
+}
+type Sold = Pick<Offer, 'terms' | 'periodDays' | 'requests'>
+
+/** Where an offer is paid. */
+function pathOf({ requirements, requests, terms: { tierId } }: Offer): string {
+  if (!Object.hasOwn(requirements.extra, SEAL)) return '/v1/billing/x402/settle'
+  if (requests === 1) return '/v1/btc/markets'
+  return `/v1/billing/${requests === undefined ? 'buy' : 'packs'}/${tierId}`
+}

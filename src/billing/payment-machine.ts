@@ -19,8 +19,16 @@ import {
 } from '#src/selling/payment.ts'
 
 import type { BillingDeps, Origin } from './billing.ts'
+import { extensionsOf } from './extensions.ts'
 import { signatureOf } from './payload.ts'
-import { tooLateError, unaskedError, unavailableError, unscreenedError } from './payment-errors.ts'
+import {
+  tooLateError,
+  toPaymentRequired,
+  unaskedError,
+  unavailableError,
+  unscreenedError,
+} from './payment-errors.ts'
+import { SEAL } from './sealed-offer.ts'
 
 /** `actor`: the account that submits a payment, or `system` for the reconciler. */
 export type Flow = {
@@ -192,7 +200,8 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   if (!leased) return reread(flow, payment.id)
   // Another process may have sent it between our reading and the lease.
   const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
-  const result = await facilitator.settle(leased.signed.payload, offer.requirements, trace)
+  const payload = withResource(deps, leased.signed.payload, offer)
+  const result = await facilitator.settle(payload, offer.requirements, trace)
   if (result.kind === 'refused' && !wasSent) {
     move(flow, leased, { to: 'screened', reason: result.reason })
     throw unsentError()
@@ -200,6 +209,14 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const word = byWordAlone(result)
   const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
   return take(flow, leased, afterLook(await chain.look(leased.signed, hint)) ?? word)
+}
+
+/** Facilitators list what is bought without a key by what comes with the payment. */
+function withResource(deps: BillingDeps, payload: string, offer: Offer): string {
+  if (!Object.hasOwn(offer.requirements.extra, SEAL)) return payload
+  const { resource } = toPaymentRequired(deps, offer)
+  const extensions = extensionsOf(offer.requests === 1 ? 'GET' : 'POST')
+  return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
 
 const unsentError = () =>

@@ -48,7 +48,7 @@ export const finder =
   (state: Finding['state'], text: string, todo?: string): Finding => ({ check, state, text, todo })
 
 const OTHERS = 0o077
-const ours = /^(history|ledger)\.db|^(recorder|backup)\.|^(backups|restoring)$/
+const ours = /^(history|ledger)\.db|^(recorder|backup)\.|^(backups|restoring|files)$/
 
 export function checkPermissions(folder: string): Finding[] {
   const found = finder('permissions')

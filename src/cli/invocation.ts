@@ -34,19 +34,9 @@ const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const commandNames = [
-  ...[
-    'serve',
-    'record',
-    'status',
-    'import',
-    'simulate',
-    'test-data',
-    'verify',
-    'doctor',
-    'prune',
-    'backup',
-  ],
-  ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
+  ...['serve', 'record', 'status', 'import', 'simulate', 'verify', 'doctor', 'prune', 'backup'],
+  ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox', 'files'],
+  'test-data',
 ] as const
 export type CommandName = (typeof commandNames)[number]
 

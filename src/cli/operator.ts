@@ -42,6 +42,7 @@ export function createOperator(context: CliContext) {
     reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
     backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
+    files: jobs.add('files', 'Makes files of days that are final, if BOOKFEED_FILES is on.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }
   const verify = (verifies: 'history' | 'ledger', path: string) =>

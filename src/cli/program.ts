@@ -48,6 +48,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   verify: async () => (await import('./verify.ts')).verifyCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   prune: async () => (await import('./prune.ts')).pruneCommand,
+  files: async () => (await import('./files.ts')).filesCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./backup.ts')).restoreCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,

@@ -58,7 +58,7 @@ export function startBackups(
 }
 
 /** Throws what a command says when it fails. */
-async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string> {
+export async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string> {
   const [said = '', error = ''] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => new Response(stream).text()),
   )
@@ -74,7 +74,7 @@ async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string> {
 }
 
 /** Runs a command of this program, also where it is one executable. */
-function spawn({ program, env }: CliContext, args: string[], timeout = 0) {
+export function spawn({ program, env }: CliContext, args: string[], timeout = 0) {
   const own = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, program]
   return Bun.spawn([...own, ...args], {
     ...{ env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },

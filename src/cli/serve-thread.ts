@@ -98,7 +98,9 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
     : undefined
   const reader = createReader({ ...real, testMode: test })
   const fetch: Reader['fetch'] = (request, peers) =>
-    isForReader(request) ? reader.fetch(request, peers) : first.ask(request, peers)
+    isForReader(request) && !(config.isKeyless && isUnpaid(request))
+      ? reader.fetch(request, peers)
+      : first.ask(request, peers)
   const server = listen({ ...reader, fetch }, { host: config.host, port }, true)
 
   function postUsage(): void {
@@ -130,6 +132,10 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   })
   post({ listening: true })
 }
+
+/** Only the first thread sells, and live connections have their own ways to send a key. */
+const isUnpaid = ({ headers }: Request): boolean =>
+  !headers.has('authorization') && !headers.has('upgrade')
 
 /** The threads' caches together are as large as configured. */
 const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => ({

@@ -26,7 +26,7 @@ import { createOperator } from './operator.ts'
 import { type RecordingJob, startRecording } from './record.ts'
 import { readRecorder, watchSilence } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
-import { startBackups } from './scheduled-backups.ts'
+import { startScheduled } from './scheduled-files.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
@@ -105,7 +105,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
-    startBackups(context, operator?.report.backup),
+    ...startScheduled(context, operator?.report),
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, operator?.report.retention))

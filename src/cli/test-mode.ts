@@ -15,6 +15,7 @@ import { type Billing, createBilling } from '#src/billing/billing.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
 import { TEST_DAY_MS, type TestHistories } from '#src/ingest/simulator/test-day.ts'
@@ -24,7 +25,7 @@ import type { Verdict } from '#src/selling/screening.ts'
 
 import type { CliContext } from './context.ts'
 import { startUsageFlush } from './server-jobs.ts'
-import { createTestData } from './test-data.ts'
+import { createTestData, testFilesPathOf } from './test-data.ts'
 
 /** How late the answers of the fault `slow` are; well within the patience of any client. */
 export const SLOW_MS = 3_000
@@ -150,7 +151,12 @@ function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { lim
   const seed = Buffer.from(randomBytes(4)).readInt32LE()
   return {
     limits: { ...limits, ...createPlaceLimits(seed), keys: limits.addresses },
-    config: { ...config, sampleMarket: 'off', pageCacheBytes: PAGE_CACHE_BYTES },
+    config: {
+      ...{ ...config, sampleMarket: 'off', isKeyless: false },
+      pageCacheBytes: PAGE_CACHE_BYTES,
+    },
+    // Not those of the data folder: there are none of the simulated day.
+    files: createFileStore(testFilesPathOf(config.dataPath)),
     ...{ operator: undefined, testMode: undefined, meters: undefined, silence: undefined },
     recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
@@ -204,6 +210,12 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
   }
 }
 
+/** What is bought so is a payer's, whose key would be none of test mode. */
+const refuseUnquoted = async (): Promise<never> => {
+  const message = 'Test mode sells by quote and settle alone: POST /v1/billing/x402/quote.'
+  throw new AppError('billing_unavailable', message, { retryAction: 'abandon' })
+}
+
 type Dealing = { ledger: Ledger; clock: Clock; count: () => void }
 
 /** An account is made for whoever asks for an offer, and the chain checked before the first. */
@@ -215,6 +227,8 @@ function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Bill
       count()
       return billing.settle(...asked)
     },
+    demand: refuseUnquoted,
+    settleUnquoted: refuseUnquoted,
     async quote(caller, order) {
       count()
       checked ??= billing.refresh()

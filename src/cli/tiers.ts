@@ -9,7 +9,7 @@ import {
   tierReaders,
   toTierJson,
 } from '#src/operator/tiers.ts'
-import { tierRoutes } from '#src/selling/tier.ts'
+import { packsOf, tierRoutes } from '#src/selling/tier.ts'
 
 import { asOption, printTable, renderJson } from './command-line.ts'
 import { type CliContext, usageError } from './context.ts'
@@ -24,7 +24,8 @@ Examples:
   bookfeed tiers set pro --price 59
   bookfeed tiers set enterprise --requests-per-minute 5000 --contact sales@example.com
   bookfeed tiers set team --name Team --coins all --routes all --requests-per-minute 600 \\
-    --price 99 --period-days 30 --for-sale`
+    --price 99 --period-days 30 --for-sale
+  bookfeed tiers set pack-1000 --price 0.8`
 
 type TierFlags = Omit<TierChange, 'isForSale'> & { forSale?: true; notForSale?: true }
 
@@ -34,7 +35,8 @@ export function tiersCommand(context: CliContext): Command {
     .command('list')
     .description('list the tiers, lowest first')
     .option('--json', 'print a JSON array')
-    .action((flags: { json?: true }) => listTiers(context, flags))
+    .option('--packs', 'list what is sold without a key instead')
+    .action((flags: ListFlags) => listTiers(context, flags))
   tiers
     .command('set')
     .description('change a tier, or make one')
@@ -57,6 +59,11 @@ export function tiersCommand(context: CliContext): Command {
       'length of what is bought; or none',
       asOption(tierReaders.periodDays),
     )
+    .option(
+      '--requests <n>',
+      'of a pack: how many are bought, without a key, in place of a period; or none',
+      asOption(tierReaders.requests),
+    )
     .option('--for-sale', 'let it be bought; needs a price and a period')
     .addOption(new Option('--not-for-sale', 'let it not be bought').conflicts('forSale'))
     .option('--contact <text>', 'where to ask for it; or none', asOption(tierReaders.contact))
@@ -66,9 +73,11 @@ export function tiersCommand(context: CliContext): Command {
   return tiers
 }
 
-function listTiers(context: CliContext, { json }: { json?: true }): void {
+type ListFlags = { json?: true; packs?: true }
+
+function listTiers(context: CliContext, { json, packs }: ListFlags): void {
   using ledger = openExistingLedger(context)
-  const tiers = ledger.listTiers()
+  const tiers = packs ? packsOf(ledger) : ledger.listTiers()
   const rows = tiers.map((tier) => [tier.tierId, ...Object.values(describeTier(tier))])
   const header = ['id', ...Object.keys(tiers[0] ? describeTier(tiers[0]) : {})]
   if (json) context.print(renderJson(tiers.map(toTierJson)))

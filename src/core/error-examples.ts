@@ -48,6 +48,14 @@ export const errorExamples: ErrorExamples = {
     paymentRequired: examplePaymentRequired,
     paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
   },
+  unknown_file: {
+    detail: 'There is no such file. GET /v1/btc/files lists them.',
+    param: 'id',
+  },
+  range_not_satisfiable: {
+    detail: 'The file has 407548 bytes, and the range begins after them. Ask for less.',
+    param: 'Range',
+  },
   unknown_tier: {
     detail: 'There is no tier "gold". GET /v1/billing/tiers lists those there are.',
     param: 'tierId',

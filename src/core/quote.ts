@@ -8,6 +8,13 @@ export type BestLevels = {
   askSize: Millionths
 }
 
+/** Whether nothing of the best levels has changed. */
+export const isSameTop = (before: BestLevels, after: BestLevels): boolean =>
+  before.bidPrice === after.bidPrice &&
+  before.bidSize === after.bidSize &&
+  before.askPrice === after.askPrice &&
+  before.askSize === after.askSize
+
 /** Half of the sum of two prices: up to seven decimals. */
 export function formatMid(bidPrice: Millionths, askPrice: Millionths): string {
   const sum = bidPrice + askPrice

@@ -70,9 +70,9 @@ export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: numbe
 export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
 
 const exposed =
-  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
+  'Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
 const allowed =
-  'Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id, traceparent'
+  'Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, PAYMENT-SIGNATURE, Range, SIGN-IN-WITH-X, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
 /** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */

@@ -27,6 +27,7 @@ import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
+import { PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
 type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
@@ -202,6 +203,7 @@ function createFinish(options: FrontDoorOptions) {
     // Nobody guesses what JSON is.
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
+    if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
     gate.mark(visit, headers)
     if (routes.isPrivate(exchange.target)) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')

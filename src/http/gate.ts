@@ -26,6 +26,10 @@ export type Visit = {
   isCounted: boolean
   /** True of a key of test mode, which somebody else answers. */
   isTest?: boolean
+  /** What somebody without a key has asked for, where it may be paid for or signed in to. */
+  asked?: Unpaid
+  /** The header PAYMENT-RESPONSE of what was paid for here. */
+  receipt?: string
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
   refusal: AppError | undefined
@@ -58,6 +62,9 @@ export type PeerSource = {
   /** Makes a WebSocket of the connection; false where it was not asked for properly. */
   upgrade?(request: Request, options: { data: unknown }): boolean
 }
+
+/** `isSold`: true of an answer that may be paid for by itself. */
+export type Unpaid = { access: 'key' | TierRoute; coin: string | undefined; isSold: boolean }
 
 /** The rate window that a request is taken from; nothing outside of `/v1` takes from any. */
 export type Allowance = 'none' | 'data' | 'billing'
@@ -137,6 +144,7 @@ type Asked = {
   access: Exclude<Access, 'none'>
   coin: string | undefined
   conditionId: string | undefined
+  isSold?: boolean | undefined
 }
 
 /** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */
@@ -159,6 +167,7 @@ export function admit(
     sample.assertIncluded({ ...asked, method: request.method })
     return visit.guest
   }
+  if (visit.caller === undefined) visit.asked = { access, coin, isSold: asked.isSold === true }
   const caller = requireCaller(visit.caller)
   if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)
   return caller

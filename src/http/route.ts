@@ -70,7 +70,7 @@ type Returned<C extends Caching> = C extends 'digest' | 'unkept'
       : object
 
 type Success = {
-  status?: 200 | 201 | 202 | 204
+  status?: 200 | 201 | 202 | 204 | 206
   description: string
   /** Of JSON; other bodies are in `content`. */
   schema?: TSchema
@@ -123,6 +123,10 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** True if `X-Coverage` says how far the data was recorded. */
   isCovered?: boolean
   caching: C
+  /** True of what reads no history, which alone can be damaged. */
+  readsFiles?: boolean
+  /** True of what has no coding but its own. */
+  isAsStored?: boolean
   /** True if `Accept` chooses a format (`table.ts`). */
   isTable?: boolean
   /** True where only memory is read, so that nothing can fail. */
@@ -232,6 +236,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
   const answers = caching === 'page' ? createAnswers(ports) : undefined
+  const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
 
   function finish(call: AnyCall, result: ReturnType<typeof answer>): Response | Promise<Response> {
     if (result instanceof Response) return result
@@ -252,7 +257,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     if (access === 'none') return finish({ request }, answer({ request }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const caller = admit(request, { access: needed, coin, conditionId }, ports)
+    const caller = admit(request, { access: needed, coin, conditionId, isSold }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = isTable && choosesFormat(request) ? undefined : answers?.find(request)
     if (known !== undefined) return answerPage(request, known, ports)
@@ -303,6 +308,7 @@ function codesOf(spec: Route): Set<ErrorCode> {
   add(body !== undefined, bodyCodes)
   add(spec.isReplayable, ['idempotency_mismatch'])
   if (spec.isInMemory) codes.delete('internal')
+  if (spec.readsFiles) codes.delete('damaged')
   return codes
 }
 
@@ -330,7 +336,8 @@ export function toOperation(spec: Route, components: Components) {
   const successes = [spec.ok].flat()
   const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
   const shared = cachingTextsOf(spec)
-  const coding = isTagged || caching === 'unkept' ? encodingTexts : {}
+  const isCoded = (isTagged || caching === 'unkept') && !spec.isAsStored
+  const coding = isCoded ? encodingTexts : {}
   const answers = successes.map(({ status = 200, description: text, schema, ...success }) => {
     const json = schema && { 'application/json': { schema: components.schema(schema) } }
     const content = json || success.content ? { ...json, ...success.content } : undefined

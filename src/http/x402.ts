@@ -11,6 +11,8 @@ import { measureJson, NESTING_MAX } from './json.ts'
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
+/** A wallet's signed message in place of a payment, on a request. */
+export const SIGN_IN_HEADER = 'SIGN-IN-WITH-X'
 /** What became of it: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 
@@ -54,8 +56,20 @@ export const PaymentRequired = object(
       url: Type.String({ examples: ['https://api.example.com/v1/billing/x402/settle'] }),
       description: Type.String({ examples: ['Pro for 30 days'] }),
       mimeType: Type.String({ examples: ['application/json'] }),
+      serviceName: Type.String({ examples: ['Bookfeed'] }),
     }),
     accepts: Type.Array(PaymentRequirements),
+    extensions: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, object>>>(
+        Type.Object(
+          {},
+          {
+            additionalProperties: true,
+            description: 'Extensions of x402 that this server understands.',
+          },
+        ),
+      ),
+    ),
   },
   { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
 )
@@ -78,30 +92,32 @@ export const toPaymentHeader = (value: unknown): string =>
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */
-export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
-  const sent = request.headers.get(PAYMENT_SIGNATURE_HEADER)
+export const readPaymentHeader = (request: Request): Record<string, unknown> | undefined =>
+  readHeader(request, PAYMENT_SIGNATURE_HEADER, 'payment_invalid')
+
+/** Undefined without the header. Throws `challenge_invalid`; never shows what was sent. */
+export const readSignInHeader = (request: Request): Record<string, unknown> | undefined =>
+  readHeader(request, SIGN_IN_HEADER, 'challenge_invalid')
+
+type Code = 'payment_invalid' | 'challenge_invalid'
+
+function readHeader(request: Request, name: string, code: Code) {
+  const sent = request.headers.get(name)
   if (sent === null) return undefined
-  if (sent.length > PAYMENT_BYTES_MAX)
-    throw headerError(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
-  if (!base64Pattern.test(sent)) throw headerError('is not base64')
-  const value = parse(Buffer.from(sent, 'base64'))
-  if (isRecord(value)) return { ...value }
-  throw headerError('holds no JSON object')
-}
-
-function parse(bytes: Uint8Array): unknown {
+  const refuse = (why: string, cause?: unknown) =>
+    new AppError(code, `The header \`${name}\` ${why}. Send base64 of the payload as JSON.`, {
+      ...{ param: name, cause },
+    })
+  if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
+  if (!base64Pattern.test(sent)) throw refuse('is not base64')
+  let value: unknown
   try {
-    const json = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    if (measureJson(json).depth <= NESTING_MAX) return JSON.parse(json)
+    const json = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(sent, 'base64'))
+    if (measureJson(json).depth <= NESTING_MAX) value = JSON.parse(json)
   } catch (cause) {
-    throw headerError('holds no JSON in UTF-8', cause)
+    throw refuse('holds no JSON in UTF-8', cause)
   }
-  throw headerError(`is nested more than ${NESTING_MAX} levels deep`)
+  if (value === undefined) throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
+  if (isRecord(value)) return { ...value }
+  throw refuse('holds no JSON object')
 }
-
-const headerError = (why: string, cause?: unknown) =>
-  new AppError(
-    'payment_invalid',
-    `The header \`${PAYMENT_SIGNATURE_HEADER}\` ${why}. Send base64 of the payment payload as JSON.`,
-    { param: PAYMENT_SIGNATURE_HEADER, cause },
-  )

@@ -1,9 +1,10 @@
 /** Rows of accounts, their keys and subscriptions, and of the tiers that they have. */
 import { timingSafeEqual } from 'node:crypto'
 
-import { account, apiKey, subscription, tier as tiers } from '#db/ledger/schema.ts'
+import { account, apiKey, credit, subscription, tier as tiers } from '#db/ledger/schema.ts'
 import { coins } from '#src/core/market.ts'
 import { assert } from '#src/lib/assert.ts'
+import type { Credit } from '#src/selling/credit.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
@@ -14,6 +15,7 @@ import { change, createRows, exists } from './rows.ts'
 /** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
 const IS_FREE = `address IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM subscription WHERE account_id = account.id)
+  AND NOT EXISTS (SELECT 1 FROM credit WHERE account_id = account.id)
   AND NOT EXISTS (
     SELECT 1 FROM audit WHERE actor = 'operator' AND action IN ('account.created', 'key.created')
       AND subject IN (SELECT account.id UNION ALL SELECT id FROM api_key WHERE account_id = account.id))`
@@ -173,6 +175,29 @@ export function createSubscriptionTable(db: Database) {
   }
 }
 
+export function createCreditTable(db: Database) {
+  const rows = createRows(db, credit, {
+    what: 'credit',
+    parse: ({ terms, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),
+  })
+  return {
+    find: rows.find,
+    listLeft: rows.list<[accountId: string]>(
+      'WHERE account_id = ? AND used < requests ORDER BY created_ms, id',
+    ),
+    insert: ({ terms, ...row }: Credit): void => rows.insert({ ...row, terms: printTerms(terms) }),
+    /** False if none is left. */
+    use: change<[id: string]>(
+      db,
+      'UPDATE credit SET used = used + 1 WHERE id = ? AND used < requests',
+    ),
+    giveBack: change<[id: string]>(
+      db,
+      'UPDATE credit SET used = used - 1 WHERE id = ? AND used > 0',
+    ),
+  }
+}
+
 /** As JSON, without what an entry of the catalogue has besides. */
 export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))
 
@@ -190,7 +215,7 @@ export function createTierTable(db: Database) {
   const findRival = rows.one<[rank: number, tierId: string]>('WHERE rank = ? AND id <> ?')
   const update = rows.update(
     ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMillionths'] as const),
-    ...(['periodDays', 'isForSale', 'contact'] as const),
+    ...(['periodDays', 'requests', 'isForSale', 'contact'] as const),
   )
   return {
     list: rows.list<[]>('ORDER BY rank'),

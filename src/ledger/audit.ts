@@ -25,6 +25,7 @@ export type RowAction =
   | `account.${'created' | 'blocked' | 'unblocked' | 'forgotten'}`
   | `key.${'created' | 'labelled' | 'expiring' | 'revoked' | 'forgotten'}`
   | `subscription.${'added' | 'moved'}`
+  | 'credit.added'
   | `offer.${'opened' | 'released'}`
   | `payment.${PaymentState}`
   | 'transfer.unmatched'
@@ -75,6 +76,7 @@ const tables = {
   account: 'account',
   key: 'api_key',
   subscription: 'subscription',
+  credit: 'credit',
   offer: 'offer',
   payment: 'payment',
   transfer: 'unmatched_transfer',
@@ -83,8 +85,11 @@ type Kind = keyof typeof tables
 type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
-/** Nobody gains by `last_used_ms`; `payload` is a signature, which `payload_hash` represents. */
-const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
+/**
+ * `last_used_ms` and `used` change with requests; `payload` is a signature, which `payload_hash`
+ * represents.
+ */
+const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'seq'])
 
 export function createAuditedRows(db: Database) {
   const kinds = Object.keys(tables).filter(isKind)

@@ -1,6 +1,6 @@
 import type { ScreeningGrounds, Verdict } from '#src/selling/screening.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
-import type { Tier } from '#src/selling/tier.ts'
+import type { Pack, Tier } from '#src/selling/tier.ts'
 
 import type { PaymentStore } from './payments.ts'
 
@@ -27,6 +27,8 @@ export type Ledger = Disposable & {
 
   /** The catalogue by ascending rank; the default tiers in a new ledger. */
   listTiers(): readonly Tier[]
+  /** Packs of the catalogue by ascending rank; none in a new ledger. */
+  listPacks(): readonly Pack[]
   /** Adds or replaces an entry of the catalogue. Throws if another tier has its rank. */
   putTier(tier: Tier, by: Deed): void
 

@@ -1,3 +1,4 @@
+import type { Credit } from '#src/selling/credit.ts'
 import type {
   Offer,
   Payment,
@@ -51,7 +52,13 @@ export type PaymentStore = {
    * with `proof`, where the money has moved, it is kept all the same: in `review`, `paid_twice`.
    */
   claim(
-    draft: { id: string; offer: Offer; signed: SignedPayment; proof?: PaymentProof | undefined },
+    draft: {
+      id: string
+      offer: Offer
+      signed: SignedPayment
+      identifier?: string | undefined
+      proof?: PaymentProof | undefined
+    },
     by: Deed,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
   /** Payments of an offer, and those of its account since a moment, that were rejected or void. */
@@ -96,12 +103,41 @@ export type PaymentStore = {
   lease(id: string, untilMs: number, by: Deed): Payment | undefined
 
   /**
-   * Turns a `settled` payment into its period, once: adds the subscription and moves those that it
-   * displaces (`bookPeriod`). Returns the subscription, the same on every call.
+   * Turns a `settled` payment into what it bought, once: its requests, or its period, which moves
+   * those that it displaces (`bookPeriod`). Returns the same on every call.
    */
-  provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription
+  provision(
+    id: string,
+    ids: { subscriptionId: string; restId: string },
+    by: Deed,
+  ): Subscription | Credit
 
   findSubscriptionOf(paymentId: string): Subscription | undefined
+
+  /**
+   * Takes a payment for an offer that was not written down before: with its offer, the account of
+   * its payer and a key without a secret, under which usage is counted, where there are none.
+   * `identifier_taken`: the payer has named another one so, which may be made or was.
+   */
+  claimUnquoted(
+    draft: {
+      id: string
+      keyId: string
+      identifier?: string | undefined
+      offer: Omit<Offer, 'createdMs'> & { payer: string }
+      signed: SignedPayment
+    },
+    by: Omit<Deed, 'actor'>,
+  ): { kind: 'claimed' | 'existing' | 'identifier_taken'; payment: Payment }
+
+  /** Requests that a payment has bought. */
+  findCredit(paymentId: string): Credit | undefined
+  /** Those with requests left, oldest first. */
+  listCredits(accountId: string): Credit[]
+  /** Counts one request of a credit as answered; false if none is left. */
+  useCredit(paymentId: string): boolean
+  /** Takes back that one was answered. */
+  returnCredit(paymentId: string): void
 
   /** Money that arrived without a payment of ours; kept once per log. */
   addUnmatchedTransfer(transfer: UnmatchedTransfer, by: Deed): boolean

@@ -1,6 +1,6 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
 import { standingAt } from '#src/selling/subscription.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
+import { defaultTiers, isPack } from '#src/selling/tier.ts'
 import {
   closeDatabase,
   createCommitCount,
@@ -11,6 +11,7 @@ import {
 
 import {
   createAccountTable,
+  createCreditTable,
   createKeyTable,
   createSubscriptionTable,
   createTierTable,
@@ -112,6 +113,7 @@ function createTables(db: Database, lagMs: number) {
     accounts: createAccountTable(db),
     keys: createKeyTable(db),
     subscriptions: createSubscriptionTable(db),
+    credits: createCreditTable(db),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db),
     offers: createOfferTable(db),
@@ -180,7 +182,8 @@ function createTransactions(db: Database, lagMs: number) {
 function createAccountVerbs(tables: Tables) {
   const { atomically, record, tiers, accounts, keys, subscriptions } = tables
   return {
-    listTiers: tiers.list,
+    listTiers: () => tiers.list().filter((tier) => !isPack(tier)),
+    listPacks: () => tiers.list().filter(isPack),
 
     putTier: (tier, by) =>
       atomically(() => {

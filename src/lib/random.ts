@@ -60,3 +60,7 @@ function sumOfTwelve(uint32: () => number): number {
   }
   return sum / 65_536 - 6
 }
+
+/** 32 bits, unsigned, of a source that is fit for secrets. */
+export const integerFrom = (randomBytes: (length: number) => Uint8Array): number =>
+  Buffer.from(randomBytes(4)).readUInt32LE()

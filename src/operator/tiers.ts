@@ -2,7 +2,14 @@
 import { formatMillionths } from '#src/core/decimal.ts'
 import { coins } from '#src/core/market.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
-import { FREE_TIER_ID, type Tier, tierRoutes } from '#src/selling/tier.ts'
+import {
+  defaultPacks,
+  FREE_TIER_ID,
+  isPack,
+  packsOf,
+  type Tier,
+  tierRoutes,
+} from '#src/selling/tier.ts'
 
 import {
   given,
@@ -28,6 +35,7 @@ export const tierReaders = {
   requestsPerMinute: integerIn(1, REQUESTS_MAX),
   price: orNone(readPrice),
   periodDays: orNone(integerIn(1, PERIOD_DAYS_MAX)),
+  requests: orNone(integerIn(1, REQUESTS_MAX)),
   contact: orNone(readText),
   rank: integerIn(1, RANK_MAX),
 }
@@ -53,28 +61,39 @@ export function readTierChange(
   }
 }
 
+type Catalogue = Pick<Ledger, 'listTiers' | 'listPacks'>
+
 /** What a change would do; nothing is written. Throws `OperatorFault`. */
-export function planTier(ledger: Pick<Ledger, 'listTiers'>, tierId: string, change: TierChange) {
+export function planTier(ledger: Catalogue, tierId: string, change: TierChange) {
   if (!ID_PATTERN.test(tierId)) {
     const form = 'A tier id is 1 to 32 lower-case letters, digits and -, such as pro.'
     throw new OperatorFault('value', 'id', form)
   }
-  const tiers = ledger.listTiers()
+  const packs = packsOf(ledger)
+  const ofTiers = ledger.listTiers()
+  const isIn = (some: readonly Tier[]) => some.some((tier) => tier.tierId === tierId)
+  const isOfPack = isIn(packs) || (change.requests !== undefined && !isIn(ofTiers))
+  const tiers = isOfPack ? packs : ofTiers
   const before = tiers.find((tier) => tier.tierId === tierId)
   const after = apply(before ?? draft(tiers, tierId, change), change)
   assertSound(after)
-  assertRank(after, tiers)
+  assertRank(after, [...ofTiers, ...packs])
   return { before, after, differences: compare(before, after) }
 }
 
 /** Makes or changes a tier, in one transaction; what did not change is not written. */
 export const changeTier = (
-  ledger: Pick<Ledger, 'listTiers' | 'putTier' | 'atomically'>,
+  ledger: Catalogue & Pick<Ledger, 'putTier' | 'atomically'>,
   { tierId, change, nowMs }: { tierId: string; change: TierChange; nowMs: number },
 ) =>
   ledger.atomically(() => {
     const plan = planTier(ledger, tierId, change)
-    if (plan.differences.length > 0) ledger.putTier(plan.after, byOperator(nowMs))
+    if (plan.differences.length === 0) return plan
+    const by = byOperator(nowMs)
+    // Otherwise the first pack of its own would be the only one.
+    const isFirst = isPack(plan.after) && ledger.listPacks().length === 0
+    for (const pack of isFirst ? defaultPacks : []) ledger.putTier(pack, by)
+    ledger.putTier(plan.after, by)
     return plan
   })
 
@@ -93,24 +112,32 @@ function draft(tiers: readonly Tier[], tierId: string, change: TierChange): Tier
   return { tierId, name, rank, coins: some, routes, requestsPerMinute, isForSale: false }
 }
 
-function apply(before: Tier, { price, periodDays, contact, isForSale, ...plain }: TierChange) {
+function apply(before: Tier, change: TierChange) {
+  const { price, periodDays, requests, contact, isForSale, ...plain } = change
   return {
     ...before,
     ...plain,
     amountMillionths: given(price, before.amountMillionths),
     periodDays: given(periodDays, before.periodDays),
+    requests: given(requests, before.requests),
     isForSale: isForSale ?? before.isForSale,
     contact: given(contact, before.contact),
   } satisfies Tier
 }
 
-function assertSound({ tierId, isForSale, amountMillionths, periodDays }: Tier): void {
-  if (!isForSale) return
+function assertSound({ tierId, isForSale, amountMillionths, periodDays, requests }: Tier): void {
   const refuse = (param: string, message: string) => new OperatorFault('value', param, message)
+  if (requests !== undefined && periodDays !== undefined) {
+    throw refuse('requests', 'What is sold is a period or a number of requests, not both.')
+  }
+  if (!isForSale) return
   if (tierId === FREE_TIER_ID) throw refuse('forSale', 'The Free tier cannot be for sale.')
   if (!amountMillionths) throw refuse('price', 'A tier that is for sale needs a price above 0.')
-  if (periodDays === undefined) {
-    throw refuse('periodDays', 'A tier that is for sale needs a period in days.')
+  if (periodDays === undefined && requests === undefined) {
+    throw refuse(
+      'periodDays',
+      'A tier that is for sale needs a period in days, and a pack requests.',
+    )
   }
 }
 
@@ -135,6 +162,7 @@ export const toTierJson = ({ tierId, amountMillionths: price, ...tier }: Tier) =
   requestsPerMinute: tier.requestsPerMinute,
   priceUsdc: price === undefined ? null : formatMillionths(price),
   periodDays: tier.periodDays ?? null,
+  ...(tier.requests === undefined ? {} : { requests: tier.requests }),
   isForSale: tier.isForSale,
   contact: tier.contact ?? null,
 })
@@ -147,6 +175,7 @@ export const describeTier = (tier: Tier): Record<string, string | undefined> => 
   'requests-per-minute': String(tier.requestsPerMinute),
   price: tier.amountMillionths === undefined ? undefined : formatMillionths(tier.amountMillionths),
   'period-days': tier.periodDays?.toString(),
+  requests: tier.requests?.toString(),
   'for-sale': tier.isForSale ? 'yes' : 'no',
   contact: tier.contact,
 })

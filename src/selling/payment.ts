@@ -42,7 +42,10 @@ export type Offer = {
   payer?: string | undefined
   /** What is bought, as the catalogue had it. */
   terms: Terms
+  /** 0 where requests are bought. */
   periodDays: number
+  /** How many requests are bought in place of a period. */
+  requests?: number | undefined
   symbol: TokenSymbol
   method: TransferMethod
   requirements: PaymentRequirements
@@ -101,6 +104,8 @@ export type Payment = {
   accountId: string
   state: PaymentState
   signed: SignedPayment
+  /** The payer's own name for it, by which it is not made twice. */
+  identifier?: string | undefined
   /** How often the facilitator was asked to settle. */
   attempts: number
   /** While in the future, somebody holds the lease. */

@@ -24,6 +24,8 @@ export type Tier = Terms & {
   amountMillionths?: Millionths | undefined
   /** Length of what is bought; undefined where nothing is. */
   periodDays?: number | undefined
+  /** Of a pack: how many requests are bought in place of a period. */
+  requests?: number | undefined
   isForSale: boolean
   contact?: string | undefined
 }
@@ -66,6 +68,42 @@ export const defaultTiers: readonly Tier[] = [
     contact: 'Ask the operator of this server.',
   },
 ]
+
+/** Requests that are bought ahead, without a key; a pack of one is a single request. */
+export type Pack = Tier & { requests: number }
+
+export const isPack = (tier: Tier): tier is Pack => tier.requests !== undefined
+
+const pack = { coins, requestsPerMinute: 120, isForSale: true }
+
+/** What is sold without a key while the catalogue has no packs of its own. */
+export const defaultPacks: readonly Pack[] = [
+  {
+    ...{ ...pack, rank: 1001, tierId: 'request-lists', name: 'A request of markets or prices' },
+    ...{ routes: ['markets', 'prices'], requests: 1, amountMillionths: 1000 },
+  },
+  {
+    ...{ ...pack, rank: 1002, tierId: 'request-quotes', name: 'A request of quotes' },
+    ...{ routes: ['quotes'], requests: 1, amountMillionths: 2000 },
+  },
+  {
+    ...{ ...pack, rank: 1003, tierId: 'request-snapshots', name: 'A request of order books' },
+    ...{ routes: ['snapshots'], requests: 1, amountMillionths: 5000 },
+  },
+  {
+    ...{ ...pack, rank: 1004, tierId: 'pack-1000', name: '1,000 requests' },
+    ...{ routes: tierRoutes, requests: 1000, amountMillionths: 1_000_000 },
+  },
+  {
+    ...{ ...pack, rank: 1005, tierId: 'pack-20000', name: '20,000 requests' },
+    ...{ routes: tierRoutes, requests: 20_000, amountMillionths: 10_000_000 },
+  },
+]
+
+export function packsOf(catalogue: { listPacks(): readonly Pack[] }): readonly Pack[] {
+  const own = catalogue.listPacks()
+  return own.length > 0 ? own : defaultPacks
+}
 
 /** Tiers, cheapest first, that include a route and a coin, whichever is given. */
 export const tiersWith = (

@@ -1,4 +1,5 @@
 /** Ports to what a wallet signs; `src/chain` satisfies them, tests pass an object. */
+import { AppError } from '#src/core/errors.ts'
 
 /** A Sign-In-with-Ethereum message (https://eips.ethereum.org/EIPS/eip-4361). */
 export type SignIn = {
@@ -37,4 +38,21 @@ export type Wallets = {
     message: string
     signature: string
   }): Promise<SignatureCheck>
+}
+
+const RETRY_SECONDS = 10
+
+/** Throws `signature_invalid`, and `unavailable` where a contract wallet could not be asked. */
+export function assertSigned(check: SignatureCheck): void {
+  if (check === 'valid') return
+  if (check === 'unavailable') {
+    throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
+  const message =
+    check === 'invalid'
+      ? 'The signature is not one of this message by the account that it names.'
+      : 'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.'
+  throw new AppError('signature_invalid', message, { param: 'signature' })
 }

@@ -42,6 +42,7 @@ describe('quote', () => {
         url: 'https://feed.example/v1/billing/x402/settle',
         description: '30 days of the tier Pro',
         mimeType: 'application/json',
+        serviceName: 'Bookfeed',
       },
       accepts: [requirements],
     })

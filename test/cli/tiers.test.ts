@@ -18,18 +18,20 @@ describe('bookfeed tiers list', () => {
     const { exitCode, printed, errors } = await line.run('tiers', 'list')
     expect([exitCode, errors]).toEqual([0, []])
     expect(printed.map((row) => row.split(/ {2,}/))).toEqual([
-      'id,name,rank,coins,routes,requests-per-minute,price,period-days,for-sale,contact'.split(','),
-      ['free', 'Free', '1', 'btc', 'markets,prices', '10', '0', '-', 'no', '-'],
+      'id,name,rank,coins,routes,requests-per-minute,price,period-days,requests,for-sale,contact'.split(
+        ',',
+      ),
+      ['free', 'Free', '1', 'btc', 'markets,prices', '10', '0', '-', '-', 'no', '-'],
       ...[
         ['starter', 'Starter', '2', 'btc,eth', '60', '19'],
         ['pro', 'Pro', '3', 'btc,eth,sol,xrp', '300', '49'],
       ].map(([id = '', name = '', rank = '', coins = '', requests = '', price = '']) => [
         ...[id, name, rank, coins, 'markets,prices,snapshots,quotes', requests, price],
-        ...['30', 'yes', '-'],
+        ...['30', '-', 'yes', '-'],
       ]),
       [
         ...['enterprise', 'Enterprise', '4', 'btc,eth,sol,xrp', 'markets,prices,snapshots,quotes'],
-        ...['1000', '-', '-', 'no', 'Ask the operator of this server.'],
+        ...['1000', '-', '-', '-', 'no', 'Ask the operator of this server.'],
       ],
     ])
   })
@@ -187,5 +189,29 @@ describe('bookfeed tiers set', () => {
     expect([exitCode, printed]).toEqual([2, []])
     expect(errors.join('\n')).toContain(reason)
     expect(line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
+  })
+})
+
+describe('packs', () => {
+  test('default: a first change keeps the others, and both lists stay apart', async () => {
+    using line = createCommandLine()
+    line.withLedger(() => {})
+    const ids = async (...flags: string[]) => {
+      const { printed } = await line.run('tiers', 'list', '--json', ...flags)
+      return (JSON.parse(printed.join('\n')) as { id: string }[]).map(({ id }) => id)
+    }
+    const before = await ids('--packs')
+    expect(before).toContain('pack-1000')
+    const { printed } = await line.run('tiers', 'set', 'pack-1000', '--price', '0.8')
+    expect(printed[0]).toBe('pack-1000: price 1 → 0.8')
+    expect(await ids('--packs')).toEqual(before)
+    expect(await ids()).toEqual(['free', 'starter', 'pro', 'enterprise'])
+  })
+
+  test('error: a pack has no period', async () => {
+    using line = createCommandLine()
+    line.withLedger(() => {})
+    const { exitCode, errors } = await line.run('tiers', 'set', 'pro', '--requests', '5')
+    expect([exitCode, errors.join('\n')]).toEqual([2, expect.stringContaining('not both')])
   })
 })

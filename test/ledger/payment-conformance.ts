@@ -9,6 +9,7 @@ import { conformOffers } from './payment-conformance-offers.ts'
 import { conformProvision } from './payment-conformance-provision.ts'
 import { conformReview } from './payment-conformance-review.ts'
 import { conformStates } from './payment-conformance-states.ts'
+import { conformUnquoted } from './payment-conformance-unquoted.ts'
 
 /** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
 export type UsePayments = (body: (ledger: Ledger) => void) => () => void
@@ -31,5 +32,6 @@ export function conformPayments(name: string, open: (nowMs: number) => Ledger): 
     conformStates(use)
     conformProvision(use)
     conformReview(use)
+    conformUnquoted(use)
   })
 }

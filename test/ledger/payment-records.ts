@@ -175,5 +175,8 @@ export function buy(
   { tierId = 'pro', nowMs = NOW_MS }: { tierId?: string; nowMs?: number } = {},
 ) {
   const { id } = claimUpTo(ledger, number, { state: 'settled', offer: { terms: tierOf(tierId) } })
-  return ledger.payments.provision(id, idsOf(number), by(nowMs))
+  ledger.payments.provision(id, idsOf(number), by(nowMs))
+  const subscription = ledger.payments.findSubscriptionOf(id)
+  if (subscription === undefined) throw new Error(`Payment ${number} has bought no period.`)
+  return subscription
 }

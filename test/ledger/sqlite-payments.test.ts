@@ -76,7 +76,7 @@ describe('openOffer', () => {
       `WITH RECURSIVE slot (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM slot WHERE n < ${AMOUNT_SLOTS})
        INSERT INTO offer SELECT 'full' || n, 'acc_full' || n, terms, period_days, symbol, method, network,
          asset, CAST(${price} - n AS TEXT), requirements, from_block, created_ms, expires_ms,
-         reserved_until_ms, payer, seq + n FROM offer, slot WHERE id = ?`,
+         reserved_until_ms, payer, seq + n, requests FROM offer, slot WHERE id = ?`,
       [id],
     )
     db.close()
@@ -223,7 +223,7 @@ describe('verifyAudit', () => {
       const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
         columnsOf(db, table).filter(({ name }) => name !== 'id'),
       )
-      expect(columns).toHaveLength(15 + 25 + 9)
+      expect(columns).toHaveLength(16 + 26 + 9)
       for (const column of columns) {
         // The hash differs from what was audited, and from that of the payload.
         const expected = { seq: 0, payload_hash: 2 }[column.name] ?? 1

@@ -5,7 +5,7 @@ import type { Caller } from '#src/selling/caller.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
 import type { Offer, Payment, PaymentRequirements, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
+import { defaultTiers, termsOf } from '#src/selling/tier.ts'
 
 import { NOW_MS } from './harness.ts'
 
@@ -34,6 +34,7 @@ export const fakeChallenge: PaymentRequired = {
     url: 'http://127.0.0.1:3000/v1/billing/x402/settle',
     description: 'Pro for 30 days',
     mimeType: 'application/json',
+    serviceName: 'Bookfeed',
   },
   accepts: [requirements],
 }
@@ -105,6 +106,9 @@ export function fakeSettlement(
   return { payment, offer, subscription }
 }
 
+/** Of whoever pays without a key. */
+export const PAYER_ACCOUNT = 'acc_fake'
+
 /** Answers as the real one would; `script` replaces verbs. */
 export function fakeBilling(script: Partial<Billing> = {}): Billing {
   const all = ({ accountId }: Caller) => [
@@ -135,6 +139,14 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
     settle: async ({ accountId }, payload) => {
       if (isVersion2(payload)) return fakeSettlement(accountId, 'provisioned')
       throw new AppError('payment_invalid', 'No payment of x402 v2.', { param: 'paymentPayload' })
+    },
+    demand: async () => fakeChallenge,
+    settleUnquoted: async ({ requests, ...terms }) => {
+      const settlement = fakeSettlement(PAYER_ACCOUNT, 'provisioned')
+      if (requests === undefined) return settlement
+      const { id, accountId } = settlement.payment
+      const bought = { id, accountId, terms: termsOf(terms), requests, used: 0 }
+      return { ...settlement, subscription: undefined, credit: { ...bought, createdMs: NOW_MS } }
     },
     payment: async (caller, id) => {
       const found = all(caller).find(({ payment }) => payment.id === id)
@@ -172,6 +184,8 @@ export function failingBilling(error: () => Error): Billing {
     quote: async () => fail(),
     challenge: fail,
     settle: async () => fail(),
+    demand: async () => fail(),
+    settleUnquoted: async () => fail(),
     payment: fail,
     payments: fail,
     subscriptions: fail,

@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check'
 
 import { type Draft, draftsOf } from './body-drafts.ts'
 import type { Entry, Parameter } from './openapi-document.ts'
-import { exampleOf, requiredQueryOf } from './operation-requests.ts'
+import { exampleOf, isKeyless, paymentHeader, requiredQueryOf } from './operation-requests.ts'
 
 /** A pair of a query, ready to be sent; undefined for none. */
 type Pair = string | undefined
@@ -93,6 +93,8 @@ const headers = fc.record(
   { requiredKeys: [] },
 )
 
+const payments = fc.constantFrom(paymentHeader, {}, { 'payment-signature': 'e30=' })
+
 // Dots alone would be taken as steps in the path by the address itself.
 const segment = foreign.filter((text) => text !== '' && !/^(\.|%2e)+$/i.test(text))
 
@@ -148,7 +150,9 @@ export function callsOf(ground: Ground, entry: Entry): Arbitrary<Call> {
       const drawn = all.filter((pair) => pair !== undefined && !given.has(nameOf(pair)))
       return [...sound, ...drawn].join('&')
     }),
-    headers,
+    headers: isKeyless(entry)
+      ? fc.tuple(headers, payments).map((both) => Object.assign({}, ...both))
+      : headers,
     name: someName,
     body: bodiesOf(ground, entry),
   })

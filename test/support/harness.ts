@@ -9,10 +9,13 @@ import type { Verdict } from '#src/selling/screening.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
 import { fakeHistory } from './fake-history.ts'
+import { createOneFile } from './one-file.ts'
 import './formats.ts'
 
 /** The wall clock of tests: 2026-01-02T03:04:05.678Z. */
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+const oneFile = createOneFile()
 
 /** Everything, and more requests a minute than a test makes. */
 const testTier: Tier = {
@@ -39,6 +42,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
   const key = addKey(ledger, testTier)
   const deps: AppDeps = {
     history: fakeHistory(),
+    files: oneFile,
     config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
     clock: () => time.nowMs,
     timer: () => time.timerMs,

@@ -4,8 +4,9 @@ import { toPaymentHeader } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 
-import { ACTIVE_ID } from './fake-billing.ts'
+import { ACTIVE_ID, PAYER_ACCOUNT } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'
+import { fileNameOf } from './one-file.ts'
 import type { Entry } from './openapi-document.ts'
 import { asJson, createSigner } from './signup-client.ts'
 
@@ -40,6 +41,8 @@ export function addressOf(
   values: Record<string, string>,
 ): string {
   const query = requiredQueries[operationId]
+  const { coin = '' } = values
+  if (isOfFile({ path })) return fillPath(path, { coin, id: fileNameOf(coin.toLowerCase()) })
   return query === undefined ? fillPath(path, values) : `${fillPath(path, values)}?${query}`
 }
 
@@ -67,8 +70,13 @@ export function idFor(
   token = server.key,
 ): string {
   if (!path.includes('{id}')) return ''
+  if (isOfFile({ path })) return fileNameOf('btc')
+  if (path.includes('/packs/')) return 'pack-1000'
+  if (path.includes('/buy/')) return 'pro'
   return path.includes('/payments/') ? ACTIVE_ID : addSpareKey(server, token)
 }
+
+const isOfFile = ({ path }: Pick<Entry, 'path'>): boolean => path.endsWith('/files/{id}')
 
 /** A payment in the header, for the one operation whose body may be left out for it. */
 export const headersInsteadOf = (entry: Entry): Record<string, string> =>
@@ -76,8 +84,29 @@ export const headersInsteadOf = (entry: Entry): Record<string, string> =>
     ? { 'payment-signature': toPaymentHeader(exampleOf(entry).paymentPayload) }
     : {}
 
-async function soundInit({ send }: Server, entry: Entry, place: Place): Promise<RequestInit> {
+/** The account of every payment of the billing that is not real. */
+export function vouchForPayer(ledger: Ledger): void {
+  if (ledger.findAccount(PAYER_ACCOUNT) !== undefined) return
+  ledger.createAccount({ id: PAYER_ACCOUNT }, { actor: 'operator', nowMs: NOW_MS })
+}
+
+/** Of what passes for a payment where billing is not real. */
+export const paymentHeader = { 'payment-signature': toPaymentHeader({ x402Version: 2 }) }
+
+/** Sells without a key. */
+export const isKeyless = ({ path, method }: Pick<Entry, 'path' | 'method'>): boolean =>
+  method === 'POST' && /\/billing\/(packs|buy)\//.test(path)
+
+async function soundInit(
+  { send, ledger }: Server,
+  entry: Entry,
+  place: Place,
+): Promise<RequestInit> {
   const { method, requestBody, operationId } = entry
+  if (isKeyless(entry)) {
+    vouchForPayer(ledger)
+    return { method, headers: paymentHeader }
+  }
   if (requestBody === undefined) return { method }
   if (operationId === 'createKey') return { ...asJson(await createSigner(send).signed()), method }
   if (operationId === 'listSnapshotsAt') return { ...asJson(momentsOf(place)), method }

@@ -11,6 +11,7 @@ import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createScreener } from '#src/screening/screener.ts'
@@ -24,12 +25,13 @@ import { fakeHistory } from './fake-history.ts'
 import { addKey } from './harness.ts'
 import { asJson } from './signup-client.ts'
 import { createStockClient, signPayment } from './stock-client.ts'
+import { systemClock } from './venue/venue.ts'
 
 const SETTLE = '/v1/billing/x402/settle'
 const DAY_MS = 86_400_000
 
 /** The clock that wallets and chain go by. */
-export const wallClock = (): number => Math.floor(performance.timeOrigin + performance.now())
+export const wallClock = systemClock
 
 export type PaidServerOptions = {
   chain: LittlePolygon
@@ -38,15 +40,19 @@ export type PaidServerOptions = {
   rpcUrl?: string
   /** What else is sold on. */
   others?: readonly { chain: LittlePolygon; facilitator: Facilitator }[]
+  /** Whether requests may be paid for without a key. */
+  isKeyless?: boolean
+  history?: MarketHistory
+  ledger?: Ledger
 }
 
 /** Starts to listen on a free port; all parts but the history are the real ones. */
 export async function startPaidServer(options: PaidServerOptions) {
-  const { chain, facilitator, rpcUrl = chain.url, others = [] } = options
+  const { chain, facilitator, rpcUrl = chain.url, others = [], isKeyless = false } = options
   const time = { skewMs: 0 }
   const lines: string[] = []
   const parts = { clock: () => wallClock() + time.skewMs, log: (line: string) => lines.push(line) }
-  const ledger = openLedger(':memory:', { nowMs: wallClock() })
+  const ledger = options.ledger ?? openLedger(':memory:', { nowMs: wallClock() })
   const rpc = createRpc({ chain: chain.chain, url: rpcUrl, timeoutMs: 1000 })
   const oracle = createSanctionsOracle(rpc)
   const screener = { ledger, oracle, staleAfterMs: DAY_MS, isListConfigured: false, ...parts }
@@ -83,8 +89,8 @@ export async function startPaidServer(options: PaidServerOptions) {
     recording: () => undefined,
     signup,
     mint,
-    history: fakeHistory(),
-    config: readConfig({ BOOKFEED_LOG: 'off' }),
+    history: options.history ?? fakeHistory(),
+    config: readConfig({ BOOKFEED_LOG: 'off', BOOKFEED_KEYLESS: isKeyless ? 'on' : 'off' }),
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wallets: createWallets(undefined),

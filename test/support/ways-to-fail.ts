@@ -19,6 +19,8 @@ import {
   type Asked,
   exampleOf,
   fillPath,
+  idFor,
+  isKeyless,
   soundRequest,
   withPair,
 } from './operation-requests.ts'
@@ -33,6 +35,11 @@ export type Way = (entry: Entry) => Promise<Response>
 /** A server of its own for each provocation, so that none is in the way of another. */
 const serve = (options: Options = {}) =>
   createHarness({ history, billing: fakeBilling(), ...options })
+
+/** Where nothing is sold without a key, most have nothing to fail at. */
+const keyless = readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000', BOOKFEED_KEYLESS: 'on' })
+const serveFor = (entry: Entry, options: Options = {}) =>
+  serve({ ...(isKeyless(entry) ? { config: keyless } : {}), ...options })
 type Server = ReturnType<typeof serve>
 
 const { history, both } = createMarketHistory()
@@ -49,7 +56,7 @@ const failLater = () => Promise.reject(new Error('secret disk fault'))
 const changed =
   (change: (asked: Asked) => Asked): Way =>
   async (entry) => {
-    const server = serve()
+    const server = serveFor(entry)
     const { path, init } = change(await soundRequest(server, entry, placed))
     return server.send(path, init)
   }
@@ -74,7 +81,7 @@ const inPath =
   (entry) => {
     const path = fillPath(entry.path, { ...placed, id: 'key_none', ...values })
     const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
-    return serve().send(path, { ...body, method: entry.method })
+    return serveFor(entry).send(path, { ...body, method: entry.method })
   }
 
 /** Sends a sound request with a key of the given tier. */
@@ -148,7 +155,7 @@ async function twice(server: Server, token: string, requests: readonly [Asked, A
 }
 
 async function spend(entry: Entry): Promise<Response> {
-  const server = serve()
+  const server = serveFor(entry)
   const token = addKey(server.ledger, aTier({ requestsPerMinute: 1 }))
   const asked = await soundRequest(server, entry, { ...placed, token })
   return twice(server, token, [asked, asked])
@@ -168,13 +175,15 @@ async function streamTwice(entry: Entry): Promise<Response> {
 const sold =
   (code: ErrorCode): Way =>
   async (entry) => {
-    const server = serve({ billing: refusingBilling(code) })
+    const server = serveFor(entry, { billing: refusingBilling(code) })
     const { path, init } = await soundRequest(server, entry, placed)
     return server.send(path, init)
   }
 
 const askForChallenge = (entry: Entry): Promise<Response> =>
-  serve().send(entry.path, asJson({ quoteId: 'quote_fake' }))
+  isKeyless(entry)
+    ? serveFor(entry).send(fillPath(entry.path, { id: idFor(serve(), entry) }), { method: 'POST' })
+    : serve().send(entry.path, asJson({ quoteId: 'quote_fake' }))
 
 /** Another tier under the same name; the answer of the first stays. */
 function reuseQuoteName(entry: Entry): Promise<Response> {
@@ -232,14 +241,16 @@ async function askBroken(entry: Entry): Promise<Response> {
     history: fakeHistory({ findMarket: fail, listMarkets: fail, coinTotals: fail }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
     billing: failingBilling(() => new Error('secret disk fault')),
+    config: keyless,
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
   const verbs: Partial<Ledger> = {
-    ...{ findKey: fail, listKeys: fail, rotateKey: fail, usageOf: fail },
+    ...{ findKey: fail, listKeys: fail, rotateKey: fail, usageOf: fail, listPacks: fail },
     listTiers: tiers,
   }
   Object.assign(server.ledger, verbs)
-  const path = fillPath(entry.path, { ...placed, id: 'key_none' })
+  const id = isKeyless(entry) ? idFor(server, entry) : 'key_none'
+  const path = fillPath(entry.path, { ...placed, id })
   const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
   return server.send(path, { ...body, method: entry.method })
 }
@@ -305,6 +316,11 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   // Long before anything was recorded, and a day after.
   no_snapshot: changed(({ path, init }) => ({ path: withParams(path, { ts: 0 }), init })),
   stale: changed(({ path, init }) => ({ path: withParams(path, { maxAgeMs: 0 }), init })),
+  unknown_file: inPath({ id: 'none' }),
+  range_not_satisfiable: changed(({ path, init }) => ({
+    path,
+    init: { ...init, headers: { ...init.headers, range: 'bytes=99999-' } },
+  })),
   unknown_key: inPath({ id: 'key_none' }),
   method_not_allowed: changed(({ path }) => ({ path, init: { method: 'PUT' } })),
   challenge_used: useTwice,
@@ -322,8 +338,10 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   idempotency_mismatch: reuseName,
   rate_limited: spend,
   too_many_streams: streamTwice,
-  sanctioned: (entry) =>
-    isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry),
+  sanctioned(entry) {
+    if (isKeyless(entry)) return sold('sanctioned')(entry)
+    return isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry)
+  },
   internal: askBroken,
   damaged: askDamaged,
   payment_invalid: sold('payment_invalid'),

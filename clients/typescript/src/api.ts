@@ -360,6 +360,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/{coin}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files of whole days
+         * @description Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.
+         */
+        get: operations["listFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of a day, or a part of it
+         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it.
+         */
+        get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/{coin}/markets/{conditionId}/live": {
         parameters: {
             query?: never;
@@ -708,6 +748,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/billing/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests to buy without a key
+         * @description Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.
+         */
+        get: operations["listPacks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/packs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a pack of requests, without a key
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left.
+         */
+        post: operations["buyPack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/buy/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a tier, and get a key for it, without one
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. Who loses that signs up with the same wallet (POST /v1/keys) for another.
+         */
+        post: operations["buyTier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/x402": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can be bought by x402 without a key
+         * @description Addresses that answer 402 to a request without a payment.
+         */
+        get: operations["listResources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -891,8 +1011,13 @@ export interface components {
                 url: string;
                 description: string;
                 mimeType: string;
+                serviceName: string;
             };
             accepts: components["schemas"]["PaymentRequirements"][];
+            /** @description Extensions of x402 that this server understands. */
+            extensions?: {
+                [key: string]: unknown;
+            };
         };
         /** @description The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE. */
         PaymentFailure: {
@@ -920,7 +1045,7 @@ export interface components {
              * @description What to branch on. Codes are never renamed; new ones may be added.
              * @enum {string}
              */
-            code: "invalid_parameter" | "invalid_request" | "challenge_invalid" | "signature_invalid" | "cursor_invalid" | "cursor_mismatch" | "payment_invalid" | "unauthenticated" | "payment_required" | "payment_rejected" | "tier_coin" | "tier_route" | "operator_only" | "not_found" | "unknown_coin" | "unknown_market" | "no_snapshot" | "stale" | "unknown_tier" | "unknown_network" | "unknown_token" | "unknown_offer" | "unknown_payment" | "unknown_key" | "method_not_allowed" | "market_conflict" | "challenge_used" | "tier_not_for_sale" | "offer_limit" | "payment_limit" | "offer_used" | "payment_conflict" | "payment_in_review" | "key_replaced" | "key_limit" | "offer_expired" | "allowance_required" | "challenge_expired" | "payload_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "rate_limited" | "too_many_streams" | "sanctioned" | "internal" | "damaged" | "signup_closed" | "billing_unavailable" | "screening_unavailable" | "storage_unavailable" | "unavailable";
+            code: "invalid_parameter" | "invalid_request" | "challenge_invalid" | "signature_invalid" | "cursor_invalid" | "cursor_mismatch" | "payment_invalid" | "unauthenticated" | "payment_required" | "payment_rejected" | "tier_coin" | "tier_route" | "operator_only" | "not_found" | "unknown_coin" | "unknown_market" | "no_snapshot" | "stale" | "unknown_tier" | "unknown_network" | "unknown_token" | "unknown_offer" | "unknown_payment" | "unknown_file" | "unknown_key" | "method_not_allowed" | "market_conflict" | "challenge_used" | "tier_not_for_sale" | "offer_limit" | "payment_limit" | "offer_used" | "payment_conflict" | "payment_in_review" | "key_replaced" | "key_limit" | "offer_expired" | "allowance_required" | "challenge_expired" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_mismatch" | "rate_limited" | "too_many_streams" | "sanctioned" | "internal" | "damaged" | "signup_closed" | "billing_unavailable" | "screening_unavailable" | "storage_unavailable" | "unavailable";
             /** @description The same as `code`, for clients that look for `error`. */
             error: string;
             /** @description What was wrong here, and what to do about it. */
@@ -1912,6 +2037,49 @@ export interface components {
              */
             endedAt: string | null;
         };
+        DayFile: {
+            /** @description `name` of a file in GET /v1/{coin}/files. */
+            name: string;
+            /** @description Where the file is, on this server. */
+            url: string;
+            /**
+             * @description Length of the markets' windows.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * Format: date
+             * @description Day in UTC on which the windows begin.
+             */
+            day: string;
+            /**
+             * @description `snapshots`: a row a state with 25 levels of each side. `levels`: a row a level of each state. `quotes`: a row a change of the best levels. `trades`. `panel`: a row a market and moment before its expiry.
+             * @enum {string}
+             */
+            kind: "snapshots" | "levels" | "quotes" | "trades" | "panel";
+            /**
+             * @description Prices and sizes as DECIMAL, exact, or as DOUBLE, which every program reads.
+             * @enum {string}
+             */
+            numbers: "decimal" | "double";
+            /** @description 1 at first; more where something of the day became known later. */
+            revision: number;
+            /** @description False once there is another revision. */
+            isLatest: boolean;
+            /** @description Markets in it. */
+            markets: number;
+            /** @description Rows in it. */
+            rows: number;
+            /** @description Length of the file. */
+            bytes: number;
+            /** @description SHA-256 of the file, in hex. */
+            sha256: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            madeAt: string;
+        };
         /** @description A price of the coin; without `interval`. */
         Spot: {
             /** @description Identifier of the price. */
@@ -2136,6 +2304,17 @@ export interface components {
                     resetsAt: string;
                 };
             };
+            /** @description Packs with requests left, oldest first; absent without any. */
+            packs?: {
+                /** @description The payment that bought it. */
+                paymentId: string;
+                /** @description Name for people. */
+                name: string;
+                /** @description Requests bought. */
+                requests: number;
+                /** @description Of these, answered. */
+                used: number;
+            }[];
             /** @description Days with a request by any key of the account, newest first, 90 days back. */
             days: components["schemas"]["UsageDay"][];
         };
@@ -2365,6 +2544,24 @@ export interface components {
              */
             authorizationExpiresAt: string;
         };
+        /** @description Requests that were paid for. */
+        BoughtRequests: {
+            /** @description Name of the payment. */
+            paymentId: string;
+            /** @description Identifier of the pack or tier. */
+            packId: string;
+            /** @description Name for people. */
+            name: string;
+            /** @description Requests bought. */
+            requests: number;
+            /** @description Of these, answered. */
+            used: number;
+            /**
+             * Format: date-time
+             * @description When they were bought.
+             */
+            boughtAt: string;
+        };
         Payment: {
             /**
              * @description `active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.
@@ -2393,6 +2590,7 @@ export interface components {
              */
             authorizationExpiresAt?: string;
             subscription?: components["schemas"]["SubscriptionPeriod"];
+            requests?: components["schemas"]["BoughtRequests"];
             settlement?: components["schemas"]["PaymentProof"];
         };
         Receipt: {
@@ -2499,6 +2697,75 @@ export interface components {
             upcoming: components["schemas"]["SubscriptionPeriod"][];
             /** @description True while no period runs: you are on the Free tier. */
             free: boolean;
+        };
+        Pack: {
+            /** @description Identifier of the pack or tier. */
+            id: string;
+            /** @description Name for people. */
+            name: string;
+            /** @description Requests bought. */
+            requests: number;
+            coins: ("btc" | "eth" | "sol" | "xrp")[];
+            routes: ("markets" | "prices" | "snapshots" | "quotes")[];
+            requestsPerMinute: number;
+            /** @description Price in units of the token, as a decimal. */
+            priceUsdc: string;
+            /** @description Whether it can be bought. */
+            isForSale: boolean;
+        };
+        Bought: {
+            /**
+             * @description Paid, and what was bought is the payer’s.
+             * @enum {string}
+             */
+            status: "active";
+            /** @description The period that was bought; null of a pack. */
+            subscription: {
+                /** @description Name of the period. */
+                id: string;
+                /** @description Identifier of the tier. */
+                tierId: string;
+                /**
+                 * Format: date-time
+                 * @description Start of the period, inclusive.
+                 */
+                startsAt: string;
+                /**
+                 * Format: date-time
+                 * @description End of the period, exclusive; null if it never ends.
+                 */
+                endsAt: string | null;
+                /** @description What paid for it; null for what the operator granted. */
+                paymentId: string | null;
+            } | null;
+            /** @description Requests that were paid for. */
+            requests: {
+                /** @description Name of the payment. */
+                paymentId: string;
+                /** @description Identifier of the pack or tier. */
+                packId: string;
+                /** @description Name for people. */
+                name: string;
+                /** @description Requests bought. */
+                requests: number;
+                /** @description Of these, answered. */
+                used: number;
+                /**
+                 * Format: date-time
+                 * @description When they were bought.
+                 */
+                boughtAt: string;
+            } | null;
+            /** @description The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, in every answer but the first, and where the account has as many keys as it may. */
+            key: string | null;
+            settlement: components["schemas"]["PaymentProof"];
+        };
+        ResourceList: {
+            version: number;
+            /** @description What can be bought; empty where nothing is sold without a key. */
+            resources: string[];
+            /** @description Address of the description of all routes. */
+            openapi: string;
         };
         Health: {
             /**
@@ -3364,6 +3631,84 @@ export interface operations {
             };
         };
     };
+    listFiles: {
+        parameters: {
+            query?: {
+                /** @description Only files of this timeframe. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Only files of this day in UTC. */
+                day?: string | number;
+                /** @description Only files of this kind. */
+                kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel";
+                /** @description Only files whose numbers are of this form. */
+                numbers?: "decimal" | "double";
+                /** @description Files on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Files by timeframe, newest day first. */
+                        data: components["schemas"]["DayFile"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One range of bytes (RFC 9110), such as `bytes=-8`. */
+                Range?: string;
+            };
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp. */
+                coin: string;
+                /** @description `name` of a file in GET /v1/{coin}/files. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            /** @description The part asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
     followMarket: {
         parameters: {
             query?: {
@@ -3918,6 +4263,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
+    listPacks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The packs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pack"][];
+                };
+            };
+        };
+    };
+    buyPack: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description Identifier of the pack or tier. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Paid, and the payer’s. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bought"];
+                };
+            };
+            /** @description On its way. Send the same payment again, and sign no other. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingSettlement"];
+                };
+            };
+        };
+    };
+    buyTier: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description Identifier of the pack or tier. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Paid, and the payer’s. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bought"];
+                };
+            };
+            /** @description On its way. Send the same payment again, and sign no other. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingSettlement"];
+                };
+            };
+        };
+    };
+    listResources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The addresses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceList"];
                 };
             };
         };

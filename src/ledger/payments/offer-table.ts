@@ -26,7 +26,9 @@ const hasPayment = (states: string) =>
 const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${namesOf(openStates)})`)})`
 const IS_TAKEN = hasPayment("NOT IN ('rejected', 'void')")
 const IS_UNPAID = `NOT ${hasPayment("= 'provisioned'")}`
-const AT_AMOUNT = 'network = $network AND asset = $asset AND amount = $amount'
+/** One that was not quoted has reserved nothing, and is paid by the payment that it came with. */
+const IS_QUOTED = 'reserved_until_ms > 0'
+const AT_AMOUNT = `network = $network AND asset = $asset AND amount = $amount AND ${IS_QUOTED}`
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, seq DESC'
 /** Whether a payment that ends at $endMs may have been signed for the offer. */
 const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFORE_MS_MAX})`
@@ -80,7 +82,7 @@ function createReads(db: Database, rows: Offers) {
   // The empty text keeps the engine from the index of amounts, which other accounts share.
   const ofAccount = rows.list<[Omit<AtAmount, 'nowMs'> & { accountId: string }]>(
     `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
-       AND amount = $amount ${NEWEST_FIRST} LIMIT 20`,
+       AND amount = $amount AND ${IS_QUOTED} ${NEWEST_FIRST} LIMIT 20`,
   )
 
   return {

@@ -44,6 +44,10 @@ export function createPaymentTable(db: Database) {
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       findByProof(network, txHash, logIndex),
     reads: createReads(db, rows),
+    /** One that may still be made, or was. */
+    findNamed: rows.one<[{ payer: string; identifier: string }]>(
+      `WHERE payer = $payer AND identifier = $identifier AND state NOT IN ('rejected', 'void')`,
+    ),
 
     insert: ({ signed, proof, ...payment }: Payment): void =>
       rows.insert({

@@ -9,7 +9,8 @@ import type { Tables } from '../sqlite-ledger.ts'
 import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
 export function createPayments(tables: Tables): PaymentStore {
-  const { atomically, note, offers, payments, subscriptions } = tables
+  const { atomically, note, offers, payments, subscriptions, credits } = tables
+  const moves = createMoves(tables)
   return {
     ...offers.reads,
     ...payments.reads,
@@ -20,8 +21,13 @@ export function createPayments(tables: Tables): PaymentStore {
         if (isReleased) note(by, 'offer.released', id)
         return isReleased
       }),
-    ...createMoves(tables),
+    ...moves,
+    claimUnquoted: createClaimUnquoted(tables, moves.claim),
     findSubscriptionOf: subscriptions.findOfPayment,
+    findCredit: credits.find,
+    listCredits: credits.listLeft,
+    useCredit: (id) => atomically(() => credits.use(id)),
+    returnCredit: (id) => atomically(() => void credits.giveBack(id)),
     ...createReview(tables),
     ...createScans(tables),
   }
@@ -42,6 +48,47 @@ const createOpenOffer =
       return { kind: 'opened', offer: offers.get(offer.id) }
     })
 
+function createClaimUnquoted(
+  { atomically, note, record, accounts, keys, offers, payments }: Tables,
+  claim: PaymentStore['claim'],
+): PaymentStore['claimUnquoted'] {
+  function accountOf(address: string, draft: Offer, nowMs: number): string {
+    const known = accounts.findByAddress(address)
+    if (known !== undefined) return known.id
+    const { accountId: id } = draft
+    accounts.insert({ id, address, createdMs: nowMs })
+    record({ actor: `account:${id}`, nowMs }, 'account.created', id)
+    return id
+  }
+
+  /** Without a secret, and never valid: it has no other use than its name. */
+  function addUsageKey(id: string, accountId: string, by: Deed): void {
+    if (keys.list(accountId).length > 0) return
+    const { nowMs } = by
+    const digest = new Bun.CryptoHasher('sha256').update(id).digest()
+    const key = { id, accountId, digest, hint: '', familyId: id, createdMs: nowMs }
+    keys.insert({ ...key, label: 'Paid requests', expiresMs: nowMs })
+    record(by, 'key.created', id)
+  }
+
+  return ({ id, keyId, identifier, offer: draft, signed }, { nowMs }) =>
+    atomically(() => {
+      const existing = payments.reads.findPaymentByNonce(signed)
+      if (existing !== undefined) return { kind: 'existing', payment: existing }
+      const other = identifier && payments.findNamed({ payer: signed.payer, identifier })
+      if (other) return { kind: 'identifier_taken', payment: other }
+      const offer: Offer = { ...draft, createdMs: nowMs }
+      const accountId = accountOf(draft.payer, offer, nowMs)
+      const by: Deed = { actor: `account:${accountId}`, nowMs }
+      addUsageKey(keyId, accountId, by)
+      // Reserves nothing: only a payment of its own ever looks for it.
+      offers.insert({ ...offer, accountId }, 0)
+      note(by, 'offer.opened', offer.id)
+      const { payment } = claim({ id, offer, signed, identifier }, by)
+      return { kind: 'claimed', payment }
+    })
+}
+
 /** States that are nobody's unless somebody has leased them. */
 const leasable: readonly PaymentState[] = ['settling', 'pending', 'unknown']
 /** States in which an offer is free for another payment. */
@@ -50,7 +97,7 @@ const spent: readonly PaymentState[] = ['rejected', 'void']
 const beside: readonly PaymentState[] = [...spent, 'review']
 
 function createMoves(tables: Tables) {
-  const { atomically, note, offers, payments, subscriptions } = tables
+  const { atomically, note, offers, payments, subscriptions, credits } = tables
 
   function write(payment: Payment, by: Deed): Payment {
     payments.update(payment)
@@ -59,7 +106,7 @@ function createMoves(tables: Tables) {
   }
 
   return {
-    claim: ({ id, offer, signed, proof }, by) =>
+    claim: ({ id, offer, signed, identifier, proof }, by) =>
       atomically(() => {
         const existing = payments.reads.findPaymentByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
@@ -70,7 +117,8 @@ function createMoves(tables: Tables) {
         assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
         const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
         const state: PaymentState = other === undefined ? 'received' : 'review'
-        payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
+        const named = { id, offerId: offer.id, accountId, identifier }
+        payments.insert({ ...named, state, signed, attempts: 0, ...times })
         note(by, 'payment.received', id)
         const claimed = payments.get(id)
         if (state === 'received') return { kind: 'claimed', payment: claimed }
@@ -102,15 +150,16 @@ function createMoves(tables: Tables) {
 
     provision: (id, ids, by) =>
       atomically(() => {
-        const existing = subscriptions.findOfPayment(id)
+        const existing = subscriptions.findOfPayment(id) ?? credits.find(id)
         if (existing !== undefined) return existing
         const payment = payments.get(id)
         if (payment.state !== 'settled') {
           throw new Error(`Payment ${id} is ${payment.state}, not settled.`)
         }
-        book(tables, { payment, ids }, by)
+        const bought = addCredit(tables, payment, by)
+        if (bought === undefined) book(tables, { payment, ids }, by)
         write({ ...payment, state: 'provisioned', updatedMs: by.nowMs }, by)
-        return subscriptions.get(ids.subscriptionId)
+        return bought ?? subscriptions.get(ids.subscriptionId)
       }),
   } satisfies Partial<PaymentStore>
 }
@@ -145,6 +194,16 @@ function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof
     .find((other) => other.id !== id && !beside.includes(other.state))
   if (holder === undefined) return
   throw new LedgerRuleError(`Payment ${holder.id} has the offer of payment ${id}.`)
+}
+
+/** Turns money into requests, where that is what was offered. */
+function addCredit({ note, credits, offers }: Tables, payment: Payment, by: Deed) {
+  const { id, accountId } = payment
+  const { terms, requests } = offers.get(payment.offerId)
+  if (requests === undefined) return undefined
+  credits.insert({ id, accountId, terms, requests, used: 0, createdMs: by.nowMs })
+  note(by, 'credit.added', id)
+  return credits.find(id)
 }
 
 /** Turns money into time: the only place where paid periods are made and moved. */

@@ -4,14 +4,18 @@ import { formatMillionths } from '#src/core/decimal.ts'
 import type { RetryAction } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
+import type { Credit } from '#src/selling/credit.ts'
 import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
-import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
+import { type Pack, streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
 import type {
   ActiveBody,
+  BoughtBody,
   ChainBody,
+  CreditBody,
+  PackBody,
   PaymentBody,
   PendingBody,
   PeriodBody,
@@ -120,6 +124,33 @@ export function toPending({ payment }: Settlement): PendingBody {
   }
 }
 
+export const toPackBody = (pack: Pack): PackBody => ({
+  id: pack.tierId,
+  name: pack.name,
+  requests: pack.requests,
+  coins: [...pack.coins],
+  routes: [...pack.routes],
+  requestsPerMinute: pack.requestsPerMinute,
+  priceUsdc: formatMillionths(pack.amountMillionths ?? 0),
+  isForSale: pack.isForSale,
+})
+
+export const toCreditBody = ({ id, terms, requests, used, createdMs }: Credit): CreditBody => ({
+  paymentId: id,
+  packId: terms.tierId,
+  name: terms.name,
+  ...{ requests, used },
+  boughtAt: toIso(createdMs),
+})
+
+export const toBoughtBody = (settled: Settlement, key: string | undefined): BoughtBody => ({
+  status: 'active',
+  subscription: settled.subscription ? toPeriod(settled.subscription) : null,
+  requests: settled.credit ? toCreditBody(settled.credit) : null,
+  key: key ?? null,
+  settlement: toProof(settled),
+})
+
 const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,
   paymentState: payment.state,
@@ -131,6 +162,10 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   const { state, reason } = payment
   const { status, retryAction } = meanings[state]
   const common = { paymentId: payment.id, paymentState: state, ...(reason ? { reason } : {}) }
+  if (status === 'active' && settlement.credit) {
+    const requests = toCreditBody(settlement.credit)
+    return { ...common, status, requests, settlement: toProof(settlement) }
+  }
   if (status === 'active') return { ...common, ...toActive(settlement) }
   if (status === 'pending') return { ...common, ...toPending(settlement) }
   const action = status === 'failed' ? (actionsByReason[reason ?? ''] ?? retryAction) : retryAction

@@ -8,7 +8,6 @@ import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
 import {
-  PAYMENT_BYTES_MAX,
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
   PAYMENT_SIGNATURE_HEADER,
@@ -45,6 +44,15 @@ import {
   SubscriptionBody,
   TierList,
 } from './model.ts'
+import {
+  noStore,
+  paymentResponse,
+  POLL_SECONDS,
+  retryAfter,
+  SETTLE_SECONDS_MAX,
+  signatureParameter,
+} from './shared.ts'
+
 type Deps = {
   billing: Billing
   listTiers: () => readonly Tier[]
@@ -54,20 +62,9 @@ type Deps = {
   randomBytes: (length: number) => Uint8Array
 }
 
-const noStore = { 'Cache-Control': 'no-store' }
-/** Six a minute: within the allowance of the Free tier, which most buyers have. */
-const POLL_SECONDS = 10
-/** A payment may take longer than a connection may be silent otherwise: the chain has the time. */
-const SETTLE_SECONDS_MAX = 120
-
-const retryAfter = { 'Retry-After': 'Seconds to wait before asking again.' }
-const paymentResponse = { [PAYMENT_RESPONSE_HEADER]: 'Base64 of the SettleResponse of x402 v2.' }
-const signatureParameter = {
-  name: PAYMENT_SIGNATURE_HEADER,
-  in: 'header' as const,
-  required: false,
-  description: `Base64 of the payment payload of x402 v2 as JSON, at most ${PAYMENT_BYTES_MAX} bytes; instead of \`paymentPayload\`.`,
-  schema: { type: 'string', maxLength: PAYMENT_BYTES_MAX },
+const settleHeader = {
+  ...signatureParameter,
+  description: `${signatureParameter.description.slice(0, -1)}; instead of \`paymentPayload\`.`,
 }
 
 const shared = { tag: 'billing', allowance: 'billing', caching: 'no-store' } as const
@@ -154,7 +151,7 @@ const settleRoute = ({ billing, randomBytes }: Deps) =>
     summary: 'Pay for an offer',
     description:
       'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. Nobody is asked to pay again while a signed payment may still arrive.',
-    requestHeaders: [signatureParameter],
+    requestHeaders: [settleHeader],
     body: SettleBody,
     ok: [
       { description: 'Paid, and yours.', schema: ActiveBody, headers: paymentResponse },

@@ -241,6 +241,58 @@ export const ActiveBody = object('PaidSettlement', {
 })
 export type ActiveBody = Static<typeof ActiveBody>
 
+export const productId = text('Identifier of the pack or tier.', 'pack-1000')
+
+const credit = {
+  name: text('Name for people.', '1,000 requests'),
+  requests: Type.Integer({ minimum: 1, description: 'Requests bought.', examples: [1000] }),
+}
+
+export const CreditBody = Type.Object(
+  {
+    paymentId,
+    packId: productId,
+    ...credit,
+    used: Type.Integer({ minimum: 0, description: 'Of these, answered.', examples: [12] }),
+    boughtAt: time('When they were bought.'),
+  },
+  { $id: 'BoughtRequests', description: 'Requests that were paid for.' },
+)
+export type CreditBody = Static<typeof CreditBody>
+
+const PackBody = object('Pack', {
+  id: productId,
+  ...credit,
+  coins: Type.Array(literals(coins, {})),
+  routes: Type.Array(literals(tierRoutes, {})),
+  requestsPerMinute: Type.Integer({ minimum: 1, examples: [120] }),
+  priceUsdc: text('Price in units of the token, as a decimal.', '1'),
+  isForSale: Type.Boolean({ description: 'Whether it can be bought.' }),
+})
+export type PackBody = Static<typeof PackBody>
+
+export const PackList = Type.Array(PackBody)
+
+export const ResourceList = object('ResourceList', {
+  version: Type.Integer({ examples: [1] }),
+  resources: Type.Array(text('Address on this server.', '/v1/billing/packs/pack-1000'), {
+    description: 'What can be bought; empty where nothing is sold without a key.',
+  }),
+  openapi: text('Address of the description of all routes.', '/openapi.json'),
+})
+
+export const BoughtBody = object('Bought', {
+  status: Type.Literal('active', { description: 'Paid, and what was bought is the payer’s.' }),
+  subscription: nullable(PeriodBody, 'The period that was bought; null of a pack.'),
+  requests: nullable(CreditBody, 'The requests that were bought; null of a tier.'),
+  key: textOrNull(
+    'The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, in every answer but the first, and where the account has as many keys as it may.',
+    'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
+  ),
+  settlement: Proof,
+})
+export type BoughtBody = Static<typeof BoughtBody>
+
 export const PendingBody = object('PendingSettlement', {
   status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),
   paymentId,
@@ -266,6 +318,7 @@ export const PaymentBody = object('Payment', {
   pollUrl: Type.Optional(pollUrl),
   authorizationExpiresAt: Type.Optional(authorizationExpiresAt),
   subscription: Type.Optional(PeriodBody),
+  requests: Type.Optional(CreditBody),
   settlement: Type.Optional(Proof),
 })
 export type PaymentBody = Static<typeof PaymentBody>

@@ -1,16 +1,15 @@
 /** Parquet, one row group after the other: prices and sizes are DECIMAL, so nothing is a float. */
-import { ByteWriter, type SchemaElement } from 'hyparquet-writer'
+import type { SchemaElement } from 'hyparquet-writer'
 
 import type { Market } from '#src/core/market.ts'
 import type { RowRun } from '#src/history/history.ts'
+import { NONE } from '#src/parquet/column.ts'
+import { createParquetFile, NOTHING } from '#src/parquet/file.ts'
 
-import { ColumnEncoder, NONE } from './parquet-column.ts'
-import { createParquetFooter, MAGIC } from './parquet-footer.ts'
 import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './rows.ts'
 
 /** Values of a group, eight bytes each: what one export holds in memory. */
 const GROUP_VALUES = 200_000
-const STEP_VALUES = 20_000
 
 const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
 const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 } as const
@@ -44,39 +43,20 @@ export function* parquetPieces(
 ): Generator<Uint8Array> {
   const elements = columnsOf(shape)
   const rowsMax = Math.ceil(GROUP_VALUES / elements.length)
-  const footer = createParquetFooter([
-    { name: 'bookfeed', num_children: elements.length },
-    ...elements,
-  ])
-  const encoder = new ColumnEncoder(rowsMax)
+  const file = createParquetFile(elements, rowsMax)
   const group = new Group(elements.length, rowsMax, shape)
-  const bytes = new PieceWriter()
-  bytes.appendUint32(MAGIC)
+  // Of every column and group, until the end: with many columns they outweigh the rows.
+  const hasStatistics = shape.kind === 'levels'
   /** Writes some columns a step. */
   function* writeGroup(): Generator<Uint8Array> {
     const { count, texts } = group
     if (count === 0) return
-    const [start, columns] = [bytes.offset, []] as [number, ReturnType<typeof encoder.write>[]]
-    const columnsAtOnce = Math.ceil(STEP_VALUES / count)
-    for (const [index, element] of elements.entries()) {
-      const values = group.columns[index]?.subarray(0, count) ?? new Float64Array(0)
-      // Of every column and group, until the end: with many columns they outweigh the rows.
-      const hasStatistics = shape.kind === 'levels'
-      columns.push(encoder.write(bytes, { element, values, texts, hasStatistics }))
-      if (index % columnsAtOnce === 0) yield NOTHING
-    }
-    const rawBytes = columns.reduce(
-      (sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n),
-      0n,
-    )
-    footer.add({
-      columns,
-      total_byte_size: rawBytes,
-      num_rows: BigInt(count),
-      total_compressed_size: BigInt(bytes.offset - start),
-    })
+    const columns = elements.map((element, index) => ({
+      ...{ element, texts, hasStatistics },
+      values: group.columns[index]?.subarray(0, count) ?? new Float64Array(0),
+    }))
+    yield* file.group(columns)
     group.clear()
-    yield bytes.take()
   }
   const { depth, withReceived } = shape
   for (const query of queriesOf(source)) {
@@ -91,11 +71,8 @@ export function* parquetPieces(
     }
   }
   yield* writeGroup()
-  for (const end = footer.write(bytes); end.next().done !== true;) yield bytes.take()
-  yield bytes.take()
+  yield* file.end()
 }
-
-const NOTHING = new Uint8Array(0)
 
 function columnsOf({ kind, depth, withReceived, withSource }: Shape): readonly SchemaElement[] {
   const states = () => stateColumns(depth).map((name) => ({ name, ...decimal, ...optional }))
@@ -201,14 +178,5 @@ class Group {
     if (known !== undefined) return known
     this.#codes.set(text, this.texts.length)
     return this.texts.push(text) - 1
-  }
-}
-
-/** Hands out what was written since the last time; `offset` counts on. */
-class PieceWriter extends ByteWriter {
-  take(): Uint8Array {
-    const piece = new Uint8Array(this.buffer.slice(0, this.index))
-    this.index = 0
-    return piece
   }
 }

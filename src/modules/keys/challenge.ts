@@ -1,26 +1,19 @@
 /**
- * The message that a wallet signs to get a key. Asking for one stores nothing: its nonce carries
- * the time of issue, random bytes, and a seal of both and the address, so the whole message can be
- * written again and compared. Only what was answered is remembered, until it has expired.
+ * The message that a wallet signs to get a key. Asking for one stores nothing: what is in it
+ * follows from its nonce and the address, so the whole message can be written again and compared.
+ * Only what was answered is remembered, until it has expired.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
-
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
+import { createNonces, issuedMsOf, NO_NONCE } from '#src/selling/nonce.ts'
 import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenge } from './model.ts'
 
 const LIFE_MS = 5 * 60_000
 const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
-
-const TIME_BYTES = 6
-const RANDOM_BYTES = 10
-const SEAL_BYTES = 16
-const SEALED_BYTES = TIME_BYTES + RANDOM_BYTES
-const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`)
 
 export type ChallengeDeps = {
   ledger: Pick<Ledger, 'challengeKey'>
@@ -32,7 +25,7 @@ export type ChallengeDeps = {
 }
 
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
-  const { challengeKey } = ledger
+  const nonces = createNonces({ key: ledger.challengeKey, randomBytes })
 
   const fieldsOf = (address: string, nonce: string): SignIn => ({
     domain: new URL(origin()).host,
@@ -55,11 +48,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
 
   return {
     async issue(address: string): Promise<Challenge> {
-      const sealed = Buffer.alloc(SEALED_BYTES)
-      sealed.writeUIntBE(clock(), 0, TIME_BYTES)
-      sealed.set(randomBytes(RANDOM_BYTES), TIME_BYTES)
-      const seal = sealOf(challengeKey, address, sealed)
-      const nonce = Buffer.concat([sealed, seal]).toString('hex')
+      const nonce = nonces.issue(address, clock())
       const fields = fieldsOf(address.toLowerCase(), nonce)
       const message = await wallets.writeSignIn(fields)
       return { message, nonce, expiresAt: toIso(fields.expiresMs) }
@@ -71,7 +60,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       const { address, nonce = '' } = read
       if (address === undefined)
         throw challengeError('The message names no account: `0x` and 40 hex digits.')
-      const isOurs = isGenuine(challengeKey, address, nonce)
+      const isOurs = nonces.isGenuine(address, nonce)
       const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
       assertFields(read, expected, isOurs)
       assertFresh(expected.expiresMs, clock())
@@ -84,22 +73,6 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
     /** To be asked again after any wait: the use of this very message may have been forgotten. */
     assertFresh,
   }
-}
-
-const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
-
-const issuedMsOf = (nonce: string): number => Number.parseInt(nonce.slice(0, 2 * TIME_BYTES), 16)
-
-function sealOf(key: Uint8Array, address: string, sealed: Uint8Array): Uint8Array {
-  const hmac = createHmac('sha256', key).update('challenge').update(address.toLowerCase())
-  return hmac.update(sealed).digest().subarray(0, SEAL_BYTES)
-}
-
-function isGenuine(key: Uint8Array, address: string, nonce: string): boolean {
-  if (!noncePattern.test(nonce)) return false
-  const bytes = Buffer.from(nonce, 'hex')
-  const seal = sealOf(key, address, bytes.subarray(0, SEALED_BYTES))
-  return timingSafeEqual(seal, bytes.subarray(SEALED_BYTES))
 }
 
 const challengeError = (why: string) =>

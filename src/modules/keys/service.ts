@@ -20,6 +20,7 @@ import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
+import { assertSigned } from '#src/selling/wallet.ts'
 
 import { type ChallengeDeps, createChallenges } from './challenge.ts'
 import type {
@@ -53,7 +54,6 @@ type Wanted<Made> = {
 }
 
 const SCREENING_RETRY_SECONDS = 60
-const WALLET_RETRY_SECONDS = 10
 
 export function createSignup(deps: KeyDeps) {
   const { ledger, clock, wallets, signup, keysPerAccountMax: keysMax } = deps
@@ -163,20 +163,6 @@ export function createOwnKeys(deps: KeyDeps) {
 
 function assertOpen(state: SignupState): void {
   if (!state.isOpen) throw new AppError('signup_closed', state.reason)
-}
-
-function assertSigned(check: Awaited<ReturnType<KeyDeps['wallets']['checkSignature']>>): void {
-  if (check === 'valid') return
-  if (check === 'unavailable') {
-    throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
-      retryAfterSeconds: WALLET_RETRY_SECONDS,
-    })
-  }
-  const message =
-    check === 'invalid'
-      ? 'The signature is not one of this message by the account that it names.'
-      : 'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.'
-  throw new AppError('signature_invalid', message, { param: 'signature' })
 }
 
 /** Fails closed: without an answer nobody is let in. A hit blocks what the address has already. */

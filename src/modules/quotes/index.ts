@@ -1,4 +1,5 @@
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
+import { isSameTop } from '#src/core/quote.ts'
 import {
   type ReadStates,
   ROW_BYTES_MAX,
@@ -56,7 +57,8 @@ export function* readQuotes(history: MarketHistory, request: SeriesRequest): Ste
   const { market, stepMs, range, fields } = request
   const withReceived = isReceived(fields)
   const read: ReadStates<Top> = (part) => history.tops({ market, ...part, withReceived })
-  if (stepMs === undefined) return toChanges(yield* readChanges({ read, isSame, range }), fields)
+  if (stepMs === undefined)
+    return toChanges(yield* readChanges({ read, isSame: isSameTop, range }), fields)
   const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })
   return yield* toSteps(read, marks, request)
 }
@@ -64,12 +66,6 @@ export function* readQuotes(history: MarketHistory, request: SeriesRequest): Ste
 type Fields = SeriesRequest['fields']
 
 const isReceived = (fields: Fields): boolean => fields?.includes('receivedAt') ?? false
-
-const isSame = (before: Top, { bidPrice, bidSize, askPrice, askSize }: Top): boolean =>
-  bidPrice === before.bidPrice &&
-  bidSize === before.bidSize &&
-  askPrice === before.askPrice &&
-  askSize === before.askSize
 
 /** `time` and `ageMs` come first, and only with `interval`. */
 const STEP_FIELDS = 2

@@ -2,6 +2,7 @@ import { type Clock, DAY_MS, toIso, toIsoOrNull } from '#src/core/time.ts'
 import { route } from '#src/http/route.ts'
 import type { UsageRow } from '#src/ledger/ledger.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
+import type { Credit } from '#src/selling/credit.ts'
 
 import { UsageBody, type UsageDay } from './model.ts'
 
@@ -11,6 +12,8 @@ type Deps = {
   windowsOf: (caller: Caller) => { data: RateState; billing: RateState }
   /** Port: the counters of a caller's account, those that are not written yet included. */
   usageOf: (caller: Caller) => readonly UsageRow[]
+  /** Port: requests that the caller's account has bought and not used up. */
+  creditsOf: (caller: Caller) => readonly Credit[]
 }
 
 const DAYS_MAX = 90
@@ -30,17 +33,24 @@ export const usageRoutes = (deps: Deps) => [
   }),
 ]
 
-export function describeUsage({ clock, windowsOf, usageOf }: Deps, caller: Caller): UsageBody {
+export function describeUsage(
+  { clock, windowsOf, usageOf, creditsOf }: Deps,
+  caller: Caller,
+): UsageBody {
   const nowMs = clock()
   const { data, billing } = windowsOf(caller)
   const { terms, subscription } = caller.standing
   const { tierId, name, requestsPerMinute, coins, routes } = terms
+  const packs = creditsOf(caller).map(({ id, terms: of, requests, used }) => ({
+    ...{ paymentId: id, name: of.name, requests, used },
+  }))
   return {
     tier: { id: tierId, name, requestsPerMinute, coins: [...coins], routes: [...routes] },
     period: subscription
       ? { startsAt: toIso(subscription.startMs), endsAt: toIsoOrNull(subscription.endMs) }
       : null,
     windows: { data: toWindow(data, nowMs), billing: toWindow(billing, nowMs) },
+    ...(packs.length > 0 ? { packs } : {}),
     days: toDays(usageOf(caller), toDay(nowMs - (DAYS_MAX - 1) * DAY_MS)),
   }
 }

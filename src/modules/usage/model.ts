@@ -48,6 +48,17 @@ export const UsageBody = object('Usage', {
     { data: RateWindow, billing: RateWindow },
     { description: 'Allowances of this key, those that replaced it included.' },
   ),
+  packs: Type.Optional(
+    Type.Array(
+      Type.Object({
+        paymentId: text('The payment that bought it.', 'pay_9b2e6f0c1d3a4875'),
+        name: text('Name for people.', '1,000 requests'),
+        requests: count('Requests bought.', 1000),
+        used: count('Of these, answered.', 12),
+      }),
+      { description: 'Packs with requests left, oldest first; absent without any.' },
+    ),
+  ),
   days: Type.Array(UsageDay, {
     description: 'Days with a request by any key of the account, newest first, 90 days back.',
   }),

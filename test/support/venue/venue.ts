@@ -59,8 +59,8 @@ export function createVenueClock(startMs: number, speed = 1): () => number {
   return () => startMs + Math.floor((performance.now() - fromMs) * speed)
 }
 
-/** The time of the machine. */
-export const systemClock = (): number => Math.floor(performance.timeOrigin + performance.now())
+/** The clock of the machine: also that of the processes a test starts, and of their traces. */
+export const systemClock = (): number => Date.now()
 
 export async function startVenue(options: VenueOptions): Promise<Venue> {
   const { playbook, pace, script = [], doesKeep = true } = options

@@ -4,8 +4,8 @@ import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparqu
 import { ByteWriter } from 'hyparquet-writer'
 
 import { createRandom } from '#src/lib/random.ts'
-import { ColumnEncoder, NONE } from '#src/modules/exports/parquet-column.ts'
-import { createParquetFooter, MAGIC } from '#src/modules/exports/parquet-footer.ts'
+import { ColumnEncoder, NONE } from '#src/parquet/column.ts'
+import { createParquetFooter, MAGIC } from '#src/parquet/footer.ts'
 
 const texts = ['up', 'down', `0x${'ab'.repeat(32)}`]
 const kinds = {

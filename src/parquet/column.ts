@@ -19,6 +19,8 @@ export type Column = {
   values: Float64Array
   texts: readonly string[]
   hasStatistics: boolean
+  /** In place of what the type would print; such a column has no statistics but of nulls. */
+  print?: ((page: ByteWriter, value: number) => void) | undefined
 }
 
 type PageHeader = Parameters<typeof writePageHeader>[1]
@@ -110,10 +112,11 @@ export class ColumnEncoder {
     return type === 'BYTE_ARRAY' ? this.#count > 0 : this.#count * 2 < this.#present
   }
 
-  #print(index: number, { element: { type }, texts }: Column): void {
+  #print(index: number, { element: { type }, texts, print }: Column): void {
     const page = this.#page
     const value = this.#distinct[index] ?? 0
-    if (type === 'BYTE_ARRAY') {
+    if (print !== undefined) print(page, value)
+    else if (type === 'BYTE_ARRAY') {
       const bytes = Buffer.from(texts[value] ?? '')
       page.appendUint32(bytes.length)
       page.appendBytes(bytes)
@@ -184,9 +187,9 @@ export class ColumnEncoder {
     return headerBytes + bytes.length
   }
 
-  #statistics({ values, texts }: Column, type: string) {
+  #statistics({ values, texts, print }: Column, type: string) {
     const null_count = BigInt(values.length - this.#present)
-    if (this.#count === 0) return { null_count }
+    if (this.#count === 0 || print !== undefined) return { null_count }
     const found = this.#distinct.slice(0, this.#count).sort()
     const [min = 0, max = 0] = [found[0], found.at(-1)]
     if (type === 'INT32') return { null_count, min_value: min, max_value: max }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-import { createParquetFooter } from '#src/modules/exports/parquet-footer.ts'
+import { createParquetFooter } from '#src/parquet/footer.ts'
 
 const schema = [
   { name: 'root', num_children: 2 },

@@ -1,0 +1,198 @@
+/**
+ * Selling to whoever has no key. The offer is in the x402 challenge itself (`sealed-offer.ts`), is
+ * at the plain price, and is written down with its payment: the payer's account has what it buys.
+ */
+import { AppError } from '#src/core/errors.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { blockedError } from '#src/selling/caller.ts'
+import type { Offer, Payment } from '#src/selling/payment.ts'
+import { termsOf, type Tier } from '#src/selling/tier.ts'
+
+import { faultOf } from './admission.ts'
+import type { Billing, BillingDeps, PaymentRequired } from './billing.ts'
+import { extensionsOf, identifierOf } from './extensions.ts'
+import {
+  assertFewFailed,
+  type createAvailability,
+  missingPart,
+  OFFER_LIFE_MS,
+  requirementsOf,
+  toAtomic,
+  type Where,
+} from './offers.ts'
+import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
+import {
+  allowanceError,
+  conflictError,
+  describe,
+  rejectedError,
+  SERVICE_NAME,
+  unavailableError,
+} from './payment-errors.ts'
+import { askFaults, type Case, caseOf } from './payment-machine.ts'
+import { openOffer, SEAL, type SealedOffer, sealOffer } from './sealed-offer.ts'
+
+/** A challenge may name a block so old: a payment is in a later one all the same. */
+const HEAD_AGE_MS_MAX = 10_000
+
+const boughtOf = (product: Tier) => ({
+  terms: termsOf(product),
+  periodDays: product.requests === undefined ? (product.periodDays ?? 0) : 0,
+  requests: product.requests,
+})
+
+const requirementsFor = (deps: BillingDeps, where: Where, sealed: SealedOffer) => ({
+  ...requirementsOf(deps, where, { [SEAL]: sealOffer(deps.ledger.challengeKey, sealed) }),
+  amount: sealed.amount,
+})
+
+export function createDemand(
+  deps: BillingDeps,
+  { reasonOf }: ReturnType<typeof createAvailability>,
+): Billing['demand'] {
+  return async (product): Promise<PaymentRequired> => {
+    const { amountMillionths = 0, tierId: productId } = product
+    const ofChains = deps.chains.map(async (sold) => {
+      const tokens = sold.chain.tokens.filter((token) => reasonOf(sold, token) === undefined)
+      const head = tokens.length > 0 ? await sold.view?.head(HEAD_AGE_MS_MAX) : undefined
+      if (head === undefined) return []
+      return tokens.map((token) => {
+        const amount = String(toAtomic(amountMillionths, token))
+        const { network } = sold.chain
+        const fromBlock = head.latestNumber
+        const named = { productId, network, symbol: token.symbol, amount, fromBlock }
+        const sealed = { ...named, secret: deps.mint() }
+        return requirementsFor(deps, { sold, token }, sealed)
+      })
+    })
+    const accepts = (await Promise.all(ofChains)).flat()
+    if (accepts.length === 0) {
+      throw unavailableError('Nothing can be paid with just now. Try again.', 'wait_and_retry')
+    }
+    return {
+      x402Version: 2,
+      resource: {
+        url: deps.origin(),
+        description: describe(boughtOf(product)),
+        mimeType: 'application/json',
+        serviceName: SERVICE_NAME,
+      },
+      accepts,
+      extensions: extensionsOf(product.requests === 1 ? 'GET' : 'POST'),
+    }
+  }
+}
+
+/** Throws what `Billing.settleUnquoted` throws before anything is sent. */
+export async function admitUnquoted(
+  deps: BillingDeps,
+  product: Tier,
+  input: unknown,
+): Promise<Case> {
+  const parsed = parsePayment(input)
+  const identifier = identifierOf(input)
+  const { payments } = deps.ledger
+  const known = payments.findPaymentByNonce(parsed.signed)
+  if (known) return sameCase(deps, { product, input, parsed, payment: known })
+  const { sealed, where } = readOffer(deps, product, { input, parsed })
+  const { view } = where.sold
+  const missing = missingPart(deps, where.sold)
+  if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
+  const offer = draftOffer(deps, product, { parsed, sealed, where })
+  const signed = sealPayment(parsed, offer)
+  const faults = await askFaults(view, signed, parsed.body.signature)
+  const fault = faults[0] ?? faultOf(signed, offer, deps.clock())
+  // Whoever reads the chain could present it: only what comes here first is the payer's for sure.
+  if (faults.includes('nonce_used')) {
+    const taken = payments.findPaymentByNonce(signed)
+    if (taken) return sameCase(deps, { product, input, parsed, payment: taken })
+    throw conflictError(
+      'This payment was made before it was sent here. Do not pay again: ask the operator, who sees the money.',
+    )
+  }
+  // Written down only if it can be made: whoever signs what cannot be costs nothing.
+  if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
+  if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
+  assertFewFailed(deps, offer)
+  const ids = { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, identifier }
+  const { kind, payment } = payments.claimUnquoted(
+    { ...ids, offer, signed },
+    { nowMs: deps.clock() },
+  )
+  if (kind === 'identifier_taken') {
+    throw conflictError(
+      'Another payment of this wallet has the same `payment-identifier`, and was made or may be. Send that one again, and sign no other.',
+    )
+  }
+  return sameCase(deps, { product, input, parsed, payment })
+}
+
+type Found = { product: Tier; input: unknown; parsed: ParsedPayment; payment: Payment }
+
+/**
+ * The payment that was taken before. All that is signed can be read on the chain, so that alone
+ * proves nothing: who signed it knows its offer too.
+ */
+function sameCase(deps: BillingDeps, { product, input, parsed, payment }: Found): Case {
+  const it = caseOf(deps, payment)
+  const { [SEAL]: seal } = it.offer.requirements.extra
+  const isSame =
+    it.offer.terms.tierId === product.tierId &&
+    it.offer.requests === product.requests &&
+    seal !== undefined &&
+    seal === sealIn(input) &&
+    sealPayment(parsed, it.offer).payloadHash === payment.signed.payloadHash
+  if (isSame) return it
+  throw conflictError('This payment was made for something else. Sign a new one for this.')
+}
+
+function sealIn(input: unknown): unknown {
+  const accepted = isRecord(input) ? input.accepted : undefined
+  const extra = isRecord(accepted) ? accepted.extra : undefined
+  return isRecord(extra) ? extra[SEAL] : undefined
+}
+
+type Sent = { input: unknown; parsed: ParsedPayment }
+
+/** What the challenge said, at a price that still holds. Throws `payment_invalid`. */
+function readOffer(deps: BillingDeps, product: Tier, { input, parsed }: Sent) {
+  const { signed, token } = parsed
+  const sealed = openOffer(deps.ledger.challengeKey, sealIn(input))
+  const isOurs =
+    sealed?.productId === product.tierId &&
+    sealed.network === signed.network &&
+    sealed.symbol === token.symbol &&
+    sealed.amount === String(signed.amount) &&
+    sealed.amount === String(toAtomic(product.amountMillionths ?? 0, token))
+  if (!isOurs) {
+    throw new AppError(
+      'payment_invalid',
+      'The payment is not one of the offers that this address makes now. Nothing was sent. Ask again without a payment, and sign one of `accepts` as it is.',
+      { param: 'PAYMENT-SIGNATURE', reason: 'payload_invalid', retryAction: 'sign_anew' },
+    )
+  }
+  const sold = deps.chains.find(({ chain }) => chain.network === signed.network)
+  if (!sold) throw networkError()
+  return { sealed, where: { sold, token } }
+}
+
+type Drafted = { parsed: ParsedPayment; sealed: SealedOffer; where: Where }
+
+function draftOffer(deps: BillingDeps, product: Tier, { parsed, sealed, where }: Drafted) {
+  const { payer } = parsed.signed
+  const account = deps.ledger.findAccountByAddress(payer)
+  if (account?.blockedMs !== undefined) throw blockedError()
+  const { symbol, method } = where.token
+  const nowMs = deps.clock()
+  return {
+    id: `quote_${deps.mint()}`,
+    accountId: account?.id ?? `acc_${deps.mint()}`,
+    payer,
+    ...boughtOf(product),
+    ...{ symbol, method },
+    requirements: requirementsFor(deps, where, sealed),
+    fromBlock: sealed.fromBlock,
+    createdMs: nowMs,
+    expiresMs: nowMs + OFFER_LIFE_MS,
+  } satisfies Offer
+}

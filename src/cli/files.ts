@@ -1,0 +1,84 @@
+/** `bookfeed files`: Parquet files of whole days, made once and served as they are. */
+import { Command } from 'commander'
+
+import { coins, timeframes } from '#src/core/market.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { dayOf, makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
+import { createFileStore, type DayFile, filesPathOf } from '#src/files/store.ts'
+import { listOf } from '#src/operator/values.ts'
+
+import { asOption, printTable, renderJson } from './command-line.ts'
+import type { CliContext } from './context.ts'
+import { openDataFolder } from './open-data-folder.ts'
+import { roomFault } from './room.ts'
+
+const help = `
+A day of a coin and timeframe is made when it is final: its windows are over, their history is sealed, and
+every winner is known or three days have passed. What became known later makes another revision. Each
+day has snapshots, levels, quotes, trades and panel, with exact decimals and with doubles. It may run
+beside a server, which serves what is made at once; BOOKFEED_FILES=on makes a server do it by itself.
+
+Examples:
+  bookfeed files make
+  bookfeed files make --coins btc --timeframes 5m,15m
+  bookfeed files list`
+
+type MakeFlags = { coins?: (typeof coins)[number][]; timeframes?: (typeof timeframes)[number][] }
+
+export function filesCommand(context: CliContext): Command {
+  const files = new Command('files').description('make and list Parquet files of whole days')
+  files
+    .command('make')
+    .description('make the files of days that are final and have none')
+    .option('--coins <list>', `of ${coins.join(', ')}; all by default`, asOption(listOf(coins)))
+    .option(
+      '--timeframes <list>',
+      `of ${timeframes.join(', ')}; all by default`,
+      asOption(listOf(timeframes)),
+    )
+    .addHelpText('after', help)
+    .action((flags: MakeFlags) => make(context, flags))
+  files
+    .command('list')
+    .description('list the files, by coin and timeframe')
+    .option('--json', 'print a JSON array')
+    .action((flags: { json?: true }) => list(context, flags))
+  return files
+}
+
+function make(context: CliContext, flags: MakeFlags): void {
+  const { dataPath, keepDays } = context.config()
+  using history = openDataFolder(context)
+  const store = createFileStore(filesPathOf(dataPath))
+  const nowMs = context.clock()
+  const removed = keepDays > 0 ? pruneDayFiles(store, dayOf(nowMs - keepDays * DAY_MS)) : 0
+  const made = makeDayFiles(
+    {
+      history,
+      store,
+      nowMs,
+      assertMayWrite() {
+        const fault = roomFault(context, dataPath)
+        if (fault !== undefined) throw fault
+      },
+      onMade: ({ name, rows, bytes }) =>
+        context.printError(`${name}: ${rows} rows, ${bytes} bytes`),
+    },
+    flags,
+  )
+  context.print(`${made} files made, ${removed} days deleted.`)
+}
+
+function list(context: CliContext, { json }: { json?: true }): void {
+  const store = createFileStore(filesPathOf(context.config().dataPath))
+  const all = coins.flatMap((coin) =>
+    timeframes.flatMap((timeframe) =>
+      store
+        .daysOf({ coin, timeframe })
+        .flatMap((day): DayFile[] => store.find({ coin, timeframe, day })?.files ?? []),
+    ),
+  )
+  const rows = all.map((file) => [file.name, ...[file.rows, file.bytes].map(String), file.sha256])
+  if (json) context.print(renderJson(all))
+  else printTable(context, ['name', 'rows', 'bytes', 'sha256'], rows)
+}

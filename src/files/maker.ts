@@ -1,0 +1,149 @@
+/** Makes the files of days that are final. */
+import { createHash } from 'node:crypto'
+
+import {
+  type Coin,
+  coins,
+  type Market,
+  type Timeframe,
+  timeframeMs,
+  timeframes,
+} from '#src/core/market.ts'
+import { DAY_MS, toIso } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
+import { createTable, type Numbers } from '#src/parquet/table.ts'
+
+import { columnsOf, type FileKind, fileKinds, rowsOf } from './day-tables.ts'
+import type { DayFile, FileStore, Place } from './store.ts'
+
+/** A change of it makes every file anew. */
+const FORMAT = 1
+const PAGE_MARKETS = 500
+/** Winners are named within hours; after so long one that is missing is not waited for. */
+const WINNER_MS = 3 * DAY_MS
+const numbersOf: readonly Numbers[] = ['decimal', 'double']
+
+type Deps = {
+  history: MarketHistory
+  store: FileStore
+  nowMs: number
+  /** Called before each file; throws to end the work. */
+  assertMayWrite: () => void
+  onMade?: (file: DayFile) => void
+}
+
+type Wanted = {
+  coins?: readonly Coin[]
+  timeframes?: readonly Timeframe[]
+  days?: readonly string[]
+}
+
+/** Makes what is final and not made, of everything held or of what is wanted; how many files. */
+export function makeDayFiles(deps: Deps, wanted: Wanted = {}): number {
+  let made = 0
+  for (const { coin, timeframe } of seriesOf(wanted)) {
+    for (const [day, markets] of marketsByDay(deps.history, { coin, timeframe })) {
+      if (wanted.days !== undefined && !wanted.days.includes(day)) continue
+      if (!isFinal(markets, { day, timeframe, nowMs: deps.nowMs })) continue
+      made += makeDay(deps, { coin, timeframe, day }, markets)
+    }
+  }
+  return made
+}
+
+/** Deletes the files of days before one. */
+export function pruneDayFiles(store: FileStore, beforeDay: string): number {
+  let removed = 0
+  for (const series of seriesOf({})) {
+    for (const day of store.daysOf(series).filter((each) => each < beforeDay)) {
+      store.remove({ ...series, day })
+      removed++
+    }
+  }
+  return removed
+}
+
+const seriesOf = (wanted: Wanted) =>
+  (wanted.coins ?? coins).flatMap((coin) =>
+    (wanted.timeframes ?? timeframes).map((timeframe) => ({ coin, timeframe })),
+  )
+
+/** Of markets whose windows begin on a day, as exports of days have them. */
+function marketsByDay(
+  history: MarketHistory,
+  query: { coin: Coin; timeframe: Timeframe },
+): Map<string, Market[]> {
+  const days = new Map<string, Market[]>()
+  const pages = marketPages(history, { ...query, limit: PAGE_MARKETS, order: 'asc' })
+  for (const market of [...pages].flat()) {
+    if (market.lastSnapshotMs === undefined) continue
+    const day = dayOf(market.orderMs)
+    const known = days.get(day)
+    if (known) known.push(market)
+    else days.set(day, [market])
+  }
+  return days
+}
+
+export const dayOf = (timeMs: number): string => toIso(timeMs).slice(0, 'YYYY-MM-DD'.length)
+
+/**
+ * Final: every window that begins on the day is over, and of every market held the history is
+ * sealed and the winner known, or three days have passed since.
+ */
+function isFinal(
+  markets: readonly Market[],
+  { day, timeframe, nowMs }: { day: string; timeframe: Timeframe; nowMs: number },
+): boolean {
+  const endMs = Date.parse(`${day}T00:00:00Z`) + DAY_MS + timeframeMs[timeframe]
+  if (nowMs < endMs) return false
+  return markets.every(
+    ({ isClosed, winner }) => isClosed && (winner !== undefined || nowMs >= endMs + WINNER_MS),
+  )
+}
+
+function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
+  const { store, onMade } = deps
+  const known = store.find(place)
+  const source = sourceOf(markets)
+  if (known?.source === source) return 0
+  const revision = 1 + Math.max(0, ...(known?.files ?? []).map((file) => file.revision))
+  const made: DayFile[] = []
+  for (const kind of fileKinds) {
+    for (const numbers of numbersOf) {
+      deps.assertMayWrite()
+      made.push(makeFile(deps, { ...place, kind, numbers, revision }, markets))
+    }
+  }
+  // Only with all of them: a day is listed whole or not at all.
+  store.putList(place, { source, files: [...(known?.files ?? []), ...made] })
+  for (const file of made) onMade?.(file)
+  return made.length
+}
+
+/** Names everything that decides the files of a day. */
+function sourceOf(markets: readonly Market[]): string {
+  const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
+  return createHash('sha256')
+    .update(JSON.stringify([FORMAT, revisions]))
+    .digest('hex')
+}
+
+type Draft = Place & { kind: FileKind; numbers: Numbers; revision: number }
+
+function makeFile(
+  { history, store, nowMs }: Deps,
+  draft: Draft,
+  markets: readonly Market[],
+): DayFile {
+  const { coin, timeframe, day, kind, numbers, revision } = draft
+  const name = `${coin}-${timeframe}-${day}-${kind}-${numbers}-r${revision}.parquet`
+  const table = createTable(columnsOf(kind), numbers)
+  function* pieces(): Generator<Uint8Array> {
+    for (const market of markets) yield* rowsOf(kind, { history, market, table, nowMs })
+    yield* table.end()
+  }
+  const written = store.write({ coin, timeframe, day }, name, pieces())
+  return { name, ...draft, markets: markets.length, rows: table.rows(), ...written, madeMs: nowMs }
+}

@@ -1,0 +1,166 @@
+/** Files of days that are final, as they were made: parts of them are read as well as the whole. */
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { AppError } from '#src/core/errors.ts'
+import { type Coin, type Timeframe, timeframes } from '#src/core/market.ts'
+import { toIso } from '#src/core/time.ts'
+import type { DayFile, FileStore } from '#src/files/store.ts'
+import { byteRangeOf } from '#src/http/byte-range.ts'
+import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+
+import { type FileBody, FileList, fileName, FileQuery } from './model.ts'
+
+type Deps = { files: FileStore; cursors: CursorCodec }
+
+const shared = { access: 'snapshots', tag: 'files', readsFiles: true } as const
+const CACHING = 'private, max-age=31536000, immutable'
+const DAY_LENGTH = 'YYYY-MM-DD'.length
+
+const headerTexts = {
+  'Accept-Ranges': '`bytes`.',
+  'Repr-Digest': 'SHA-256 of the whole file (RFC 9530).',
+  'Content-Disposition': '`attachment` and the name of the file.',
+}
+const content = {
+  'application/vnd.apache.parquet': {
+    schema: { type: 'string' as const, format: 'binary' as const },
+  },
+}
+
+export const fileRoutes = ({ files, cursors }: Deps) => [
+  route({
+    ...shared,
+    path: '/v1/:coin/files',
+    operationId: 'listFiles',
+    summary: 'Files of whole days',
+    description:
+      'Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.',
+    query: FileQuery,
+    ok: { description: 'A page of files.', schema: FileList },
+    caching: 'digest',
+    answer: ({ coin, query }) => ({ body: listPage({ files, cursors }, coin, query) }),
+  }),
+  route({
+    ...shared,
+    path: '/v1/:coin/files/:id',
+    operationId: 'getFile',
+    summary: 'A file of a day, or a part of it',
+    description:
+      'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it.',
+    id: fileName,
+    requestHeaders: [
+      {
+        name: 'Range',
+        in: 'header',
+        required: false,
+        description: 'One range of bytes (RFC 9110), such as `bytes=-8`.',
+        schema: { type: 'string' },
+      },
+    ],
+    ok: [
+      { description: 'The file.', content, headers: headerTexts },
+      {
+        status: 206,
+        description: 'The part asked for.',
+        content,
+        headers: { ...headerTexts, 'Content-Range': 'Which bytes of how many.' },
+      },
+    ],
+    caching: 'tag',
+    isAsStored: true,
+    fails: ['unknown_file', 'range_not_satisfiable'],
+    answer: ({ coin, id, request }) => sendFile(findFile(files, coin, id), request),
+  }),
+]
+
+/** Throws `cursor_invalid` and `cursor_mismatch`. */
+function listPage({ files, cursors }: Deps, coin: Coin, query: FileQuery): string {
+  const { timeframe, day, kind, numbers, limit, cursor } = query
+  const onDay = day === undefined ? undefined : toIso(day).slice(0, DAY_LENGTH)
+  const scope = `files ${coin} ${[timeframe, onDay, kind, numbers].join(' ')}`
+  const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
+  const found = filesAfter(files, { coin, timeframe, onDay, after })
+    .filter((file) => (kind ?? file.kind) === file.kind)
+    .filter((file) => (numbers ?? file.numbers) === file.numbers)
+    .take(limit + 1)
+    .toArray()
+  const data = found.slice(0, limit)
+  const last = found.length > limit ? data.at(-1) : undefined
+  const nextCursor = last ? cursors.encode(scope, Buffer.from(JSON.stringify(placeOf(last)))) : null
+  return JSON.stringify({ data, nextCursor } satisfies FileList)
+}
+
+type FilePlace = { timeframe: Timeframe; day: string; name: string }
+const placeOf = ({ timeframe, day, name }: FilePlace): FilePlace => ({ timeframe, day, name })
+const toPlace = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as FilePlace
+
+type Listed = {
+  coin: Coin
+  timeframe: Timeframe | undefined
+  onDay: string | undefined
+  after: FilePlace | undefined
+}
+
+/** By timeframe, then the newest day first, then as they were made. */
+function* filesAfter(files: FileStore, { coin, timeframe, onDay, after }: Listed) {
+  const wanted = timeframe === undefined ? timeframes : [timeframe]
+  const rest = after === undefined ? wanted : wanted.slice(wanted.indexOf(after.timeframe))
+  for (const each of rest) {
+    const place = each === after?.timeframe ? after : undefined
+    const days = files.daysOf({ coin, timeframe: each }).toReversed()
+    for (const day of days.filter((one) => one === (onDay ?? one) && one <= (place?.day ?? one))) {
+      const list = files.find({ coin, timeframe: each, day })?.files ?? []
+      const newest = Math.max(0, ...list.map(({ revision }) => revision))
+      const start = day === place?.day ? list.findIndex(({ name }) => name === place.name) + 1 : 0
+      for (const file of list.slice(start)) yield toBody(file, newest)
+    }
+  }
+}
+
+const toBody = (file: DayFile, newest: number): FileBody => ({
+  name: file.name,
+  url: `/v1/${file.coin}/files/${file.name}`,
+  timeframe: file.timeframe,
+  day: file.day,
+  kind: file.kind,
+  numbers: file.numbers,
+  revision: file.revision,
+  isLatest: file.revision === newest,
+  markets: file.markets,
+  rows: file.rows,
+  bytes: file.bytes,
+  sha256: file.sha256,
+  madeAt: toIso(file.madeMs),
+})
+
+function findFile(files: FileStore, coin: Coin, name: string) {
+  const file = files.findFile(name)
+  if (file?.coin === coin) return file
+  throw new AppError('unknown_file', `There is no such file. GET /v1/${coin}/files lists them.`, {
+    param: 'id',
+  })
+}
+
+function sendFile(file: DayFile & { path: string }, request: Request): Response {
+  const { bytes, sha256, name, path } = file
+  const etag = `"${sha256}"`
+  const headers: Record<string, string> = {
+    'Cache-Control': CACHING,
+    Vary: 'Origin',
+    'Accept-Ranges': 'bytes',
+    'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+  }
+  const unchanged = answerUnchanged(request, etag, headers)
+  if (unchanged !== undefined) return unchanged
+  headers.ETag = etag
+  headers['Content-Type'] = PARQUET
+  headers['Content-Disposition'] = `attachment; filename="${name}"`
+  const part = byteRangeOf(request, { length: bytes, etag })
+  const [start, end] = part ?? [0, bytes]
+  if (part !== undefined) headers['Content-Range'] = `bytes ${start}-${end - 1}/${bytes}`
+  headers['Content-Length'] = String(end - start)
+  return new Response(Bun.file(path).slice(start, end), {
+    status: part === undefined ? 200 : 206,
+    headers,
+  })
+}

@@ -1,0 +1,349 @@
+/**
+ * Buying without a key, by clients that we did not write, on two local chains: judged by the money
+ * that moved there, and by what was answered.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+
+import { type DiscoveryExtension, validateDiscoveryExtension } from '@x402/extensions/bazaar'
+import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
+import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x'
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { PaymentRequired } from '#src/billing/billing.ts'
+import { createLocalFacilitator } from '#src/facilitator/local.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
+
+import { hasAnvil } from '../support/anvil.ts'
+import { fakeHistory } from '../support/fake-history.ts'
+import { type PaidServer, startPaidServer } from '../support/paid-server.ts'
+import { createStockClient, signPayment } from '../support/stock-client.ts'
+
+const LIST = '/v1/btc/markets'
+/** Prices of the catalogue in millionths: a list, and a pack of 1,000. */
+const [LIST_PRICE, PACK_PRICE, PRO_PRICE] = [1000n, 1_000_000n, 49_000_000n]
+const GAS = 10n ** 20n
+const found = findChain('eip155:8453')
+if (!found) throw new Error('The table of chains has no Base.')
+const base = found
+
+type Hook = (declared: undefined, context: object) => Promise<{ headers: Record<string, string> }>
+type Wallet = { key: `0x${string}`; address: `0x${string}` }
+
+describe.skipIf(!hasAnvil)('buying without a key', () => {
+  let polygon: LittlePolygon
+  let second: LittlePolygon
+  let server: PaidServer
+  const faults = { isFailing: false }
+
+  beforeAll(async () => {
+    ;[polygon, second] = await Promise.all([
+      startLittlePolygon({ slotsInAnEpoch: 0 }),
+      startLittlePolygon({ slotsInAnEpoch: 0, chain: base }),
+    ])
+    const gasKey = generatePrivateKey()
+    for (const chain of [polygon, second]) {
+      await chain.setGas(privateKeyToAccount(gasKey).address, GAS)
+    }
+    const localOn = ({ chain, url }: LittlePolygon) =>
+      createLocalFacilitator({ chain, rpcUrl: url, gasKey, pollMs: 10 })
+    const history = fakeHistory({
+      listMarkets: () => {
+        if (faults.isFailing) throw new Error('The disk is gone.')
+        return []
+      },
+    })
+    server = await startPaidServer({
+      ...{ chain: polygon, facilitator: localOn(polygon), history, isKeyless: true },
+      others: [{ chain: second, facilitator: localOn(second) }],
+    })
+  })
+  afterAll(async () => {
+    await server?.stop()
+    await polygon?.stop()
+    await second?.stop()
+  })
+
+  async function newWallet(on = polygon): Promise<Wallet> {
+    const key = generatePrivateKey()
+    const { address } = privateKeyToAccount(key)
+    await on.mintUsdc(address, 100_000_000n)
+    await on.mintUsdt(address, 100_000_000n)
+    return { key, address }
+  }
+
+  const clientOf = ({ key }: Wallet, on = polygon) => createStockClient(on.url, key, on.chain)
+
+  /** Each from elsewhere, or the allowance of one address would end the test. */
+  const anyAddress = () => {
+    const [a, b, c] = crypto.getRandomValues(new Uint8Array(3))
+    return { 'x-forwarded-for': `10.${a}.${b}.${c}` }
+  }
+
+  const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(server.origin + path, { method, headers: { ...anyAddress(), ...headers } })
+
+  async function demandOf(path: string, method = 'GET'): Promise<PaymentRequired> {
+    const response = await ask(path, {}, method)
+    expect(response.status).toBe(402)
+    const header = response.headers.get('payment-required') ?? ''
+    const { paymentRequired } = (await response.json()) as { paymentRequired: PaymentRequired }
+    expect(JSON.parse(Buffer.from(header, 'base64').toString())).toEqual(paymentRequired)
+    return paymentRequired
+  }
+
+  /** A header that pays what is demanded, by a stock client. */
+  async function payFor(path: string, wallet: Wallet, symbol = 'USDC') {
+    const { accepts } = await demandOf(path, path.includes('/billing/') ? 'POST' : 'GET')
+    const token = polygon.chain.tokens.find((each) => each.symbol === symbol)
+    const wanted = accepts.find(
+      ({ network, asset }) => network === polygon.network && asset === token?.address,
+    )
+    if (!wanted) throw new Error(`${symbol} is not accepted.`)
+    const payload = await signPayment(clientOf(wallet), wanted)
+    return { 'payment-signature': Buffer.from(JSON.stringify(payload)).toString('base64') }
+  }
+
+  const received = (on = polygon, symbol: 'USDC' | 'USDT' = 'USDC') =>
+    on.balanceOf(symbol, on.payee.address)
+
+  /** The header of a wallet that signs in, made by the extension of x402 itself. */
+  async function signIn({ key }: Wallet): Promise<Record<string, string>> {
+    const paymentRequired = await demandOf(LIST)
+    const extension = createSIWxClientExtension({ signers: [privateKeyToAccount(key)] })
+    const context = { paymentRequired, requestUrl: server.origin + LIST }
+    const { http } = extension.transportHooks as unknown as { http: { onPaymentRequired: Hook } }
+    return (await http.onPaymentRequired(undefined, context)).headers
+  }
+
+  const usageOf = async (signedIn: Record<string, string>) =>
+    (await (await ask('/v1/usage', signedIn)).json()) as {
+      tier: { id: string }
+      packs?: { requests: number; used: number }[]
+      days: { requests: number }[]
+    }
+
+  test('default: without anything it is 402 with what to sign in every token and chain', async () => {
+    const { accepts, resource, extensions } = await demandOf(LIST)
+    expect(accepts.map(({ network, amount }) => [network, amount])).toEqual([
+      ['eip155:137', '1000'],
+      ['eip155:137', '1000'],
+      ['eip155:8453', '1000'],
+    ])
+    expect(resource).toMatchObject({ url: server.origin + LIST, serviceName: 'Bookfeed' })
+    expect(Object.keys(extensions ?? {}).toSorted()).toEqual([
+      'bazaar',
+      'payment-identifier',
+      'sign-in-with-x',
+    ])
+    // A key that is wrong is still that.
+    expect((await ask(LIST, { authorization: 'Bearer bf_live_none' })).status).toBe(401)
+    expect((await ask('/v1/usage')).status).toBe(401)
+    expect((await ask('/v1/doge/markets')).status).toBe(404)
+  })
+
+  test.each([
+    { symbol: 'USDC', on: () => polygon },
+    { symbol: 'USDT', on: () => polygon },
+    { symbol: 'USDC', on: () => second },
+  ] as const)(
+    'default: @x402/fetch as it is pays a request in $symbol and reads',
+    async ({ symbol, on }) => {
+      const chain = on()
+      const wallet = await newWallet(chain)
+      if (symbol === 'USDT') await chain.approvePermit2(wallet.key)
+      const client = clientOf(wallet, chain).registerPolicy((_, accepts) =>
+        accepts.filter(({ asset, network }) => {
+          const token = chain.chain.tokens.find((each) => each.symbol === symbol)
+          return network === chain.network && asset === token?.address
+        }),
+      )
+      const before = await received(chain, symbol)
+      const response = await wrapFetchWithPayment(fetch, client)(server.origin + LIST)
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { data: [], nextCursor: null },
+      ])
+      const receipt = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+      expect(receipt).toMatchObject({ success: true, payer: wallet.address.toLowerCase() })
+      expect((await received(chain, symbol)) - before).toBe(LIST_PRICE)
+    },
+  )
+
+  test('behavior: of many requests with one payment one is answered, and money moves once', async () => {
+    const wallet = await newWallet()
+    const headers = await payFor(LIST, wallet)
+    const before = await received()
+    const all = await Promise.all(Array.from({ length: 20 }, () => ask(LIST, headers)))
+    const statuses = all.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 409)).toHaveLength(19)
+    expect((await ask(LIST, headers)).status).toBe(409)
+    expect((await received()) - before).toBe(LIST_PRICE)
+  })
+
+  test('behavior: what fails does not count, and the same payment buys the next request', async () => {
+    const wallet = await newWallet()
+    const headers = await payFor(LIST, wallet)
+    faults.isFailing = true
+    const failed = await ask(LIST, headers).finally(() => (faults.isFailing = false))
+    expect([failed.status, failed.headers.has('payment-response')]).toEqual([500, true])
+    expect((await ask(`${LIST}?limit=0`, headers)).status).toBe(400)
+    expect((await ask(LIST, headers)).status).toBe(200)
+    expect((await ask(LIST, headers)).status).toBe(409)
+  })
+
+  test('default: a pack is spent by signing in, and shown as usage', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const bought = await ask(
+      '/v1/billing/packs/pack-1000',
+      await payFor('/v1/billing/packs/pack-1000', wallet),
+      'POST',
+    )
+    expect([bought.status, await bought.json()]).toMatchObject([
+      200,
+      { status: 'active', subscription: null, key: null, requests: { requests: 1000, used: 0 } },
+    ])
+    expect((await received()) - before).toBe(PACK_PRICE)
+
+    const signedIn = await signIn(wallet)
+    const read = await Promise.all(Array.from({ length: 25 }, () => ask(LIST, signedIn)))
+    expect(read.map(({ status }) => status)).toEqual(Array.from({ length: 25 }, () => 200))
+    expect((await ask(`${LIST}?limit=0`, signedIn)).status).toBe(400)
+    const usage = await usageOf(signedIn)
+    expect(usage.packs).toMatchObject([{ requests: 1000, used: 25 }])
+    expect((await received()) - before).toBe(PACK_PRICE)
+    // Whoever has bought nothing is asked to pay all the same.
+    expect((await ask(LIST, await signIn(await newWallet()))).status).toBe(402)
+    expect(read[0]?.headers.get('ratelimit')).toContain('r=119')
+  })
+
+  test('default: a tier gives a key once, and signing in works as well', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const path = '/v1/billing/buy/pro'
+    const headers = await payFor(path, wallet)
+    const first = await ask(path, headers, 'POST')
+    const { key, subscription } = (await first.json()) as { key: string; subscription: object }
+    expect([first.status, subscription]).toMatchObject([200, { tierId: 'pro' }])
+    expect((await received()) - before).toBe(PRO_PRICE)
+    expect((await ask('/v1/sol/markets', { authorization: `Bearer ${key}` })).status).toBe(200)
+    expect((await ask('/v1/sol/markets', await signIn(wallet))).status).toBe(200)
+    const again = (await (await ask(path, headers, 'POST')).json()) as { key: null }
+    expect(again.key).toBeNull()
+    expect((await received()) - before).toBe(PRO_PRICE)
+    expect([...server.ledger.verifyAudit()]).toEqual([])
+  })
+
+  test('error: a payment for one thing buys no other, nor does one with another offer', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const ofList = await payFor(LIST, wallet)
+    const pack = '/v1/billing/packs/pack-1000'
+    expect((await ask(pack, ofList, 'POST')).status).toBe(400)
+    // As seen on the chain by somebody who asks for an offer of his own.
+    const headers = await payFor(pack, wallet)
+    expect((await ask(pack, headers, 'POST')).status).toBe(200)
+    const [mine, other] = [headers, await payFor(pack, wallet)].map(
+      ({ 'payment-signature': text }) =>
+        JSON.parse(Buffer.from(text, 'base64').toString()) as { accepted: object; payload: object },
+    )
+    const stolen = { ...mine, accepted: other?.accepted }
+    const theft = { 'payment-signature': Buffer.from(JSON.stringify(stolen)).toString('base64') }
+    expect((await ask(pack, theft, 'POST')).status).toBe(409)
+    expect((await received()) - before).toBe(PACK_PRICE)
+  })
+
+  test('behavior: a payment that has the identifier of another one is not taken', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const named = async () => {
+      const { 'payment-signature': text } = await payFor(LIST, wallet)
+      const payload = JSON.parse(Buffer.from(text, 'base64').toString()) as object
+      const { extensions = {} } = await demandOf(LIST)
+      const echoed = appendPaymentIdentifierToExtensions({ ...extensions }, 'order_2026_11_23_1')
+      const sent = JSON.stringify({ ...payload, extensions: echoed })
+      return { 'payment-signature': Buffer.from(sent).toString('base64') }
+    }
+    const [first, second] = [await named(), await named()]
+    expect((await ask(LIST, first)).status).toBe(200)
+    const refused = await ask(LIST, second)
+    expect([refused.status, await refused.json()]).toMatchObject([
+      409,
+      { code: 'payment_conflict', retryAction: 'abandon' },
+    ])
+    expect((await received()) - before).toBe(LIST_PRICE)
+  })
+
+  test('default: what comes with an offer is what directories read', async () => {
+    for (const [path, method] of [
+      [LIST, 'GET'],
+      ['/v1/billing/packs/pack-1000', 'POST'],
+    ] as const) {
+      const { extensions } = await demandOf(path, method)
+      const { bazaar } = extensions as { bazaar: DiscoveryExtension }
+      expect(validateDiscoveryExtension(bazaar)).toMatchObject({ valid: true })
+      expect(bazaar.info.input).toMatchObject({ type: 'http', method })
+    }
+  })
+
+  test('error: who cannot pay is told so, and nothing is written down', async () => {
+    const key = generatePrivateKey()
+    const wallet = { key, address: privateKeyToAccount(key).address }
+    const poor = await ask(LIST, await payFor(LIST, wallet))
+    expect([poor.status, await poor.json()]).toMatchObject([
+      402,
+      { code: 'payment_rejected', reason: 'insufficient_balance' },
+    ])
+    const unapproved = await newWallet()
+    const usdt = await ask(LIST, await payFor(LIST, unapproved, 'USDT'))
+    expect(usdt.status).toBe(412)
+    for (const { address } of [wallet, unapproved]) {
+      expect(server.ledger.findAccountByAddress(address.toLowerCase())).toBeUndefined()
+    }
+  })
+
+  test('error: a sanctioned wallet is served nothing, and its payment is for the operator', async () => {
+    const wallet = await newWallet()
+    const headers = await payFor(LIST, wallet)
+    await polygon.sanction(wallet.address)
+    expect((await ask(LIST, headers)).status).toBe(451)
+    expect((await ask(LIST, await signIn(wallet))).status).toBe(451)
+  })
+
+  test('error: a message that was changed, or signed for elsewhere, signs nobody in', async () => {
+    const wallet = await newWallet()
+    const { 'sign-in-with-x': text = '' } = await signIn(wallet)
+    const sent = JSON.parse(Buffer.from(text, 'base64').toString()) as Record<string, string>
+    const changes = [
+      { domain: 'evil.example' },
+      { uri: 'https://evil.example' },
+      { address: `0x${'11'.repeat(20)}` },
+      { nonce: '0'.repeat(64) },
+      { expirationTime: '2099-01-01T00:00:00.000Z' },
+      { signature: `0x${'11'.repeat(65)}` },
+    ]
+    for (const change of changes) {
+      const header = Buffer.from(JSON.stringify({ ...sent, ...change })).toString('base64')
+      const response = await ask(LIST, { 'sign-in-with-x': header })
+      expect([change, response.status]).toEqual([change, 400])
+    }
+    expect((await ask(LIST, { 'sign-in-with-x': 'no base64' })).status).toBe(400)
+  })
+
+  test('default: directories find what is sold', async () => {
+    const wellKnown = (await (await ask('/.well-known/x402')).json()) as { resources: string[] }
+    expect(wellKnown.resources).toEqual([
+      '/v1/billing/packs/pack-1000',
+      '/v1/billing/packs/pack-20000',
+      '/v1/billing/buy/starter',
+      '/v1/billing/buy/pro',
+    ])
+    for (const path of wellKnown.resources) await demandOf(path, 'POST')
+    expect(await (await ask('/openapi.json')).text()).toBe(
+      await (await ask('/swagger/json')).text(),
+    )
+  })
+})

@@ -1,0 +1,186 @@
+/** The payments' conformance suite on what is bought without an offer written down before. */
+import { describe, expect, test } from 'bun:test'
+
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Offer } from '#src/selling/payment.ts'
+import { defaultPacks, termsOf } from '#src/selling/tier.ts'
+
+import { accountIdOf, addressOf, by, deedsOf, NOW_MS, tierOf } from './ledger-records.ts'
+import type { UsePayments } from './payment-conformance.ts'
+import {
+  anOffer,
+  aProof,
+  aSigned,
+  idsOf,
+  openOffer,
+  paymentIdOf,
+  PRICE,
+  RESERVED_UNTIL_MS,
+} from './payment-records.ts'
+
+const pack = defaultPacks.find(({ tierId }) => tierId === 'pack-1000') ?? defaultPacks[0]
+if (pack === undefined) throw new Error('There is a pack.')
+const terms = pack
+
+/** The offer of a pack to a wallet, in account 7 unless the wallet has one. */
+const anUnquoted = (number: number, payer = addressOf(3)): Offer & { payer: string } => {
+  const { requirements, ...draft } = anOffer(number, {
+    accountId: accountIdOf(7),
+    terms: termsOf(terms),
+  })
+  const amount = String(PRICE)
+  const bought = { periodDays: 0, requests: 3, payer, createdMs: NOW_MS }
+  return { ...draft, ...bought, requirements: { ...requirements, amount } }
+}
+
+const keyIdOf = (number: number): string => `key_usage${number}`
+
+function claim(
+  ...[ledger, number, offer = anUnquoted(number), identifier]: [
+    ledger: Ledger,
+    number: number,
+    offer?: ReturnType<typeof anUnquoted>,
+    identifier?: string,
+  ]
+) {
+  const signed = aSigned(number, offer, { payer: offer.payer })
+  const draft = { id: paymentIdOf(number), keyId: keyIdOf(number), identifier, offer, signed }
+  return ledger.payments.claimUnquoted(draft, { nowMs: NOW_MS })
+}
+
+function settle(ledger: Ledger, number: number): void {
+  const [id, proof] = [paymentIdOf(number), aProof(number)]
+  ledger.payments.move(id, { from: ['received'], to: 'screened' }, by())
+  ledger.payments.lease(id, NOW_MS + 1, by())
+  const { txHash } = proof
+  ledger.payments.move(id, { from: ['settling'], to: 'settled', proof, txHash }, by())
+}
+
+function buyPack(ledger: Ledger, number: number) {
+  claim(ledger, number)
+  settle(ledger, number)
+  return ledger.payments.provision(paymentIdOf(number), idsOf(number), by())
+}
+
+export function conformUnquoted(use: UsePayments): void {
+  describe('claimUnquoted', () => conformClaim(use))
+  describe('credits', () => conformCredits(use))
+}
+
+function conformClaim(use: UsePayments): void {
+  test(
+    'default: makes the account of the wallet, a key that opens nothing, offer and payment',
+    use((ledger) => {
+      const { kind, payment } = claim(ledger, 1)
+      expect([kind, payment.state, payment.accountId]).toEqual([
+        'claimed',
+        'received',
+        accountIdOf(7),
+      ])
+      expect(ledger.findAccountByAddress(addressOf(3))?.id).toBe(accountIdOf(7))
+      expect(ledger.listKeys(accountIdOf(7))).toMatchObject([{ id: keyIdOf(1), hint: '' }])
+      expect(ledger.countValidKeys(accountIdOf(7), NOW_MS)).toBe(0)
+      expect(ledger.payments.findOffer(payment.offerId)).toEqual(anUnquoted(1))
+      expect(deedsOf(ledger).slice(-4)).toEqual([
+        `account:${accountIdOf(7)} account.created ${accountIdOf(7)}`,
+        `account:${accountIdOf(7)} key.created ${keyIdOf(1)}`,
+        `account:${accountIdOf(7)} offer.opened ${payment.offerId}`,
+        `account:${accountIdOf(7)} payment.received ${payment.id}`,
+      ])
+    }),
+  )
+
+  test(
+    'behavior: the same nonce again is the same payment, and the wallet keeps its account',
+    use((ledger) => {
+      const first = claim(ledger, 1)
+      const before = ledger.listAudit(0, 1000)
+      const other = { ...anUnquoted(2), accountId: accountIdOf(8) }
+      const signed = aSigned(1, other, { payer: other.payer })
+      const draft = { id: paymentIdOf(2), keyId: keyIdOf(2), offer: other, signed }
+      const again = ledger.payments.claimUnquoted(draft, { nowMs: NOW_MS })
+      expect(again).toEqual({ kind: 'existing', payment: first.payment })
+      expect(ledger.listAudit(0, 1000)).toEqual(before)
+      const next = claim(ledger, 3, { ...anUnquoted(3), accountId: accountIdOf(8) })
+      expect(next.payment.accountId).toBe(accountIdOf(7))
+      expect(ledger.listKeys(accountIdOf(7))).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: a name of the payer is for one payment, unless that can never be made',
+    use((ledger) => {
+      const identifier = 'order_2026_11_23_1'
+      const first = claim(ledger, 1, anUnquoted(1), identifier)
+      expect(first.payment.identifier).toBe(identifier)
+      const taken = { kind: 'identifier_taken', payment: first.payment }
+      expect(claim(ledger, 2, anUnquoted(2), identifier) as object).toEqual(taken)
+      const other = { ...anUnquoted(3, addressOf(4)), accountId: accountIdOf(8) }
+      expect(claim(ledger, 3, other, identifier).kind).toBe('claimed')
+      ledger.payments.move(paymentIdOf(1), { from: ['received'], to: 'void', reason: 'x' }, by())
+      expect(claim(ledger, 2, anUnquoted(2), identifier).kind).toBe('claimed')
+    }),
+  )
+
+  test(
+    'behavior: no payment of a quote finds its offer, at whatever amount',
+    use((ledger) => {
+      const quoted = openOffer(ledger, 1, {
+        payer: addressOf(1),
+        reservedUntilMs: RESERVED_UNTIL_MS,
+      })
+      const offer = { ...anUnquoted(2, addressOf(1)), accountId: accountIdOf(1) }
+      const { payment } = claim(ledger, 2, offer)
+      ledger.payments.move(payment.id, { from: ['received'], to: 'void', reason: 'x' }, by())
+      const signed = { ...aSigned(3, quoted), validBefore: BigInt(NOW_MS / 1000 + 60) }
+      const at = { accountId: accountIdOf(1), nowMs: NOW_MS }
+      expect(ledger.payments.findOfferFor(signed, at)?.id).toBe(quoted.id)
+      const { network, asset } = signed
+      const query = { accountId: accountIdOf(1), network, asset, amount: PRICE }
+      expect(ledger.payments.listOffersOf(query).map(({ id }) => id)).toEqual([quoted.id])
+    }),
+  )
+}
+
+function conformCredits(use: UsePayments): void {
+  test(
+    'default: a pack gives its requests once, and no period',
+    use((ledger) => {
+      const credit = buyPack(ledger, 1)
+      expect(credit).toMatchObject({ id: paymentIdOf(1), requests: 3, used: 0 })
+      expect(buyPack(ledger, 1)).toEqual(credit)
+      expect(ledger.payments.findCredit(paymentIdOf(1))).toEqual(credit as never)
+      expect(ledger.payments.findSubscriptionOf(paymentIdOf(1))).toBeUndefined()
+      expect(ledger.listSubscriptions(accountIdOf(7))).toEqual([])
+      expect(ledger.isFree(accountIdOf(7))).toBe(false)
+      expect(deedsOf(ledger).slice(-2)).toEqual([
+        `operator credit.added ${paymentIdOf(1)}`,
+        `operator payment.provisioned ${paymentIdOf(1)}`,
+      ])
+    }),
+  )
+
+  test(
+    'behavior: no more are used than were bought, and one that is returned is there again',
+    use((ledger) => {
+      buyPack(ledger, 1)
+      const used = Array.from({ length: 5 }, () => ledger.payments.useCredit(paymentIdOf(1)))
+      expect(used).toEqual([true, true, true, false, false])
+      expect(ledger.payments.listCredits(accountIdOf(7))).toEqual([])
+      ledger.payments.returnCredit(paymentIdOf(1))
+      expect(ledger.payments.listCredits(accountIdOf(7))).toMatchObject([{ used: 2 }])
+      expect(ledger.payments.useCredit('pay_none')).toBe(false)
+    }),
+  )
+
+  test(
+    'default: packs of the catalogue are no tiers',
+    use((ledger) => {
+      expect(ledger.listPacks()).toEqual([])
+      const before = ledger.listTiers()
+      ledger.putTier(terms, by())
+      expect([ledger.listPacks(), ledger.listTiers()]).toEqual([[terms], before])
+      expect(before).toContainEqual(tierOf('pro'))
+    }),
+  )
+}

@@ -1,0 +1,39 @@
+/** A store of files of days in which every name of a form is one small file. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Coin } from '#src/core/market.ts'
+import type { DayFile, FileStore } from '#src/files/store.ts'
+
+const BYTES = 'PAR1PAR1'
+/** That of the documentation. */
+const DAY = '2026-04-14'
+
+/** The file of a coin that is always there. */
+export const fileNameOf = (coin: string): string => `${coin}-5m-${DAY}-quotes-decimal-r1.parquet`
+
+const aFile = (coin: Coin): DayFile => ({
+  ...{ name: fileNameOf(coin), coin, timeframe: '5m', day: DAY, kind: 'quotes' },
+  ...{ numbers: 'decimal', revision: 1, markets: 1, rows: 0, bytes: BYTES.length, madeMs: 0 },
+  sha256: new Bun.CryptoHasher('sha256').update(BYTES).digest('hex'),
+})
+
+export function createOneFile(): FileStore {
+  const path = join(mkdtempSync(join(tmpdir(), 'bookfeed-file-')), 'file')
+  writeFileSync(path, BYTES)
+  const refuse = (): never => {
+    throw new Error('Nothing is made here.')
+  }
+  return {
+    daysOf: ({ timeframe }) => (timeframe === '5m' ? [DAY] : []),
+    find: ({ coin }) => ({ source: '', files: [aFile(coin)] }),
+    findFile(name) {
+      const coin = /^(btc|eth|sol|xrp)-/.exec(name)?.[1] as Coin | undefined
+      return coin !== undefined && name === fileNameOf(coin) ? { ...aFile(coin), path } : undefined
+    },
+    write: refuse,
+    putList: refuse,
+    remove: refuse,
+  }
+}
