@@ -137,7 +137,7 @@ export function createApp(deps: AppDeps) {
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const ofData = listDataRoutes(deps, ports, streams.live)
-  const isSelling = deps.config.isKeyless && deps.billing.isOpen && deps.asTest === undefined
+  const isSelling = deps.config.isKeyless && deps.billing.isOpen
   const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
   const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
   const answerAgent = createMcpAnswer({

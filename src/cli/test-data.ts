@@ -65,6 +65,8 @@ async function runTestData(context: CliContext): Promise<void> {
 }
 
 const folderOf = (dataPath: string): string => join(dataPath, FOLDER)
+/** Where files of its days would be. */
+export const testFilesPathOf = (dataPath: string): string => join(folderOf(dataPath), 'files')
 export const hasTestData = (dataPath: string): boolean => existsSync(folderOf(dataPath))
 
 const folderName = /^test-data-\d+(?:\.(\d+)\.making)?$/

@@ -2,8 +2,6 @@
  * Test mode: an app of its own for each fault, over the simulated day and a ledger in memory, so
  * that a key of it can reach nothing real. Each day (UTC) begins it again, with the streams.
  */
-import { join } from 'node:path'
-
 import { createPlaceLimits, type Limits } from '#src/access/limits.ts'
 import { createTestKeys, createTestUsage } from '#src/access/test-keys.ts'
 import {
@@ -27,7 +25,7 @@ import type { Verdict } from '#src/selling/screening.ts'
 
 import type { CliContext } from './context.ts'
 import { startUsageFlush } from './server-jobs.ts'
-import { createTestData } from './test-data.ts'
+import { createTestData, testFilesPathOf } from './test-data.ts'
 
 /** How late the answers of the fault `slow` are; well within the patience of any client. */
 export const SLOW_MS = 3_000
@@ -59,8 +57,6 @@ type Deps<Real extends ReaderDeps> = {
 
 type Day = ReturnType<typeof createDay>
 type Today = { number: number; apps: Map<Kind, Served>; day: Day }
-
-const NO_FILES = 'test-files'
 
 export type TestServer = ReturnType<typeof createTestServer>
 
@@ -155,7 +151,12 @@ function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { lim
   const seed = Buffer.from(randomBytes(4)).readInt32LE()
   return {
     limits: { ...limits, ...createPlaceLimits(seed), keys: limits.addresses },
-    config: { ...config, sampleMarket: 'off', pageCacheBytes: PAGE_CACHE_BYTES },
+    config: {
+      ...{ ...config, sampleMarket: 'off', isKeyless: false },
+      pageCacheBytes: PAGE_CACHE_BYTES,
+    },
+    // Not those of the data folder: there are none of the simulated day.
+    files: createFileStore(testFilesPathOf(config.dataPath)),
     ...{ operator: undefined, testMode: undefined, meters: undefined, silence: undefined },
     recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
@@ -203,12 +204,16 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
     partsOf: (kind: Kind): Partial<AppDeps> => ({
       ...{ ledger, asTest: { authenticator, dayClock } },
       billing: billingOf(kind === 'payment_pending'),
-      // There are none, and those of real days are not for these keys.
-      files: createFileStore(join(deps.config.dataPath, NO_FILES)),
     }),
     isFull: () => deals >= dealsMax,
     dispose: stored.dispose,
   }
+}
+
+/** What is bought so is a payer's, whose key would be none of test mode. */
+const refuseUnquoted = async (): Promise<never> => {
+  const message = 'Test mode sells by quote and settle alone: POST /v1/billing/x402/quote.'
+  throw new AppError('billing_unavailable', message, { retryAction: 'abandon' })
 }
 
 type Dealing = { ledger: Ledger; clock: Clock; count: () => void }
@@ -222,6 +227,8 @@ function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Bill
       count()
       return billing.settle(...asked)
     },
+    demand: refuseUnquoted,
+    settleUnquoted: refuseUnquoted,
     async quote(caller, order) {
       count()
       checked ??= billing.refresh()

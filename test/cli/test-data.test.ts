@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { createTestData, hasTestData, openTestData } from '#src/cli/test-data.ts'
 import { openHistory } from '#src/history/open.ts'
 import { makeTestDay, testStores } from '#src/ingest/simulator/test-day.ts'
-import { testKeyOf } from '#src/selling/api-key.ts'
+import { PUBLIC_TEST_KEY, testKeyOf } from '#src/selling/api-key.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { createCommandLine } from '../support/command-line.ts'
+import { startKillableServer } from '../support/killable-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-data-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -89,6 +90,23 @@ describe('the files of test mode', () => {
     data.dispose()
     for (const history of Object.values(again ?? {})) history.dispose()
   }, 60_000)
+
+  test('default: each thread of a server reads them, and the first one counts', async () => {
+    const env = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' }
+    const server = await startKillableServer({ ...env, BOOKFEED_WORKERS: '1' })
+    try {
+      const ask = (path: string) =>
+        fetch(server.origin + path, { headers: { authorization: `Bearer ${PUBLIC_TEST_KEY}` } })
+      const answer = await ask('/v1/eth/markets?timeframe=1h')
+      expect([answer.status, answer.headers.get('bookfeed-mode')]).toEqual([200, 'test'])
+      expect(await answer.text()).toContain('2026-04-13T00:00:00.000Z')
+      const usage = async () => await (await ask('/v1/usage')).text()
+      // Threads report every two seconds; the test's own limit ends the wait.
+      while (!(await usage()).includes('"route":"markets"')) await Bun.sleep(1000)
+    } finally {
+      await server.kill()
+    }
+  }, 120_000)
 
   test('behavior: the command makes nothing where they are', async () => {
     using line = createCommandLine({ BOOKFEED_DATA: folder })

@@ -33,7 +33,7 @@ describe('keys of test mode', () => {
       `/v1/btc/export?timeframe=1h&day=${iso(windowMs).slice(0, 10)}`,
       `/v1/btc/coverage?timeframe=5m&${range}`,
       ...['/v1/billing/tiers', '/v1/billing/subscription', '/v1/sample', '/swagger/json'],
-      ...['/healthz', '/readyz'],
+      ...['/healthz', '/readyz', '/v1/btc/files'],
     ]
     for (const path of paths) {
       const answer = await ask(path)
