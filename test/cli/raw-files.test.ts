@@ -39,8 +39,11 @@ function start(name: string, options: Partial<RawFilesOptions> = {}) {
     /** A second passes, and what waits is written. */
     async second(ms = 1000): Promise<void> {
       time.nowMs += ms
+      const { waiting, ...before } = raw.status()
+      const hasEnded = () =>
+        raw.status().lines + raw.status().dropped > before.lines + before.dropped
       work()
-      await Bun.sleep(40)
+      for (let tries = 0; waiting > 0 && !hasEnded() && tries < 500; tries++) await Bun.sleep(10)
     },
     names: () => readdirSync(path).sort(),
     textOf: (file: string): string =>
