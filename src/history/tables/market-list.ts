@@ -116,7 +116,7 @@ const IS_SOUND =
 /** Throws `Damage` where a row is not as the triggers left it. */
 export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {
   const held = db.prepare<TotalsRow, []>(
-    `SELECT ${sqlOf(coinTotal).columns()}, ${IS_SOUND} AS "isSound" FROM coin_total
+    `SELECT ${sqlOf(coinTotal).columns()}, CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END AS "isSound" FROM coin_total
      ORDER BY coin, timeframe, source`,
   )
   // Left to itself SQLite takes an index of every market, in the order of the groups.

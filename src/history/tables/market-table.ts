@@ -159,11 +159,10 @@ export function createMarketTable(db: Database) {
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
-  const greatest = db.prepare<ById, [string]>(
-    `SELECT max((SELECT coalesce(max(id), 0) FROM market),
-       coalesce((SELECT value FROM meta WHERE key = ?), 0)) AS id`,
-  )
-  const nextId = (): number => (greatest.get(LAST_MARKET_ID)?.id ?? 0) + 1
+  const greatest = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market')
+  const deleted = db.prepare<ById, [string]>('SELECT value AS id FROM meta WHERE key = ?')
+  const nextId = (): number =>
+    Math.max(greatest.get()?.id ?? 0, deleted.get(LAST_MARKET_ID)?.id ?? 0) + 1
   const upsert = db.prepare<ById, [ById & ReturnType<typeof toFactRow>]>(
     `${sql.insert(['id', ...factColumns])} ON CONFLICT (condition_id) DO UPDATE
      SET revision = market.revision + 1, ${sql.setExcluded(factColumns)} RETURNING id`,

@@ -31,7 +31,8 @@ export function createMetaTable(db: Database) {
   const putBatch = db.prepare<unknown, [BatchRow]>(sql.insert())
   const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
   const totals = db.prepare<Pick<Totals, 'markets' | 'snapshots'>, []>(
-    'SELECT count(*) AS markets, coalesce(sum(up_count + down_count), 0) AS snapshots FROM market',
+    `SELECT count(*) AS markets,
+       CAST(coalesce(sum(up_count + down_count), 0) AS BIGINT) AS snapshots FROM market`,
   )
 
   const nextId = (): number => Number(meta.get('next_id') ?? 1)

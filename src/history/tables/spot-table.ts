@@ -18,8 +18,8 @@ type Series = Pick<SpotRow, 'source' | 'windowSeconds'>
 
 const IN_SPAN = `time_ms >= $fromMs AND time_ms < $toMs AND id > $aboveId AND id <= $uptoId`
 const IN_RANGE = `coin = $coin AND ${IN_SPAN}
-  AND ($source IS NULL OR source = $source)
-  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)`
+  AND (CAST($source AS TEXT) IS NULL OR source = $source)
+  AND (CAST($windowSeconds AS BIGINT) IS NULL OR window_seconds = $windowSeconds)`
 /** Before the first row of an order. */
 const edges: Readonly<Record<SpotQuery['order'], Position>> = {
   asc: { timestampMs: -1, id: -1 },
@@ -148,17 +148,17 @@ function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): R
 function createListedCheck(db: Database) {
   const fromSeries = `FROM spot ${indexedBy('spot_series')} WHERE coin = $coin`
   const nextSeries = db.prepare<Series, [Series & { coin: string }]>(
-    `SELECT source, window_seconds AS windowSeconds ${fromSeries}
+    `SELECT source, window_seconds AS "windowSeconds" ${fromSeries}
        AND (source, window_seconds) > ($source, $windowSeconds)
      ORDER BY source, window_seconds LIMIT 1`,
   )
   const sumOf = (after: '>' | '<', to: '<=' | '>=') =>
     db.prepare<{ count: number; sum: number }, [Span & Series]>(
-      `SELECT count(*) AS count, coalesce(sum(time_ms + id), 0) & ${SUM_MASK} AS sum FROM (
+      `SELECT count(*) AS count, CAST(coalesce(sum(time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM (
          SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
            AND source = $source AND window_seconds = $windowSeconds
            AND (time_ms, id) ${after} ($startMs, $startId)
-           AND (time_ms, id) ${to} ($endMs, $endId) LIMIT $limit + 1)`,
+           AND (time_ms, id) ${to} ($endMs, $endId) LIMIT $limit + 1) AS entries`,
     )
   const sums = { asc: sumOf('>', '<='), desc: sumOf('<', '>=') }
   /** By coin, as they were found last; they are few. */

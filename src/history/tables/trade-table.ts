@@ -10,8 +10,7 @@ import { outcomeCodes } from '../codec/chunk.ts'
 type TradeRow = typeof trade.$inferSelect
 type Range = { marketId: number; fromMs: number; toMs: number; outcome: number | null }
 
-/** As SQLite has it. */
-const NO_LIMIT = -1
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 const sides = ['buy', 'sell'] as const
 
@@ -19,7 +18,7 @@ export function createTradeTable(db: Database) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
-      AND ($outcome IS NULL OR outcome = $outcome)`
+      AND (CAST($outcome AS BIGINT) IS NULL OR outcome = $outcome)`
   const insert = db.prepare<unknown, [TradeRow]>(
     `INSERT INTO trade (${sql.names()}) SELECT ${sql.parameters()} WHERE NOT EXISTS (
        SELECT 1 FROM trade WHERE market_id = $marketId AND time_ms = $timeMs AND price = $price
@@ -32,7 +31,7 @@ export function createTradeTable(db: Database) {
   )
   // Of all that its index holds, so that it is sound where the sum is.
   const sum = db.prepare<{ sum: number }, [{ marketId: number }]>(
-    `SELECT coalesce(sum(checksum + time_ms + id), 0) & ${SUM_MASK} AS sum FROM trade
+    `SELECT CAST(coalesce(sum(checksum + time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM trade
      WHERE market_id = $marketId`,
   )
   const select = (order: '' | 'DESC') =>

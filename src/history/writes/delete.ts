@@ -123,14 +123,14 @@ function prepareDiscount(db: Database): (counted: Counted) => void {
 const prepareParts = (db: Database) =>
   (
     [
-      ['chunk', CHUNKS_MAX],
-      ['tail', ROWS_MAX],
-      ['trade', ROWS_MAX],
-      ['gap', ROWS_MAX],
+      ['chunk', 'id', CHUNKS_MAX],
+      ['tail', 'market_id, time_ms, id', ROWS_MAX],
+      ['trade', 'id', ROWS_MAX],
+      ['gap', 'market_id, outcome, is_derived, from_ms, to_ms, reason', ROWS_MAX],
     ] as const
-  ).map(([table, limit]) =>
+  ).map(([table, key, limit]) =>
     db.prepare<unknown, [number]>(
-      `DELETE FROM ${table} WHERE rowid IN (
-         SELECT rowid FROM ${table} WHERE market_id = ? LIMIT ${limit})`,
+      `DELETE FROM ${table} WHERE (${key}) IN (
+         SELECT ${key} FROM ${table} WHERE market_id = ? LIMIT ${limit})`,
     ),
   )

@@ -1,0 +1,198 @@
+/**
+ * A real PostgreSQL as child processes: a primary, and a standby without which no commit is
+ * acknowledged. Both are in a temporary folder, on free ports of loopback, and end with the test.
+ */
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { SQL } from 'bun'
+
+import { findFreePort } from '../free-port.ts'
+
+export type Postgres = AsyncDisposable & {
+  /** Of the primary; after `promote` of what was the standby. The database is empty at first. */
+  readonly url: string
+  /** kill -9, of all its processes. May be called twice. */
+  killPrimary(): Promise<void>
+  /** Makes the standby the primary, alone from then on; resolves once it takes writes. */
+  promote(): Promise<void>
+}
+
+/** Debian's `nobody`: PostgreSQL refuses to run as root. */
+const NOBODY = 65_534
+const asNobody = [
+  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+  ...['--reset-env', '--'],
+]
+const isRoot = process.getuid?.() === 0
+const PASSWORD = 'of-tests'
+const INSTALL_MS_MAX = 180_000
+const START_MS_MAX = 60_000
+const LOOK_MS = 50
+const ATTEMPTS_MAX = 3
+const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
+
+/** The folder of its programs; undefined where they are not installed and cannot be. */
+export const postgresPrograms: string | undefined = findPrograms() ?? install()
+
+function findPrograms(): string | undefined {
+  const glob = new Bun.Glob('lib/postgresql/*/bin/postgres')
+  const [newest] = [...glob.scanSync({ cwd: '/usr', followSymlinks: true })].sort().reverse()
+  return newest === undefined ? undefined : join('/usr', newest, '..')
+}
+
+function install(): string | undefined {
+  if (!isRoot || Bun.which('apt-get') === null) return undefined
+  Bun.spawnSync(['apt-get', 'install', '-y', 'postgresql'], { ...silent, timeout: INSTALL_MS_MAX })
+  return findPrograms()
+}
+
+/** Starts both; the standby confirms each commit from the first one on. */
+export async function startPostgres(): Promise<Postgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'bookfeed-postgres-'))
+  const stack = new AsyncDisposableStack()
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  try {
+    if (isRoot) await chown(folder, NOBODY, NOBODY)
+    const [first, second] = [join(folder, 'primary'), join(folder, 'standby')]
+    await initialize(first)
+    const primary = stack.use(await startServer(first))
+    await ask(primary.url('postgres'), 'CREATE DATABASE bookfeed')
+    await run('pg_basebackup', [
+      ...['--checkpoint=fast', '--write-recovery-conf', '--pgdata', second],
+      ...['--dbname', `${primary.url('postgres')}?application_name=standby`],
+    ])
+    const standby = stack.use(await startServer(second))
+    await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+    await ask(primary.url(), 'SELECT pg_reload_conf()')
+    await untilAnswered(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+    return pair(primary, standby, stack)
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+function pair(primary: Server, standby: Server, stack: AsyncDisposableStack): Postgres {
+  let current = primary
+  return {
+    get url() {
+      return current.url()
+    },
+    killPrimary: () => primary.kill(),
+    async promote() {
+      await ask(standby.url(), 'SELECT pg_promote(wait => false)')
+      await untilAnswered(standby, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
+      current = standby
+    },
+    [Symbol.asyncDispose]: async () => stack.disposeAsync(),
+  }
+}
+
+async function initialize(data: string): Promise<void> {
+  const passwords = `${data}.password`
+  await Bun.write(passwords, PASSWORD)
+  await run('initdb', [
+    ...['--pgdata', data, '--username=bookfeed', `--pwfile=${passwords}`, '--encoding=UTF8'],
+    ...['--auth=scram-sha-256', '--locale=C', '--no-sync'],
+  ])
+}
+
+type Server = AsyncDisposable & {
+  url(database?: string): string
+  log(): string
+  kill(): Promise<void>
+}
+
+/** Somebody else may take a free port first, so there are several attempts. */
+async function startServer(data: string, attempt = 1): Promise<Server> {
+  const port = findFreePort()
+  const settings = [
+    ...[`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
+    // Else a standby whose primary died looks for it for five seconds before it is promoted.
+    ...['wal_retrieve_retry_interval=200ms', 'shared_buffers=32MB', 'max_wal_size=256MB'],
+  ]
+  const child = Bun.spawn(
+    command('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]),
+    { ...silent, stderr: 'pipe' },
+  )
+  let log = ''
+  const readLog = async (): Promise<void> => {
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) log += text
+  }
+  void readLog()
+  const server: Server = {
+    url: (database = 'bookfeed') => `postgres://bookfeed:${PASSWORD}@127.0.0.1:${port}/${database}`,
+    log: () => log,
+    async kill() {
+      // Before the parent is gone, at which they have another one.
+      const others = await childrenOf(child.pid)
+      child.kill('SIGKILL')
+      for (const pid of others) end(pid)
+      await child.exited
+    },
+    // The parent ends when its processes have, by force after five seconds.
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGQUIT')
+      await child.exited
+    },
+  }
+  try {
+    await untilAnswered(server, 'SELECT 1', { database: 'postgres', isOver: () => hasEnded(child) })
+    return server
+  } catch (error) {
+    const isAgain = hasEnded(child) && attempt < ATTEMPTS_MAX
+    await server[Symbol.asyncDispose]()
+    if (isAgain) return startServer(data, attempt + 1)
+    throw error
+  }
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return list.split(' ').filter(Boolean).map(Number)
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself.
+  }
+}
+
+const hasEnded = ({ exitCode, signalCode }: Bun.Subprocess): boolean =>
+  exitCode !== null || signalCode !== null
+
+type Wait = { database?: string; isOver?: () => boolean }
+
+/** Asks until there is a row. */
+async function untilAnswered(server: Server, question: string, wait: Wait = {}): Promise<void> {
+  for (let waited = 0; waited < START_MS_MAX && !wait.isOver?.(); waited += LOOK_MS) {
+    const rows = await ask(server.url(wait.database), question).catch(() => [])
+    if (rows.length > 0) return
+    await Bun.sleep(LOOK_MS)
+  }
+  throw new Error(`PostgreSQL did not answer "${question}":\n${server.log()}`)
+}
+
+/** One statement on a connection of its own. */
+async function ask(url: string, statement: string): Promise<readonly unknown[]> {
+  await using sql = new SQL(url, { max: 1, connectionTimeout: 5 })
+  return [...(await sql.unsafe(statement))]
+}
+
+const command = (program: string, words: readonly string[]): string[] => [
+  ...(isRoot ? asNobody : []),
+  join(postgresPrograms ?? '', program),
+  ...words,
+]
+
+async function run(program: string, words: readonly string[]): Promise<void> {
+  const child = Bun.spawn(command(program, words), {
+    ...{ ...silent, stderr: 'pipe', timeout: START_MS_MAX },
+  })
+  const errors = await child.stderr.text()
+  if ((await child.exited) !== 0) throw new Error(`${program} failed: ${errors}`)
+}
