@@ -89,6 +89,10 @@ export const PaymentFailure = object(
 export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
 
+/** Of a header that this server has written. */
+export const fromPaymentHeader = (header: string): unknown =>
+  JSON.parse(Buffer.from(header, 'base64').toString())
+
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */

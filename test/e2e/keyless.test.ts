@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type DiscoveryExtension, validateDiscoveryExtension } from '@x402/extensions/bazaar'
 import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
 import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x'
@@ -349,6 +350,39 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       expect([change, response.status]).toEqual([change, 400])
     }
     expect((await ask(LIST, { 'sign-in-with-x': 'no base64' })).status).toBe(400)
+  })
+
+  test('default: an agent pays for a tool in MCP, by a client that is not ours', async () => {
+    const wallet = await newWallet()
+    const agent = new Client({ name: 'test', version: '1' })
+    await agent.connect(new StreamableHTTPClientTransport(new URL('/mcp', server.origin)))
+    const call = async (payment?: unknown) => {
+      const asked = { name: 'find_markets', arguments: { coin: 'btc' } }
+      for (let tries = 0; ; tries++) {
+        const answer = await agent.callTool({ ...asked, _meta: { 'x402/payment': payment } })
+        const { code } = (answer.structuredContent ?? {}) as { code?: string }
+        if (code !== 'unavailable' || tries === 100) return answer
+        await Bun.sleep(20)
+      }
+    }
+    const before = await received()
+    const demanded = await call()
+    const { accepts } = demanded.structuredContent as PaymentRequired
+    expect([demanded.isError, demanded.content]).toEqual([
+      true,
+      [{ type: 'text', text: JSON.stringify(demanded.structuredContent) }],
+    ])
+    const [first] = accepts
+    if (first === undefined) throw new Error('Something is accepted.')
+    const payment = await signPayment(clientOf(wallet), first)
+    const paid = await call(payment)
+    expect(paid).toMatchObject({
+      structuredContent: { data: [] },
+      _meta: { 'x402/payment-response': { success: true, payer: wallet.address.toLowerCase() } },
+    })
+    expect((await call(payment)).structuredContent).toMatchObject({ code: 'payment_conflict' })
+    expect((await received()) - before).toBe(LIST_PRICE)
+    await agent.close()
   })
 
   test('default: directories find what is sold', async () => {

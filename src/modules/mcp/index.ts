@@ -1,4 +1,5 @@
 import { visitOf } from '#src/http/gate.ts'
+import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
 
 import type { McpDeps } from './server.ts'
 
@@ -18,9 +19,10 @@ const ofMessage = [
 
 /** Returns what answers a message of an agent. */
 export function createMcpAnswer({ fetch, ...deps }: Deps) {
-  async function ask(request: Request, target: string): Promise<Response> {
+  const ask: McpDeps['ask'] = async (request, target, payment) => {
     const headers = new Headers(request.headers)
     for (const name of ofMessage) headers.delete(name)
+    if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
     const { peers } = visitOf(request)
     const address = { requestIP: () => peers?.requestIP(request) ?? null }
     return await fetch(new Request(new URL(target, request.url).href, { headers }), address)

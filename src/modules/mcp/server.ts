@@ -3,6 +3,7 @@ import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotoc
 
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import type { Route } from '#src/http/route.ts'
+import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
 import accessText from '../../../docs/access.md' with { type: 'text' }
 import dataText from '../../../docs/data.md' with { type: 'text' }
@@ -12,8 +13,14 @@ import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 import paymentsText from '../../../docs/payments.md' with { type: 'text' }
 import { exportInput, exportTargetOf, toolsOf } from './tools.ts'
 
-/** Asks the API as the caller of `request` would: with its key, limits and metering. */
-export type Ask = (request: Request, target: string) => Promise<Response>
+/**
+ * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
+ * payment of x402 that came with the call of a tool.
+ */
+export type Ask = (request: Request, target: string, payment: unknown) => Promise<Response>
+
+/** Where x402 has payments in MCP: its transport specification for MCP. */
+const [PAYMENT, PAYMENT_RESPONSE] = ['x402/payment', 'x402/payment-response']
 
 export type McpDeps = {
   routes: readonly Route[]
@@ -24,7 +31,7 @@ export type McpDeps = {
 }
 
 const instructions =
-  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC; prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample.'
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC; prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
 
 const documents = {
   overview: ['The service in one page', llmsText],
@@ -49,8 +56,8 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
     const server = new McpServer({ name: 'bookfeed', version }, { instructions })
     for (const { name, title, description, inputSchema, targetOf } of tools) {
       const config = { title, description, inputSchema, annotations: readOnly }
-      server.registerTool(name, config, async (args) =>
-        answerOf(await ask(request, targetOf(args))),
+      server.registerTool(name, config, async (args, { mcpReq }) =>
+        answerOf(await ask(request, targetOf(args), mcpReq._meta?.[PAYMENT])),
       )
     }
     server.registerTool(
@@ -95,9 +102,17 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
 /** What a route says, its failures too: their `detail` says what to do. */
 async function answerOf(response: Response) {
   const body = (await response.json()) as object
+  // What is to be paid is all of the answer, as clients of x402 expect it.
+  if (response.status === 402 && 'paymentRequired' in body) {
+    return toResult(body.paymentRequired as object, true)
+  }
   const coverage = response.headers.get('x-coverage')
   const content = Array.isArray(body) ? { data: body } : body
-  return toResult(coverage === null ? content : { ...content, coverage }, !response.ok)
+  const result = toResult(coverage === null ? content : { ...content, coverage }, !response.ok)
+  const receipt = response.headers.get(PAYMENT_RESPONSE_HEADER)
+  return receipt === null
+    ? result
+    : { ...result, _meta: { [PAYMENT_RESPONSE]: fromPaymentHeader(receipt) } }
 }
 
 function toResult(content: object, isError = false) {
