@@ -1,6 +1,7 @@
 /** Makes the files of days that are final. */
 import { createHash } from 'node:crypto'
 
+import type { ManifestBody } from '#src/core/manifest.ts'
 import {
   type Coin,
   coins,
@@ -108,7 +109,8 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
   const known = store.find(place)
   const source = sourceOf(markets)
   if (known?.source === source) return 0
-  const revision = 1 + Math.max(0, ...(known?.files ?? []).map((file) => file.revision))
+  const before = known?.files.map((file) => file.revision) ?? signedRevisions(deps.history, place)
+  const revision = 1 + Math.max(0, ...before)
   const made: DayFile[] = []
   for (const kind of fileKinds) {
     for (const numbers of numbersOf) {
@@ -120,6 +122,14 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
   store.putList(place, { source, files: [...(known?.files ?? []), ...made] })
   for (const file of made) onMade?.(file)
   return made.length
+}
+
+/** Those in the manifest of the day: also after the files were lost, no name is used again. */
+function signedRevisions({ manifests }: MarketHistory, place: Place): number[] {
+  const body = manifests.ofDay(place.day)?.body
+  const { files } = body === undefined ? { files: [] } : (JSON.parse(body) as ManifestBody)
+  const name = new RegExp(`/${place.coin}-${place.timeframe}-${place.day}-.*-r(\\d+)\\.parquet$`)
+  return files.flatMap(({ path }) => Number(name.exec(path)?.[1] ?? []))
 }
 
 /** Names everything that decides the files of a day. */

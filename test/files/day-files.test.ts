@@ -9,6 +9,8 @@ import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 import type { FileKind } from '#src/files/day-tables.ts'
 import { makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
 import { createFileStore } from '#src/files/store.ts'
+import { makeManifests } from '#src/history/day-manifest.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
@@ -329,6 +331,17 @@ describe('making', () => {
     expect(levels.map(({ revision }) => revision)).toEqual([1, 2])
     expect(levels[1]?.rows).toBeGreaterThan(before.rows)
     expect(statSync(before.path).size).toBe(before.bytes)
+  })
+
+  test('behavior: no name is used again, also where the files were lost', () => {
+    const place = { coin: 'eth', timeframe: '5m', day: DAY } as const
+    const signed = openHistory(':memory:')
+    const { single } = createMarketHistory(signed)
+    for (const _ of makeManifests(signed, LATER_MS, store.digestsOf));
+    expect(signed.findMarket(single.conditionId)?.isClosed).toBe(true)
+    const other = createFileStore(join(root, 'lost'))
+    makeDayFiles({ ...deps, history: signed, store: other }, { coins: ['eth'] })
+    expect(new Set(other.find(place)?.files.map(({ revision }) => revision))).toEqual(new Set([2]))
   })
 
   test('behavior: a day is not made before it is final', () => {
