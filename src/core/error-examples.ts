@@ -24,6 +24,7 @@ const examplePaymentRequired = {
     url: 'https://api.example.com/v1/billing/x402/settle',
     description: 'Pro for 30 days',
     mimeType: 'application/json',
+    serviceName: 'Bookfeed',
   },
   accepts: [exampleOffer],
 }
