@@ -17,7 +17,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const REFRESH_MS = 6 * HOUR_MS
 const RESCREEN_MS = 24 * HOUR_MS
-const RETRY_MS = 10 * MINUTE_MS
+/** Short at first, because signups stay closed after a disk was full for a moment. */
+const [RETRY_MS_MIN, RETRY_MS_MAX] = [2000, 10 * MINUTE_MS]
 /** Accounts at once: few enough for a public RPC, each of which costs three questions. */
 const CONCURRENCY = 4
 
@@ -39,21 +40,27 @@ export function startScreening(schedule: ScreeningSchedule) {
   const { location, report } = schedule
   const stop = new AbortController()
   const { signal } = stop
+  const screened = createPauses(RESCREEN_MS)
   const accounts = createShownJob({ ...schedule, report: report?.accounts }, async () => {
     const { failed, ...counts } = await rescreen(schedule, signal)
     const isFailed = failed > 0
-    return { outcome: describeTally(counts), isFailed, waitMs: isFailed ? RETRY_MS : RESCREEN_MS }
+    return { outcome: describeTally(counts), isFailed, waitMs: screened.after(isFailed) }
   })
   const list = location === undefined ? undefined : keepList({ ...schedule, location })
   function keepList(known: ListSchedule) {
+    const refreshed = createPauses(REFRESH_MS)
     let isFirst = true
     return createShownJob({ ...schedule, report: report?.list }, async (asked) => {
       const { state, outcome } = await refresh(known, { asked, signal })
+      const isFailed = state === 'failed'
+      const waitMs = refreshed.after(isFailed)
+      if (!isFailed) schedule.log(outcome)
+      else if (!signal.aborted)
+        schedule.log(`${outcome} The next try is in ${waitMs / 1000} seconds.`, 'error')
       // At the start too: the server may have been down while others were named.
       if ((isFirst || state === 'changed') && !signal.aborted) accounts.hasten(0)
       isFirst = false
-      const isFailed = state === 'failed'
-      return { outcome, isFailed, waitMs: isFailed ? RETRY_MS : REFRESH_MS }
+      return { outcome, isFailed, waitMs }
     })
   }
   const first = list ?? accounts
@@ -67,6 +74,18 @@ export function startScreening(schedule: ScreeningSchedule) {
   }
 }
 
+/** How long to wait after a run: twice as long after each that fails one after another. */
+function createPauses(usualMs: number) {
+  let failures = 0
+  return {
+    after(isFailed: boolean): number {
+      if (isFailed) return Math.min(RETRY_MS_MIN * 2 ** failures++, RETRY_MS_MAX)
+      failures = 0
+      return usualMs
+    },
+  }
+}
+
 type ListSchedule = ScreeningSchedule & { location: string }
 type Refreshed = { state: 'changed' | 'confirmed' | 'failed'; outcome: string }
 
@@ -74,19 +93,16 @@ async function refresh(
   schedule: ListSchedule,
   { asked, signal }: { asked: RunOptions | undefined; signal: AbortSignal },
 ): Promise<Refreshed> {
-  const { ledger, location, clock, log } = schedule
+  const { ledger, location, clock } = schedule
   try {
     const own = asked === undefined ? {} : ({ ...asked, actor: 'operator' } as const)
     const { list, isChanged } = await refreshList({ ledger, location, clock, signal, ...own })
     const outcome = `${describe(list, schedule)} ${isChanged ? 'is now the current list' : 'is confirmed'}.`
-    log(outcome)
     return { state: isChanged ? 'changed' : 'confirmed', outcome }
   } catch (error) {
     const text = messageOf(error).replaceAll('\n', ' ')
     const reason = error instanceof ListFault ? text : `could not be refreshed: ${text}`
     const outcome = `The sanctions list at ${toPublicName(location)} ${reason}. ${findInForce(schedule)}`
-    if (!signal.aborted)
-      log(`${outcome} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`, 'error')
     return { state: 'failed', outcome }
   }
 }

@@ -152,21 +152,30 @@ describe('startScreening', () => {
     }
   })
 
-  test('error: a failure is told without secrets, and tried again in ten minutes', async () => {
+  test('error: a failure is told without secrets, and tried again, ever more seldom', async () => {
     addAccount(1)
     const { rig, timers, start, idle, lines, origin } = createRig()
     rig.status = 500
     start()
     await idle()
     expect(lines[0]).toBe(
-      `The sanctions list at ${origin} is answered with HTTP status 500. There is no current list. The next try is in 10 minutes.`,
+      `The sanctions list at ${origin} is answered with HTTP status 500. There is no current list. The next try is in 2 seconds.`,
     )
     expect([lines.join().includes('hunter'), isBlocked(1)]).toEqual([false, false])
-    expect(timers.delays()).toEqual([10 * MINUTE_MS, 24 * HOUR_MS])
+    const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]
+    for (const wait of seconds) {
+      expect(timers.delays()).toContain(wait * 1000)
+      timers.advance(wait * 1000)
+      await idle()
+    }
     rig.status = 200
     timers.advance(10 * MINUTE_MS)
     await idle()
     expect([isBlocked(1), timers.delays()]).toEqual([true, [6 * HOUR_MS, 24 * HOUR_MS]])
+    rig.status = 500
+    timers.advance(6 * HOUR_MS)
+    await idle()
+    expect(timers.delays()).toContain(2000)
   })
 
   test('error: a list that went stale is told, and still blocks', async () => {
@@ -181,7 +190,7 @@ describe('startScreening', () => {
     expect(isBlocked(1)).toBe(true)
   })
 
-  test('error: a ledger that fails is told, and tried again in ten minutes', async () => {
+  test('error: a ledger that fails is told, and tried again in two seconds', async () => {
     addAccount(1)
     const { setBlocked } = ledger
     let failures = 1
@@ -194,8 +203,8 @@ describe('startScreening', () => {
     start()
     await idle()
     expect(lines).toContain('Account acc_1 could not be blocked: disk full.')
-    expect([isBlocked(1), timers.delays()]).toEqual([false, [10 * MINUTE_MS, 6 * HOUR_MS]])
-    timers.advance(10 * MINUTE_MS)
+    expect([isBlocked(1), timers.delays()]).toEqual([false, [2000, 6 * HOUR_MS]])
+    timers.advance(2000)
     await idle()
     expect(isBlocked(1)).toBe(true)
   })
