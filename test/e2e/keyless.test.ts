@@ -21,7 +21,7 @@ import { fakeHistory } from '../support/fake-history.ts'
 import { type PaidServer, startPaidServer } from '../support/paid-server.ts'
 import { createStockClient, signPayment } from '../support/stock-client.ts'
 
-const LIST = '/v1/btc/markets'
+const [LIST, PACK] = ['/v1/btc/markets', '/v1/billing/packs/pack-1000']
 /** Prices of the catalogue in millionths: a list, and a pack of 1,000. */
 const [LIST_PRICE, PACK_PRICE, PRO_PRICE] = [1000n, 1_000_000n, 49_000_000n]
 const GAS = 10n ** 20n
@@ -210,11 +210,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
   test('default: a pack is spent by signing in, and shown as usage', async () => {
     const wallet = await newWallet()
     const before = await received()
-    const bought = await ask(
-      '/v1/billing/packs/pack-1000',
-      await payFor('/v1/billing/packs/pack-1000', wallet),
-      'POST',
-    )
+    const bought = await ask(PACK, await payFor(PACK, wallet), 'POST')
     expect([bought.status, await bought.json()]).toMatchObject([
       200,
       { status: 'active', subscription: null, key: null, requests: { requests: 1000, used: 0 } },
@@ -247,11 +243,15 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     const { key, subscription } = (await first.json()) as { key: string; subscription: object }
     expect([first.status, subscription]).toMatchObject([200, { tierId: 'pro' }])
     expect((await received()) - before).toBe(PRO_PRICE)
-    expect((await ask('/v1/sol/markets', { authorization: `Bearer ${key}` })).status).toBe(200)
+    const bearer = { authorization: `Bearer ${key}` }
+    expect((await ask('/v1/sol/markets', bearer)).status).toBe(200)
     expect((await ask('/v1/sol/markets', await signIn(wallet))).status).toBe(200)
     const again = (await (await ask(path, headers, 'POST')).json()) as { key: null }
     expect(again.key).toBeNull()
-    expect((await received()) - before).toBe(PRO_PRICE)
+    expect((await ask(PACK, await payFor(PACK, wallet), 'POST')).status).toBe(200)
+    const receipts = await (await ask('/v1/billing/payments', bearer)).text()
+    expect(receipts).toContain('"periodDays":0,"requests":1000')
+    expect((await received()) - before).toBe(PRO_PRICE + PACK_PRICE)
     expect([...server.ledger.verifyAudit()]).toEqual([])
   })
 
@@ -259,18 +259,17 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     const wallet = await newWallet()
     const before = await received()
     const ofList = await payFor(LIST, wallet)
-    const pack = '/v1/billing/packs/pack-1000'
-    expect((await ask(pack, ofList, 'POST')).status).toBe(400)
+    expect((await ask(PACK, ofList, 'POST')).status).toBe(400)
     // As seen on the chain by somebody who asks for an offer of his own.
-    const headers = await payFor(pack, wallet)
-    expect((await ask(pack, headers, 'POST')).status).toBe(200)
-    const [mine, other] = [headers, await payFor(pack, wallet)].map(
+    const headers = await payFor(PACK, wallet)
+    expect((await ask(PACK, headers, 'POST')).status).toBe(200)
+    const [mine, other] = [headers, await payFor(PACK, wallet)].map(
       ({ 'payment-signature': text }) =>
         JSON.parse(Buffer.from(text, 'base64').toString()) as { accepted: object; payload: object },
     )
     const stolen = { ...mine, accepted: other?.accepted }
     const theft = { 'payment-signature': Buffer.from(JSON.stringify(stolen)).toString('base64') }
-    expect((await ask(pack, theft, 'POST')).status).toBe(409)
+    expect((await ask(PACK, theft, 'POST')).status).toBe(409)
     expect((await received()) - before).toBe(PACK_PRICE)
   })
 
@@ -298,7 +297,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
   test('default: what comes with an offer is what directories read', async () => {
     for (const [path, method] of [
       [LIST, 'GET'],
-      ['/v1/billing/packs/pack-1000', 'POST'],
+      [PACK, 'POST'],
     ] as const) {
       const { extensions } = await demandOf(path, method)
       const { bazaar } = extensions as { bazaar: DiscoveryExtension }

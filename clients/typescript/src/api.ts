@@ -2940,8 +2940,10 @@ export interface components {
                 tierId: string;
                 /** @description Name of the tier for people. */
                 name: string;
-                /** @description Days that are bought. */
+                /** @description Days that were bought; 0 of a pack, which is requests. */
                 periodDays: number;
+                /** @description Requests that were bought; absent of a tier. */
+                requests?: number;
             };
             /** @description The period that it paid for; null until then. */
             subscription: {

@@ -6,7 +6,7 @@ import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Credit } from '#src/selling/credit.ts'
 import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Payment, PaymentState } from '#src/selling/payment.ts'
+import type { Offer, Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Pack, streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
@@ -187,7 +187,7 @@ export function toReceipt(settlement: Settlement): ReceiptBody {
     status: statusOf(settlement),
     paymentState: payment.state,
     reason: payment.reason ?? null,
-    tier: { tierId: offer.terms.tierId, name: offer.terms.name, periodDays: offer.periodDays },
+    tier: toSold(offer),
     subscription: subscription ? toPeriod(subscription) : null,
     ...amountsOf(settlement),
     token: offer.symbol,
@@ -198,6 +198,11 @@ export function toReceipt(settlement: Settlement): ReceiptBody {
     createdAt: toIso(payment.createdMs),
     updatedAt: toIso(payment.updatedMs),
   }
+}
+
+function toSold({ terms, periodDays, requests }: Offer): ReceiptBody['tier'] {
+  const { tierId, name } = terms
+  return { tierId, name, periodDays, ...(requests === undefined ? {} : { requests }) }
 }
 
 export const toPeriod = ({ id, tierId, startMs, endMs, paymentId }: Subscription): PeriodBody => ({

@@ -5,6 +5,7 @@ import { retryActions } from '#src/core/errors.ts'
 import { coins } from '#src/core/market.ts'
 import {
   choice,
+  count,
   listOf,
   nullable,
   object,
@@ -343,7 +344,14 @@ const ReceiptBody = object('Receipt', {
   status,
   paymentState,
   reason: nullable(reason, 'Why it is where it is; null if there is nothing to say.'),
-  tier: Type.Object(period, { description: 'What was bought, as it was then.' }),
+  tier: Type.Object(
+    {
+      ...period,
+      periodDays: count('Days that were bought; 0 of a pack, which is requests.', 30),
+      requests: Type.Optional(count('Requests that were bought; absent of a tier.', 1000)),
+    },
+    { description: 'What was bought, as it was then.' },
+  ),
   subscription: nullable(PeriodBody, 'The period that it paid for; null until then.'),
   amount,
   amountUsd,

@@ -46,7 +46,9 @@ function Open({ id }: { id: string }) {
 
 const toCells = (receipt: Receipt) => [
   showStamp(receipt.createdAt),
-  `${receipt.tier.name}, ${receipt.tier.periodDays} days`,
+  receipt.tier.requests === undefined
+    ? `${receipt.tier.name}, ${receipt.tier.periodDays} days`
+    : receipt.tier.name,
   `${receipt.amountUsd} ${receipt.token}`,
   <span>
     <span class={tones[receipt.status]} title={stateTexts[receipt.paymentState].text}>
