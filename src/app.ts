@@ -162,7 +162,7 @@ export function createApp(deps: AppDeps) {
     ...{ routes, ports, streams },
     before: keyless?.answer,
     table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
-    async otherwise({ request, path, visit }) {
+    async otherwise({ request, place: { path }, visit }) {
       if (path === mcpRoute.path) return answerAgent(request)
       if (!isPage(path) && !isLost(request, path)) throw new MissingRoute()
       visit.timedAs = PAGES
@@ -236,7 +236,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
   const { before } = parts
-  const answerRoute = createRouter(parts.routes, ports)
+  const answerRoute = createRouter(parts.routes, { ...ports, places: parts.table })
   const answer: Handle = (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived)
   return {
     /** Answers any request; never throws, never rejects. */

@@ -8,9 +8,12 @@ import type { CliContext } from './cli/context.ts'
 import { describeInvocation } from './cli/invocation.ts'
 import type { ThreadStart } from './cli/serve-thread.ts'
 import { type Config, readConfig } from './config.ts'
+import { createMint } from './lib/mint.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
 const SIGNAL_EXIT_CODE = 128
+
+const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
 
 let config: Config | undefined
 const stops = new Set<() => void>()
@@ -22,8 +25,8 @@ const context: CliContext = {
     return config
   },
   clock: () => Date.now(),
-  mint: () => crypto.randomUUID().replaceAll('-', ''),
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  mint: createMint(randomBytes),
+  randomBytes,
   invocation: describeInvocation({
     runtime: process.argv[0] ?? '',
     script: Bun.main,

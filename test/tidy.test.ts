@@ -59,7 +59,7 @@ const layers: Record<string, string[]> = {
     ...['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
     ...['main', 'web/build'],
   ],
-  main: ['app', 'cli', 'config', 'history', 'ledger', 'modules', 'sqlite'],
+  main: ['app', 'cli', 'config', 'history', 'ledger', 'lib', 'modules', 'sqlite'],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['modules', 'core'],
   'web/parts': ['web/lib'],

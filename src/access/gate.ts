@@ -139,7 +139,7 @@ export function createGate(deps: GateDeps) {
 
     mark({ rate, enteredMs }, headers) {
       const leftMs = Math.max(0, rate.leftMs - (timer() - enteredMs))
-      writeRateHeaders(headers, { ...rate, leftMs }, clock())
+      writeRateHeaders(headers, rate, { leftMs, nowMs: clock() })
     },
 
     send(visit, bytes) {

@@ -25,8 +25,9 @@ type AccessRecord = {
 /** Creates what prints a record, newline included; as text for people if that is wanted. */
 export function createAccessLine(clock: Clock, isText = false): (record: AccessRecord) => string {
   const timeText = createTimeText(clock)
-  return ({ requestId, keyId, method, target, status, bytes, durationMs, ...rare }) => {
-    const { traceparent, error } = rare
+  return (record) => {
+    const { requestId, keyId, method, target, status, bytes, durationMs } = record
+    const { traceparent, error } = record
     const cut = target.length > TARGET_LENGTH_MAX ? target.slice(0, TARGET_LENGTH_MAX) : target
     const path = redactKeys(cut)
     const level = error === undefined ? 'info' : 'error'

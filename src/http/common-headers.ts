@@ -54,11 +54,15 @@ const MS_PER_SECOND = 1000
 const WINDOW_SECONDS = { minute: 60, day: 86_400 }
 
 /**
- * Reports a window, `nowMs` on the wall clock: three headers of the specification, and two of the
- * IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the same.
+ * Reports a window of which `leftMs` are left at `nowMs` on the wall clock: three headers of the
+ * specification, and two of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the
+ * same.
  */
-export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: number): void {
-  const { limit, remaining, leftMs, window = 'minute' } = rate
+export function writeRateHeaders(
+  headers: Headers,
+  { limit, remaining, window = 'minute' }: RateState,
+  { leftMs, nowMs }: { leftMs: number; nowMs: number },
+): void {
   headers.set('X-RateLimit-Limit', String(limit))
   headers.set('X-RateLimit-Remaining', String(remaining))
   headers.set('X-RateLimit-Reset', String(Math.ceil((nowMs + leftMs) / MS_PER_SECOND)))

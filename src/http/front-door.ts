@@ -22,10 +22,9 @@ import type { ErrorTrap } from './error-trap.ts'
 import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { type Meters, OTHER, SOCKETS } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
-import type { RouteTable } from './route-table.ts'
+import type { Place, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
-import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
@@ -58,12 +57,10 @@ type Exchange = {
   inner: Request
   requestId: string
   traceparent: string | undefined
-  target: string
+  place: Place
   visit: Visit
   peers: PeerSource | undefined
   startedMs: number
-  /** It has a target that is a path. */
-  isSound: boolean
   fault?: string | undefined
 }
 
@@ -98,37 +95,34 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   function begin(request: Request, peers: PeerSource | undefined): Exchange {
     const startedMs = timer()
-    const { url } = request
-    const isSound = isAbsolute(url)
-    const inner = isSound && request.method === 'HEAD' ? asGet(request) : request
+    const place = routes.placeOf(request.url)
+    const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
     const traceparent = traceOf(request)
-    const target = targetOf(url)
     const from = peers && peerOf(request, inner, peers)
-    const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers: from })
+    const visit = gate.enter({ request, allowance: place.allowance, peers: from })
     bindVisit(inner, visit)
     visit.requestId = requestId
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    return { requestId, traceparent, target, request, inner, visit, peers, startedMs, isSound }
+    return { requestId, traceparent, place, request, inner, visit, peers, startedMs }
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {
-    const { request, inner, target, visit, startedMs } = exchange
+    const { request, inner, place, visit, startedMs } = exchange
     try {
       assertServable(exchange)
-      const path = pathOf(target)
-      if (routes.isRefused(inner.method, path)) {
+      if (routes.isRefused(inner.method, place.path)) {
         return finish(exchange, answerMissing(exchange, routes))
       }
-      const open = sockets.get(target)
+      const open = sockets.get(place.target)
       if (open !== undefined) {
         visit.timedAs = SOCKETS
         open(request, visit)
         // Bun has answered with 101.
         return finish(exchange, new Response(null))
       }
-      const wait = work.enter(visit, routes.isUrgent(target))
-      const arrived = { request: inner, path, visit }
+      const wait = work.enter(visit, place.isUrgent)
+      const arrived = { request: inner, place, visit }
       const result = wait === undefined ? handle(arrived) : wait.then(() => handle(arrived))
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
@@ -148,14 +142,13 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   }
 }
 
-function assertServable({ request, target, visit, isSound }: Exchange): void {
+function assertServable({ request, place, visit }: Exchange): void {
   if (visit.refusal) throw visit.refusal
-  if (!isSound) {
+  if (!place.isAbsolute) {
     const message = 'The request needs one valid Host header, and a target that is a path.'
     throw new AppError('invalid_request', message)
   }
-  // Elysia would hand a handler an empty parameter for `%zz`.
-  if (target.includes('%') && decodePart(pathOf(target)) === undefined) {
+  if (place.isMalformed) {
     throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
   }
   // By what the caller says; a body without a length is measured as it is read.
@@ -165,18 +158,19 @@ function assertServable({ request, target, visit, isSound }: Exchange): void {
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
 function createFinish(options: FrontDoorOptions) {
-  const { gate, routes, meters, logsAs, log, clock, timer } = options
+  const { gate, meters, logsAs, log, clock, timer } = options
   const toLine = createAccessLine(clock, logsAs === 'text')
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
-    const { request, requestId, traceparent, target, visit, startedMs, fault } = exchange
+    const { request, requestId, traceparent, place, visit, startedMs, fault } = exchange
     gate.leave(visit, bytes)
     if (logsAs === 'off' && fault === undefined) return
     const { method } = request
+    const { target } = place
     const durationMs = timer() - startedMs
     const keyId = visit.caller?.keyId
-    const named = { requestId, traceparent, keyId, method, target }
-    log(toLine({ ...named, status, bytes, durationMs, error: fault }))
+    const error = fault
+    log(toLine({ requestId, traceparent, keyId, method, target, status, bytes, durationMs, error }))
   }
 
   /** Of a stream its bytes as they are sent, and the rest at its end; of anything else now. */
@@ -205,7 +199,7 @@ function createFinish(options: FrontDoorOptions) {
       headers.set('X-Content-Type-Options', 'nosniff')
     if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
     gate.mark(visit, headers)
-    if (routes.isPrivate(exchange.target)) {
+    if (exchange.place.isPrivate) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
     } else writeCorsHeaders(exchange.request, headers)
     if (exchange.request.method !== 'HEAD') {
@@ -230,14 +224,14 @@ function toBytes(status: number, length: string | null): number | undefined {
 }
 
 /** A path that exists under other methods says which. */
-function answerMissing({ request, target, requestId }: Exchange, routes: RouteTable): Response {
+function answerMissing({ request, place, requestId }: Exchange, routes: RouteTable): Response {
   const { method } = request
-  const path = pathOf(target)
+  const { path, isPrivate } = place
   const methods = routes.methodsAt(path)
   const allow = methods.join(', ')
   if (method === 'OPTIONS' && allow !== '') {
     const headers = new Headers({ Allow: allow })
-    if (isPreflight(request) && !routes.isPrivate(target)) writePreflightHeaders(headers, allow)
+    if (isPreflight(request) && !isPrivate) writePreflightHeaders(headers, allow)
     return new Response(null, { status: 204, headers })
   }
   const error =

@@ -1,8 +1,11 @@
 /** What the front door must know of routes: Elysia answers a wrong method with 404. */
+import type { Market } from '#src/core/market.ts'
 import { assert } from '#src/lib/assert.ts'
+import { createCache } from '#src/lib/cache.ts'
 
+import type { PageAnswer } from './data-response.ts'
 import type { Allowance } from './gate.ts'
-import { pathOf } from './url.ts'
+import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 
 type KnownRoute = {
   method: string
@@ -12,6 +15,28 @@ type KnownRoute = {
   isUrgent?: boolean
 }
 export type RouteTable = ReturnType<typeof createRouteTable>
+
+/** What follows from the address of a request alone. */
+export type Place = {
+  url: string
+  /** Path and query, as sent. */
+  target: string
+  /** Still percent-encoded. */
+  path: string
+  isAbsolute: boolean
+  /** The percent-encoding of its path is malformed. */
+  isMalformed: boolean
+  allowance: Allowance
+  /** True of what is answered in overload, too: billing, health, the operator. */
+  isUrgent: boolean
+  /** True where no page of another origin may read: in the areas of the operator. */
+  isPrivate: boolean
+  /** Of a page that is asked for again: without coding, and in gzip. */
+  answers?: { [coding in 'plain' | 'gzip']?: { market: Market; answer: PageAnswer } }
+}
+
+/** Places that are kept, of pages asked for again; one takes some 2 kB. */
+const PLACES_MAX = 4_096
 
 /** `routes` have `/a/:b/*` patterns. */
 export function createRouteTable(routes: readonly KnownRoute[]) {
@@ -39,15 +64,27 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   for (const { path, allowance = allowanceAt(path) } of routes) {
     assert(allowance === allowanceAt(path), 'Routes that begin alike take from the same window.')
   }
+  const kept = createCache<string, Place>(PLACES_MAX)
+  const isIn = (target: string, areas: readonly string[]): boolean =>
+    areas.some((area) => isWithin(target, area))
+
+  function makePlace(url: string): Place {
+    const target = targetOf(url)
+    const path = pathOf(target)
+    return {
+      ...{ url, target, path, isAbsolute: isAbsolute(url) },
+      // Elysia would hand a handler an empty parameter for `%zz`.
+      isMalformed: path.includes('%') && decodePart(path) === undefined,
+      allowance: allowanceAt(target),
+      isUrgent: isIn(target, urgentAreas) || urgentPaths.has(path),
+      isPrivate: isIn(target, privateAreas),
+    }
+  }
   return {
-    allowanceAt,
+    placeOf: (url: string): Place => kept.get(url) ?? makePlace(url),
 
-    /** True of what is answered in overload, too: billing, health, the operator. */
-    isUrgent: (target: string): boolean =>
-      urgentAreas.some((area) => isWithin(target, area)) || urgentPaths.has(pathOf(target)),
-
-    /** True where no page of another origin may read: in the areas of the operator. */
-    isPrivate: (target: string): boolean => privateAreas.some((area) => isWithin(target, area)),
+    /** `placeOf` returns the same from now on, while there is room. */
+    keep: (place: Place): void => kept.set(place.url, place, { size: 1 }),
 
     /** True at a fixed path without the method, where Elysia may find a pattern that has it. */
     isRefused: (method: string, path: string): boolean =>

@@ -11,7 +11,6 @@ import { isOver } from '#src/core/coverage.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
-import { createCache } from '#src/lib/cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
@@ -47,11 +46,13 @@ import {
   type OpenApiParameter,
   openApiParameters,
 } from './openapi-operation.ts'
+import type { Place, RouteTable } from './route-table.ts'
 import { parseQuery } from './schema-reader.ts'
 import { choosesFormat } from './table.ts'
 import { decodePart, searchOf } from './url.ts'
 
-type RoutePorts = AccessPorts & PagePorts & { findMarket: FindMarket }
+type RoutePorts = AccessPorts &
+  PagePorts & { findMarket: FindMarket; places: Pick<RouteTable, 'keep'> }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
@@ -161,11 +162,16 @@ export const route = <
     spec.access === 'none' || spec.access === 'operator' ? 'none' : (spec.allowance ?? 'data'),
 })
 
-type AnyCall = { request: Request; market?: Market | undefined; [read: string]: unknown }
+type AnyCall = {
+  request: Request
+  place: Place
+  market?: Market | undefined
+  [read: string]: unknown
+}
 type Result = Response | DataAnswer | PageAnswer | object
 type Params = { coin?: string; conditionId?: string; id?: string }
 
-type Handler = (request: Request, params: Params) => Response | Promise<Response>
+type Handler = (arrived: Arrived, params: Params) => Response | Promise<Response>
 type Found = { place: number; handle: Handler }
 
 /** Returns what answers a request to one of the routes; undefined where there is none. */
@@ -175,14 +181,16 @@ export function createRouter(routes: readonly Route[], ports: RoutePorts) {
     const found = { place: FIRST_ROUTE + index, handle: createHandler(each, ports) }
     for (const path of [each.path, `${each.path}/`]) router.add(each.method, path, found)
   }
-  return ({ request, path, visit }: Arrived): Response | Promise<Response> | undefined => {
+  return (arrived: Arrived): Response | Promise<Response> | undefined => {
+    const { request, place, visit } = arrived
+    const { path } = place
     const found = router.find(request.method, path)
     if (found === null) return undefined
     visit.timedAs = found.store.place
     const { params } = found
     if (path.includes('%'))
       for (const [name, part] of Object.entries(params)) params[name] = decodePart(part)
-    return found.store.handle(request, params)
+    return found.store.handle(arrived, params)
   }
 }
 
@@ -196,30 +204,24 @@ export function describeRoutes(routes: readonly Route[], components: Components)
   return paths
 }
 
-/** Pages whose answers are remembered; one takes some 2 kB. */
-const ANSWERS_MAX = 4_096
-
 /** Remembers all of an answer that follows from the address and a market that is over. */
-function createAnswers({ findMarket, pages }: RoutePorts) {
-  const remember = () =>
-    createCache<string, { market: Market; answer: PageAnswer }>(ANSWERS_MAX / 2)
-  const [plain, gzip] = [remember(), remember()]
-  // By the address as it is: to join it to anything costs more than to look it up.
-  const keptOf = ({ headers }: Request) =>
-    acceptsGzip(headers.get('accept-encoding')) ? gzip : plain
+function createAnswers({ findMarket, pages, places }: RoutePorts) {
+  const codingOf = ({ headers }: Request) =>
+    acceptsGzip(headers.get('accept-encoding')) ? 'gzip' : 'plain'
   return {
-    find(request: Request): PageAnswer | undefined {
-      const known = keptOf(request).get(request.url)
+    find(request: Request, { answers }: Place): PageAnswer | undefined {
+      const known = answers?.[codingOf(request)]
       // A market is another object at its next revision.
       const isCurrent = known && findMarket(known.market.conditionId) === known.market
       return isCurrent ? known.answer : undefined
     },
 
     /** Only of a page that is kept itself, because it was asked for again. */
-    put({ request, market }: AnyCall, answer: PageAnswer): void {
+    put({ request, market, place }: AnyCall, answer: PageAnswer): void {
       if (market === undefined || !isOver(market) || pages.find(answer.tag) === undefined) return
       const again = { ...answer, sent: { page: undefined, init: {} } }
-      keptOf(request).set(request.url, { market, answer: again }, { size: 1 })
+      place.answers = { ...place.answers, [codingOf(request)]: { market, answer: again } }
+      places.keep(place)
     },
   }
 }
@@ -253,15 +255,16 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     return sendData(call, result as DataAnswer, caching === 'unkept' ? caching : 'digest')
   }
 
-  return (request, params) => {
-    if (access === 'none') return finish({ request }, answer({ request }))
+  return ({ request, place }, params) => {
+    if (access === 'none') return finish({ request, place }, answer({ request, place }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const caller = admit(request, { access: needed, coin, conditionId, isSold }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
-    const known = isTable && choosesFormat(request) ? undefined : answers?.find(request)
+    const known = isTable && choosesFormat(request) ? undefined : answers?.find(request, place)
     if (known !== undefined) return answerPage(request, known, ports)
-    const call = { ...readCall(request, params, { querySchema, findMarket }), caller }
+    const read = readCall(request, params, { querySchema, findMarket })
+    const call = { ...read, place, caller }
     if (bodySchema === undefined) return finish(call, answer(call))
     return readBody(bodySchema, request).then((body) => {
       const whole = { ...call, body }
@@ -281,7 +284,7 @@ function readCall(
   request: Request,
   { coin: sent, conditionId, id }: Params,
   { querySchema, findMarket }: Reading,
-): AnyCall {
+) {
   const coin = sent === undefined ? undefined : readCoin(sent)
   const hasMarket = coin !== undefined && conditionId !== undefined
   const market = hasMarket ? readMarket(coin, conditionId, findMarket) : undefined

@@ -6,6 +6,8 @@ export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: 
 
 /** Places for hashes of the tags of pages that were made once; a later one takes its place. */
 const MADE_ONCE_MAX = 16_384
+/** Where a hash may be: of a single one, pages that are asked for in turn put out each other. */
+const PLACES_OF_HASH = 4
 /** A page's share at most, or pages that are not compressed would turn out all others. */
 const PAGES_LEAST = 256
 /** What a kept page weighs besides its body. */
@@ -18,14 +20,16 @@ export function createPageCache(bytesMax: number) {
   const pages = createCache<string, Page>(bytesMax)
   const bodyBytesMax = bytesMax / PAGES_LEAST
   const madeOnce = new Uint32Array(MADE_ONCE_MAX)
+  let turn = 0
 
   /** Of two tags with one hash the other may be kept at once, which harms nobody. */
   function isMadeOnce(tag: string): boolean {
     const hash = Bun.hash.xxHash32(tag)
-    const place = hash % MADE_ONCE_MAX
-    const isNew = madeOnce[place] !== hash
-    madeOnce[place] = hash
-    return isNew
+    const start = (hash % (MADE_ONCE_MAX / PLACES_OF_HASH)) * PLACES_OF_HASH
+    for (let place = start; place < start + PLACES_OF_HASH; place++)
+      if (madeOnce[place] === hash) return false
+    madeOnce[start + (turn++ % PLACES_OF_HASH)] = hash
+    return true
   }
 
   return {

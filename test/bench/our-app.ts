@@ -8,6 +8,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createMint } from '#src/lib/mint.ts'
 
 export type OurApp = { app: App; history: MarketHistory; dispose(): void }
 
@@ -17,6 +18,8 @@ type Options = {
   /** Takes the lines of the access log; they are made also when nobody takes them. */
   log?: (line: string) => void
 }
+
+const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
 
 /** The whole application on a data folder, with its defaults, in this process. */
 export function openOurApp(dataPath: string, { gate, log = () => {} }: Options = {}): OurApp {
@@ -29,8 +32,8 @@ export function openOurApp(dataPath: string, { gate, log = () => {} }: Options =
     ledger,
     clock: () => Date.now(),
     timer: () => performance.now(),
-    mint: () => crypto.randomUUID().replaceAll('-', ''),
-    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    mint: createMint(randomBytes),
+    randomBytes,
     screen: () => Promise.reject(new Error('Nobody signs up here.')),
     wallets: createWallets(undefined),
     billing: closedBilling('a bench'),
