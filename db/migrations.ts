@@ -18,6 +18,7 @@ import spot from './history/migrations/0012_spot.sql' with { type: 'text' }
 import settlement from './history/migrations/0013_settlement.sql' with { type: 'text' }
 import revisions from './history/migrations/0014_revisions.sql' with { type: 'text' }
 import manifests from './history/migrations/0015_manifests.sql' with { type: 'text' }
+import knownEvents from './history/migrations/0016_known_events.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -44,6 +45,7 @@ export const historyMigrations: readonly string[] = [
   settlement,
   revisions,
   manifests,
+  knownEvents,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,

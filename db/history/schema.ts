@@ -319,6 +319,44 @@ export const moment = sqliteTable('moment', {
   checksum: integer('checksum').notNull(),
 })
 
+/** As `moment`, of trades. */
+export const tradeMoment = sqliteTable('trade_moment', {
+  second: integer('second').primaryKey(),
+  nextId: integer('next_id').notNull(),
+  checksum: integer('checksum').notNull(),
+})
+
+/** As `moment`, of reference prices. */
+export const spotMoment = sqliteTable('spot_moment', {
+  second: integer('second').primaryKey(),
+  nextId: integer('next_id').notNull(),
+  checksum: integer('checksum').notNull(),
+})
+
+/**
+ * What became of markets besides their rows and facts: gaps that came and went, and when a market
+ * was created and closed. Goes with its market.
+ */
+export const marketEvent = sqliteTable(
+  'market_event',
+  {
+    id: integer('id').primaryKey(),
+    /** Never before that of a smaller id. */
+    atMs: integer('at_ms').notNull(),
+    marketId: integer('market_id').notNull(),
+    /** 0 created, 1 closed, 2 a gap came, 3 a gap went. */
+    event: integer('event').notNull(),
+    /** Of a gap, as in its table; null of all else. */
+    outcome: integer('outcome'),
+    kind: integer('kind'),
+    fromMs: integer('from_ms'),
+    toMs: integer('to_ms'),
+    reason: text('reason'),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [index('market_event_order').on(table.marketId, table.id)],
+)
+
 /** The digests of a day's markets, chained and signed: core/manifest.ts. Only added to. */
 export const manifest = sqliteTable(
   'manifest',

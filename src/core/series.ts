@@ -60,8 +60,6 @@ export type SeriesRequest = {
   range: StatePart
   /** Members wanted of each row, in their order; undefined for those that every row has. */
   fields?: readonly string[] | undefined
-  /** The first id that is not looked at; undefined for every row. */
-  belowId?: number | undefined
 }
 
 export type SeriesPage = {

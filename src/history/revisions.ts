@@ -1,6 +1,8 @@
 /** What a history says of its own changes. */
+import type { Gap } from '#src/core/coverage.ts'
 import type { ManifestBody, SignedStatement } from '#src/core/manifest.ts'
-import type { Revision } from '#src/core/revision.ts'
+import type { Market } from '#src/core/market.ts'
+import type { FactChange, Revision } from '#src/core/revision.ts'
 
 export type RevisionLog = {
   /** Changes since then are noted; what was before is not known. Unix milliseconds. */
@@ -11,6 +13,21 @@ export type RevisionLog = {
   lastRemovalMs(conditionId: string): number
   /** The first id of a snapshot that was given in a second of Unix time or later. */
   firstIdFrom(second: number): number
+  /** When something beside a row of a market changed last, or a row was removed; 0 if never. */
+  lastChangeMs(conditionId: string): number
+  /** Since then all that follows is noted too. Unix milliseconds. */
+  eventsSinceMs(): number
+  /** As `firstIdFrom`, of trades and of reference prices. */
+  firstTradeIdFrom(second: number): number
+  firstSpotIdFrom(second: number): number
+  /** Facts of a market that changed at a moment or later, the last change first. */
+  factsSince(conditionId: string, atMs: number): FactChange[]
+  /** Whether a market was created at a moment or later. */
+  isNewSince(market: Pick<Market, 'id'>, atMs: number): boolean
+  /** Whether it was closed then or later. */
+  isClosedSince(market: Pick<Market, 'id'>, atMs: number): boolean
+  /** Gaps of a market as they were before a moment, as `MarketHistory.gaps` lists them. */
+  gapsAt(market: Pick<Market, 'id'>, atMs: number): readonly Gap[]
   /** In the order in which they were made. Throws `damaged`. */
   list(afterId: number, limit: number): Revision[]
 }

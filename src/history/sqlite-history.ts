@@ -27,6 +27,7 @@ import {
   type Views,
 } from './reads/market-read.ts'
 import { createBulkReads, createPageReads } from './reads/pages.ts'
+import { createChangeReads } from './tables/event-table.ts'
 import { createCoinTotals, createMarketList } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createRevisionReads } from './tables/revision-table.ts'
@@ -76,7 +77,7 @@ export function createSqliteHistory(
     ...createWriters({ ...tables, coverage }, views),
     ...createReaders(tables, views),
     cursorKey,
-    revisions: createRevisionReads(db, stored.logMeta),
+    revisions: { ...createRevisionReads(db, stored.logMeta), ...createChangeReads(db) },
     manifests: stored.manifests,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
@@ -90,7 +91,7 @@ export function createSqliteHistory(
 }
 
 function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
-  const { db, meta, markets, gaps, trades, runs, revisions } = tables
+  const { db, meta, markets, gaps, trades, runs, moments, events } = tables
   const [applyBatch, deleteStep] = [createAppend(tables), createDelete(tables)]
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
@@ -99,7 +100,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       return transact(db, body)
     } catch (error) {
       runs.forgetAll()
-      revisions.forgetNoted()
+      for (const each of Object.values(moments)) each.forgetNoted()
       throw error
     } finally {
       views.invalidate()
@@ -164,16 +165,18 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
         if (market === undefined || market.isClosed) return
         runs.change(market, { gone: [], late: [], fresh: [], isClosed: true })
         markets.close(market.id)
+        events.noteClosed(market)
       }),
   }
 }
 
-function createNoting({ markets, runs, revisions }: Tables & { runs: Runs }) {
+function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
   return {
     putMarket(facts: MarketFacts): void {
       const known = markets.find(facts.conditionId)
       const put = markets.put(facts)
       runs.forget(put.id)
+      if (known === undefined) events.noteCreated(put)
       const changes = known === undefined ? [] : factChanges(known, put)
       if (changes.length > 0) revisions.note(put, { why: 'fact_changed', facts: changes })
     },

@@ -21,6 +21,7 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 export function createVerify(tables: Tables) {
   const { db, meta, markets, chunks, tails, gaps, trades, spot, snapshots, revisions, manifests } =
     tables
+  const { events, moments } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -75,6 +76,9 @@ export function createVerify(tables: Tables) {
     yield* attempt(() => readConsistently(db, spot.verify))
     yield* attempt(() => readConsistently(db, revisions.verify))
     yield* attempt(() => readConsistently(db, manifests.verify))
+    yield* attempt(() => readConsistently(db, events.verify))
+    for (const each of Object.values(moments))
+      yield* attempt(() => readConsistently(db, each.verify))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()

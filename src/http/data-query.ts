@@ -86,22 +86,10 @@ export const cursorParameter = Type.Optional(
 /** Of a route that can answer as before what came later. */
 export const knownAtParameter = Type.Optional(
   momentParameter(
-    'As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered.',
+    'As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered.',
     { maximum: MOMENT_MS_MAX },
   ),
 )
-
-/** Coverage of an answer as of an earlier moment: which gaps were known then is not kept. */
-export const KNOWN_COVERAGE = 'unknown'
-
-/** Throws `invalid_parameter` for what is not kept as it was known. */
-export function assertKnowable(query: { interval?: unknown; fields?: string }): void {
-  const why = 'what was known of it at an earlier moment is not kept. Leave out one of the two.'
-  if (query.interval !== undefined)
-    throw parameterError('interval', `\`interval\` cannot be sent with \`knownAt\`: ${why}`)
-  if (query.fields?.split(',').includes('receivedAt'))
-    throw parameterError('fields', `\`receivedAt\` cannot be sent with \`knownAt\`: ${why}`)
-}
 
 export const outcomeParameter = Type.Optional(
   literals(outcomes, { description: 'Only this outcome; both when absent.' }),

@@ -22,10 +22,8 @@ import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'
 
 import {
-  assertKnowable,
   cursorParameter,
   intervalParameter,
-  KNOWN_COVERAGE,
   limitParameter,
   orderParameter,
   outcomeParameter,
@@ -59,6 +57,27 @@ type SeriesHistory = {
   cursorKey: Uint8Array
 }
 
+type Read = (request: SeriesRequest) => Steps<SeriesPage>
+
+export type SeriesMoment = {
+  market: Market
+  knownAt: number
+  nowMs: number
+  /** Whether the answer depends on more than books. */
+  needsEvents: boolean
+  withReceived: boolean
+}
+
+/** A market as it was at a moment. */
+export type SeriesThen = {
+  market: Market
+  gaps: readonly Gap[]
+  nowMs: number
+  read: Read
+  /** Undefined where it is not known which gaps there were. */
+  coverage: 'unknown' | undefined
+}
+
 type SeriesCall = { market: Market; query: SeriesQuery; request: Request }
 
 export type SeriesDeps = {
@@ -69,9 +88,9 @@ export type SeriesDeps = {
   rowFields?: readonly string[]
   /** Those that rows have, as columns of a table; all by default. */
   membersOf?: MembersOf
-  read: (request: SeriesRequest) => Steps<SeriesPage>
-  /** The first id that was not known at a moment, for a series with the parameter `knownAt`. */
-  knownBelow?: (asked: { market: Market; knownAt: number; nowMs: number }) => number
+  read: Read
+  /** Throws `invalid_parameter`. */
+  openAt: (asked: SeriesMoment) => Steps<SeriesThen>
   cursors: CursorCodec
   history: SeriesHistory
   clock: Clock
@@ -79,7 +98,7 @@ export type SeriesDeps = {
 }
 
 function createSeries(deps: SeriesDeps) {
-  const { name, rowFields = [], read, cursors, history, clock, pages } = deps
+  const { name, rowFields = [], cursors, history, clock, pages } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
   function readWanted({ fields, interval }: SeriesQuery): string[] | undefined {
@@ -105,14 +124,13 @@ function createSeries(deps: SeriesDeps) {
     return { scope, key, range, stepMs, fields }
   }
 
-  return ({ market, query, request }: SeriesCall): PageAnswer => {
+  function answer(
+    { market, query, request }: SeriesCall,
+    { gaps, nowMs, read }: Pick<SeriesThen, 'gaps' | 'nowMs' | 'read'>,
+  ): PageAnswer {
     const { scope, key, range, stepMs, fields } = toRange(market, query)
     const { outcome, fromMs, toMs } = range
-    const { knownAt } = query
-    if (knownAt !== undefined) assertKnowable(query)
-    const belowId =
-      knownAt === undefined ? undefined : deps.knownBelow?.({ market, knownAt, nowMs: clock() })
-    const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
+    const question = { market, gaps, outcome, fromMs, toMs, nowMs }
     const cursorOf = (place: Position | undefined): string =>
       cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
@@ -120,10 +138,10 @@ function createSeries(deps: SeriesDeps) {
     const tag = tagAt(market.revision)
     return {
       ...{ tag, isGzip, isClosed: market.isClosed },
-      coverage: belowId === undefined ? coverageText(question) : KNOWN_COVERAGE,
+      coverage: coverageText(question),
       findPage: () => pages.find(tag),
       *make() {
-        const page = yield* read({ market, stepMs, range, fields, belowId })
+        const page = yield* read({ market, stepMs, range, fields })
         const { last, hasMore, resume } = page
         const end = `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`
         const body = yield* toBody(page, end)
@@ -136,6 +154,23 @@ function createSeries(deps: SeriesDeps) {
         }
       },
     }
+  }
+
+  function* answerKnown(call: SeriesCall, knownAt: number): Steps<PageAnswer> {
+    const { market, query } = call
+    const then = yield* deps.openAt({
+      ...{ market, knownAt, nowMs: clock() },
+      needsEvents: name === 'prices' || query.interval !== undefined,
+      withReceived: readWanted(query)?.includes('receivedAt') === true,
+    })
+    const found = answer({ ...call, market: then.market }, then)
+    return { ...found, isClosed: market.isClosed, coverage: then.coverage ?? found.coverage }
+  }
+
+  return (call: SeriesCall): PageAnswer | Steps<PageAnswer> => {
+    const { market, query } = call
+    if (query.knownAt !== undefined) return answerKnown(call, query.knownAt)
+    return answer(call, { gaps: history.gaps(market), nowMs: clock(), read: deps.read })
   }
 }
 

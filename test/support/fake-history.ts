@@ -46,6 +46,10 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
       lastIdBefore: () => 0,
       lastRemovalMs: () => 0,
       firstIdFrom: () => 0,
+      lastChangeMs: () => 0,
+      eventsSinceMs: () => 0,
+      ...{ firstTradeIdFrom: () => 0, firstSpotIdFrom: () => 0, factsSince: () => [] },
+      ...{ isNewSince: () => false, isClosedSince: () => false, gapsAt: () => [] },
       list: () => [],
     },
     manifests: {

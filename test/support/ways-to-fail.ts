@@ -80,7 +80,9 @@ async function askDamaged(entry: Entry): Promise<Response> {
 
 const refusingRevisions = (refuse: () => never) => ({
   ...{ sinceMs: refuse, lastIdBefore: refuse, list: refuse },
-  ...{ lastRemovalMs: refuse, firstIdFrom: refuse },
+  ...{ lastRemovalMs: refuse, firstIdFrom: refuse, lastChangeMs: refuse, eventsSinceMs: refuse },
+  ...{ firstTradeIdFrom: refuse, firstSpotIdFrom: refuse, factsSince: refuse },
+  ...{ isNewSince: refuse, isClosedSince: refuse, gapsAt: refuse },
 })
 
 const refusingManifests = (refuse: () => never) => ({

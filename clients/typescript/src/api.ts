@@ -3327,7 +3327,7 @@ export interface operations {
                 fields?: string;
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
-                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
             };
             header?: never;
@@ -3372,7 +3372,7 @@ export interface operations {
                 fields?: string;
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
-                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
             };
             header?: never;
@@ -3542,6 +3542,8 @@ export interface operations {
                 limitPrice?: string;
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                 maxAgeMs?: number;
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
             };
             header?: never;
             path: {
@@ -3584,7 +3586,7 @@ export interface operations {
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
                 fields?: string;
-                /** @description As it was known at this moment: without rows that came later. Cut to the second. Then `X-Coverage` is `unknown`, and neither `interval` nor the field `receivedAt` may be sent. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
@@ -3682,6 +3684,8 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Bars of this length instead of every change; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -3731,6 +3735,8 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -3782,6 +3788,8 @@ export interface operations {
                 cursor?: string;
                 /** @description A state or price older than this at its moment is left out: `up`, `down` or `spot` is null. */
                 maxAgeMs?: number;
+                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                knownAt?: number | string;
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */

@@ -1,76 +1,196 @@
 /**
  * A market as it was known at a moment: rows that were accepted by then, and were not replaced
- * since. Ids rise in the order of acceptance, and once a second the first one of it is noted.
+ * since; facts and gaps as they were, of which changes are noted. Ids rise in the order of
+ * acceptance, and once a second the first one of it is noted.
  */
+import type { Gap } from '#src/core/coverage.ts'
 import { parameterError } from '#src/core/errors.ts'
-import type { Market } from '#src/core/market.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import type { SpotQuery } from '#src/core/spot.ts'
 import { toIso } from '#src/core/time.ts'
+import type { StoredTrade, TradeQuery } from '#src/core/trade.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import type { MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
+import { firstOf, toPage } from './row-page.ts'
 
 const SECOND_MS = 1000
+
 /** Rows that are looked at in a step: a millisecond of work. */
-const BLOCK = 2000
+export const BLOCK = 2000
+const FIRST_BLOCK = 8
 /** Rows whose texts are read at once. */
 const TEXTS = 100
+/** Of how many trades are read where those that were known are too few. */
+const TRADES_GROWTH = 8
 
-type Asked = { market: Market; knownAt: number; nowMs: number }
+type Log = Pick<MarketHistory, 'revisions'>
 
-/**
- * The first id that was not known at the whole second at or before a moment. Throws
- * `invalid_parameter` for a moment that cannot be answered, with the first that can.
- */
-export function knownBelow(
-  { revisions }: Pick<MarketHistory, 'revisions'>,
-  { market, knownAt, nowMs }: Asked,
-): number {
+type Asked = {
+  knownAt: number
+  nowMs: number
+  /** Whether the answer has more than books, such as trades, or steps, which gaps decide. */
+  needsEvents?: boolean
+}
+
+/** The whole second at or before `knownAt`: what came before it begins was known. */
+export type Moment = {
+  atMs: number
+  /** The first ids that were not known. */
+  belowId: number
+  belowTradeId: number
+  belowSpotId: number
+  /** Whether facts, gaps, trades and prices of the coin are known as they were, too. */
+  hasEvents: boolean
+}
+
+/** Throws `invalid_parameter` for a moment that cannot be answered, with the first that can. */
+export function toMoment({ revisions }: Log, { knownAt, nowMs, needsEvents }: Asked): Moment {
   if (knownAt > nowMs) {
     throw parameterError('knownAt', '`knownAt` is in the future. Leave it out for what is known.')
   }
   const second = Math.floor(knownAt / SECOND_MS)
-  const noted = Math.max(revisions.sinceMs(), revisions.lastRemovalMs(market.conditionId))
-  const firstSecond = Math.floor(noted / SECOND_MS) + 1
-  if (second >= firstSecond) return revisions.firstIdFrom(second)
+  const eventsSinceMs = revisions.eventsSinceMs()
+  const sinceMs = needsEvents ? eventsSinceMs : revisions.sinceMs()
+  assertKept(second, sinceMs, 'what changed before was not noted')
+  const hasEvents = second >= firstAfter(eventsSinceMs)
+  return {
+    ...{ atMs: second * SECOND_MS, hasEvents, belowId: revisions.firstIdFrom(second) },
+    belowTradeId: hasEvents ? revisions.firstTradeIdFrom(second) : 0,
+    belowSpotId: hasEvents ? revisions.firstSpotIdFrom(second) : 0,
+  }
+}
+
+const firstAfter = (ms: number): number => Math.floor(ms / SECOND_MS) + 1
+
+/** Throws `invalid_parameter` for a second that is not after a moment. */
+function assertKept(second: number, lostMs: number, why: string): void {
+  const first = firstAfter(lostMs)
+  if (second >= first) return
   throw parameterError(
     'knownAt',
-    `What was known of this market at ${toIso(second * SECOND_MS)} is not kept. The first moment that can be answered is ${toIso(firstSecond * SECOND_MS)}: what changed before was not noted, or rows were replaced since.`,
+    `What was known at ${toIso(second * SECOND_MS)} is not kept: ${why}. The first moment that can be answered is ${toIso(first * SECOND_MS)}.`,
   )
 }
 
-/** The verbs that read rows of a market, without those that were not known, in steps. */
-export function* openKnown(
-  history: MarketHistory,
-  market: Market,
-  belowId: number,
-): Steps<MarketHistory> {
-  const endMs = yield* findEnd(history, market, belowId)
-  const reads = createKnownReads(history, { belowId, endMs })
-  return { ...history, ...reads }
+/** Throws `invalid_parameter` where rows, or what is asked beside, were replaced since. */
+export function assertUnreplaced(
+  { revisions }: Log,
+  { conditionId }: Market,
+  { atMs, withReceived }: { atMs: number; withReceived: boolean },
+): void {
+  const lostMs = withReceived
+    ? revisions.lastChangeMs(conditionId)
+    : revisions.lastRemovalMs(conditionId)
+  const what = withReceived ? 'rows, or times of receipt,' : 'rows'
+  assertKept(atMs / SECOND_MS, lostMs, `${what} of market ${conditionId} were replaced since`)
 }
 
-/** After the last row that was known; 0 if none was. */
-function* findEnd(
+/** A market as it was, and the verbs that read it. */
+export type Known = { market: Market; history: MarketHistory }
+
+/** What `X-Coverage` says, which is not known of a moment before gaps were noted. */
+export const coverageAt = ({ hasEvents }: Moment, coverage: string): string =>
+  hasEvents ? coverage : UNKNOWN
+const UNKNOWN = 'unknown'
+
+type Read<Request, Result> = (history: MarketHistory, request: Request) => Result
+
+/** Makes what opens a market at a moment for a series, which reads it with `read`. */
+export const seriesAt = <Request, Result>(history: MarketHistory, read: Read<Request, Result>) =>
+  function* ({ market: now, withReceived, ...asked }: SeriesAsked) {
+    const moment = toMoment(history, asked)
+    const then = yield* openKnown(history, now, { ...moment, withReceived })
+    return {
+      ...{ market: then.market, gaps: then.history.gaps(now), nowMs: moment.atMs },
+      coverage: moment.hasEvents ? undefined : UNKNOWN,
+      read: (request: Request) => read(then.history, request),
+    } as const
+  }
+type SeriesAsked = Asked & { market: Market; withReceived: boolean }
+
+/**
+ * Reads in steps what decides the answers: where the rows that were known begin and end. Throws
+ * `invalid_parameter` as `assertUnreplaced`.
+ */
+export function* openKnown(
+  history: MarketHistory,
+  now: Market,
+  moment: Moment & { withReceived?: boolean },
+): Steps<Known> {
+  const { atMs, hasEvents, withReceived = false } = moment
+  assertUnreplaced(history, now, { atMs, withReceived })
+  const spans = {
+    up: yield* findSpan(history, now, { outcome: 'up', belowId: moment.belowId }),
+    down: yield* findSpan(history, now, { outcome: 'down', belowId: moment.belowId }),
+  }
+  const found = outcomes.flatMap((outcome) => spans[outcome] ?? [])
+  const market: Market = {
+    ...withFacts(history, now, moment),
+    ...{ spans, firstSnapshotMs: undefined, lastSnapshotMs: undefined },
+    ...(found.length > 0 && {
+      firstSnapshotMs: Math.min(...found.map(({ firstMs }) => firstMs)),
+      lastSnapshotMs: Math.max(...found.map(({ lastMs }) => lastMs)),
+    }),
+  }
+  const gaps: readonly Gap[] = hasEvents ? history.revisions.gapsAt(now, atMs) : []
+  const reads = createKnownReads(history, { ...moment, endMs: (market.lastSnapshotMs ?? -1) + 1 })
+  return {
+    market,
+    history: { ...history, ...reads, gaps: () => gaps },
+  }
+}
+
+/** A market with the facts of a moment, and not closed where it was not; its rows are as now. */
+export function withFacts({ revisions }: Log, now: Market, { atMs, hasEvents }: Moment): Market {
+  if (!hasEvents) return now
+  const before = revisions
+    .factsSince(now.conditionId, atMs)
+    .map(({ fact, before: was }) => [fact, was ?? undefined] as const)
+  const isClosed = now.isClosed && !revisions.isClosedSince(now, atMs)
+  return { ...now, ...Object.fromEntries(before), isClosed }
+}
+
+type Own = { outcome: Outcome; belowId: number }
+
+/** First and last row of an outcome that were known. */
+function* findSpan(
   history: Pick<MarketHistory, 'tops'>,
   market: Market,
-  belowId: number,
-): Steps<number> {
+  own: Own,
+): Steps<Market['spans'][Outcome]> {
+  const first = yield* findKnown(history, { ...own, market, order: 'asc' })
+  if (first === undefined) return undefined
+  const last = yield* findKnown(history, { ...own, market, order: 'desc' })
+  return { firstMs: first.timestampMs, lastMs: (last ?? first).timestampMs }
+}
+
+/** The first row of a query that was known. */
+function* findKnown(
+  history: Pick<MarketHistory, 'tops'>,
+  { belowId, ...query }: Omit<RowQuery, 'limit'> & { belowId: number },
+): Steps<Top | undefined> {
   let after: Position | undefined
   for (;;) {
-    const block = history.tops({ market, order: 'desc', after, limit: BLOCK })
-    const last = block.find(({ id }) => id < belowId)
-    if (last !== undefined) return last.timestampMs + 1
-    if (block.length < BLOCK) return 0
+    // The first one of all is known, unless it came late.
+    const limit = after === undefined ? FIRST_BLOCK : BLOCK
+    const block = history.tops({ ...query, after, limit })
+    const found = block.find(({ id }) => id < belowId)
+    if (found !== undefined || block.length < limit) return found
     after = block.at(-1)
     yield
   }
 }
 
-type Known = { belowId: number; endMs: number }
+type Bounds = Pick<Moment, 'belowId' | 'belowTradeId' | 'belowSpotId'> & {
+  /** After the last row that was known. */
+  endMs: number
+}
 
-function createKnownReads(history: MarketHistory, { belowId, endMs }: Known) {
+function createKnownReads(history: MarketHistory, bounds: Bounds) {
+  const { belowId, belowTradeId, belowSpotId, endMs } = bounds
   const scanner = createSnapshotScanner()
   const clamp = <Query extends RowQuery>(query: Query): Query => ({
     ...query,
@@ -89,52 +209,46 @@ function createKnownReads(history: MarketHistory, { belowId, endMs }: Known) {
     }
   }
 
-  /** The texts of rows that were known, with their places. */
-  function* rowsOf(query: RowQuery): Generator<{ row: Top; text: Uint8Array }> {
+  /** Rows that were known, with their places. */
+  function* rowsOf(query: RowQuery) {
     let { after } = query
     for (;;) {
       const part = { ...query, after, limit: TEXTS }
       const places = history.tops(part)
+      const { received, texts } = history.page(part)
       let at = 0
-      for (const text of history.page(part).texts()) {
-        const row = places[at++]
-        if (row !== undefined && row.id < belowId) yield { row, text: text.slice() }
+      for (const text of texts()) {
+        const place = places[at]
+        const receivedMs = received[at++]
+        if (place !== undefined && place.id < belowId)
+          yield { place, text: text.slice(), receivedMs }
       }
       if (places.length < TEXTS) return
       after = places.at(-1)
     }
   }
 
-  function page(asked: RowQuery): Page {
-    const rows = [...rowsOf(clamp(asked)).take(asked.limit + 1)]
-    const taken = rows.slice(0, asked.limit)
-    const joined = (prefix: string, suffix: string) =>
-      Buffer.concat([
-        Buffer.from(prefix),
-        ...taken.flatMap(({ text }, at) => (at === 0 ? [text] : [Buffer.from(','), text])),
-        Buffer.from(suffix),
-      ])
-    return {
-      ...{ revision: asked.market.revision, count: taken.length, last: taken.at(-1)?.row },
-      ...{ hasMore: rows.length > taken.length, received: [] },
-      encode: (encoding, prefix, suffix) => {
-        const bytes = new Uint8Array(joined(prefix, suffix))
-        return encoding === 'gzip' ? Bun.gzipSync(bytes) : bytes
-      },
-      texts: () => taken.map(({ text }) => text),
-    }
+  function page(query: RowQuery): Page {
+    const found = [...rowsOf(clamp(query)).take(query.limit + 1)]
+    const rows = found.slice(0, query.limit)
+    return toPage(query, {
+      rows,
+      last: rows.at(-1)?.place,
+      hasMore: found.length > rows.length,
+    })
   }
+
+  const spot = (query: SpotQuery) =>
+    history.spot({ ...query, uptoId: Math.min(query.uptoId ?? Infinity, belowSpotId - 1) })
 
   function at({ market, outcome, timestampMs }: Parameters<MarketHistory['at']>[0]) {
     const query = { market, outcome, toMs: timestampMs + 1, order: 'desc', limit: 1 } as const
     const [found] = tops(query)
     if (found === undefined) return undefined
     const after = { timestampMs: found.timestampMs, id: found.id - 1 }
-    const text = (): Uint8Array => {
-      const [only] = [...history.page({ market, order: 'asc', after, limit: 1 }).texts()]
-      if (only === undefined) throw new Error('A row that was found is there.')
-      return only
-    }
+    const read = (withReceived: boolean): Page =>
+      history.page({ market, order: 'asc', after, limit: 1, withReceived })
+    const text = (): Uint8Array => firstOf(read(false).texts())
     return {
       ...{ timestampMs: found.timestampMs, id: found.id, text },
       snapshot() {
@@ -142,9 +256,25 @@ function createKnownReads(history: MarketHistory, { belowId, endMs }: Known) {
         const { id, ...snapshot } = scanner.scan(bytes, 0, bytes.length)
         return { ...snapshot, id: Number(id) }
       },
-      receivedMs: () => undefined,
+      receivedMs: () => read(true).received[0],
     } satisfies StoredRow
   }
 
-  return { tops, page, at }
+  return { tops, page, at, spot, trades: createKnownTrades(history, belowTradeId) }
+}
+
+function createKnownTrades(history: MarketHistory, belowId: number) {
+  const isKnown = ({ id }: StoredTrade): boolean => id < belowId
+  return (query: TradeQuery): StoredTrade[] => {
+    const { first, last } = query
+    const wanted = first ?? last
+    if (wanted === undefined) return history.trades(query).filter(isKnown)
+    const isUp = first !== undefined
+    for (let size = wanted; ; size *= TRADES_GROWTH) {
+      const found = history.trades({ ...query, ...(isUp ? { first: size } : { last: size }) })
+      const known = found.filter(isKnown)
+      if (known.length < wanted && found.length === size) continue
+      return isUp ? known.slice(0, wanted) : known.slice(-wanted)
+    }
+  }
 }

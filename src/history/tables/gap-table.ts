@@ -8,9 +8,10 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
+import type { EventTable } from './event-table.ts'
 import type { StoredMarket } from './market-table.ts'
 
-type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
+export type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
 /** A gap of one outcome, which its list is of. */
 export type OwnGap = Span & Pick<GapRow, 'reason'>
 
@@ -61,8 +62,8 @@ function prepareGaps(db: Database) {
   return { list, derived, last, longest, insert, remove, endless, revise }
 }
 
-/** Reads and writes gaps; every change raises the market's `gap_revision`. */
-export function createGapTable(db: Database) {
+/** Reads and writes gaps; every change raises the market's `gap_revision` and is noted. */
+export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'>) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
   /** Makes `known` gaps those that are `now`; no two of either begin together. */
@@ -72,8 +73,10 @@ export function createGapTable(db: Database) {
       remove.all({ ...owner, fromMs, toMs, reason }),
     )
     const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
-    if (removed.length + added.length > 0)
+    if (removed.length + added.length > 0) {
       revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
+      events.noteGaps(removed, added)
+    }
     return removed.length + added.length
   }
 
@@ -85,7 +88,7 @@ export function createGapTable(db: Database) {
     list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
       const rows = list.all({ marketId: id })
       assertSound(sumOf(rows) % SUM_END === gapSum, `the gaps of market ${id}`)
-      return rows.filter((row, at) => !isAgain(row, rows[at - 1])).map(toGap)
+      return toGaps(rows)
     },
 
     /** The sum that `list` compares, of the gaps as they are. */
@@ -108,7 +111,10 @@ export function createGapTable(db: Database) {
         .flatMap(({ outcome, ...each }) =>
           insert.all({ marketId, outcome: outcomeCodes[outcome], kind: 0, ...each }),
         )
-      if (added.length > 0) revise.run({ sum: sumOf(added), marketId })
+      if (added.length > 0) {
+        revise.run({ sum: sumOf(added), marketId })
+        events.noteGaps([], added)
+      }
       return added.length
     },
 
@@ -146,13 +152,26 @@ export function createGapTable(db: Database) {
 
 export type GapTable = ReturnType<typeof createGapTable>
 
-const sumOf = (rows: readonly GapRow[]): number =>
+export const sumOf = (rows: readonly GapRow[]): number =>
   rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
 function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
   const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
   return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
 }
+
+/** As `list`, of the rows of a market in any order. */
+export const listOf = (rows: readonly GapRow[]): Gap[] => toGaps(rows.toSorted(compareRows))
+
+const compareRows = (a: GapRow, b: GapRow): number =>
+  a.fromMs - b.fromMs ||
+  a.outcome - b.outcome ||
+  a.toMs - b.toMs ||
+  a.kind - b.kind ||
+  Number(a.reason > b.reason) - Number(a.reason < b.reason)
+
+const toGaps = (rows: readonly GapRow[]): Gap[] =>
+  rows.filter((row, at) => !isAgain(row, rows[at - 1])).map(toGap)
 
 const isAgain = (row: GapRow, before: GapRow | undefined): boolean =>
   before !== undefined &&

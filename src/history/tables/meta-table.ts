@@ -13,14 +13,16 @@ const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
+const EVENTS_SINCE = 'events_since_ms'
 const SIGNING_KEY = 'signing_key'
 /** The greatest of those that were deleted. */
 export const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
-/** Tables that are only added to. */
-type Log = 'revision' | 'moment' | 'manifest'
+/** Tables that are only added to, and events, which go with their market. */
+type Log = 'revision' | 'manifest' | 'market_event' | MomentLog
+export type MomentLog = 'moment' | 'trade_moment' | 'spot_moment'
 
 export function createMetaTable(db: Database) {
   const meta = createMeta(db, 'meta')
@@ -114,6 +116,12 @@ export function createLogMeta(db: Database) {
       return Number(meta.get(KNOWN_SINCE))
     },
 
+    /** The same of events of markets, and of moments of trades and prices. Throws `Damage`. */
+    eventsSinceMs(): number {
+      assertSound(meta.isSound(), 'the log_meta table')
+      return Number(meta.get(EVENTS_SINCE))
+    },
+
     /** 32 secret bytes made with the logs, which sign manifests. Throws `Damage`. */
     signingKey(): Uint8Array {
       assertSound(meta.isSound(), 'the log_meta table')
@@ -123,9 +131,14 @@ export function createLogMeta(db: Database) {
     /** Begins to keep them, unless that is so. */
     begin(clock: () => number): void {
       const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
-      if (isBegun()) return
+      const hasEvents = () => meta.get(EVENTS_SINCE) !== undefined
+      if (isBegun() && hasEvents()) return
       transact(db, () => {
-        if (!isBegun()) meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
+        if (!isBegun()) {
+          const sinceMs = clock()
+          const since = { [KNOWN_SINCE]: sinceMs, [EVENTS_SINCE]: sinceMs }
+          meta.begin({ ...since, [SIGNING_KEY]: randomBytes(32) })
+        } else if (!hasEvents()) meta.put(EVENTS_SINCE, clock())
       })
     },
 

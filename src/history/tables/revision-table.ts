@@ -1,5 +1,5 @@
 /** Rows of the revision and moment tables: what changed, and what was known when. */
-import { moment, revision } from '#db/history/schema.ts'
+import { moment, revision, spotMoment, tradeMoment } from '#db/history/schema.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import type { FactChange, MarketChange, Revision } from '#src/core/revision.ts'
 import type { Clock } from '#src/core/time.ts'
@@ -8,7 +8,8 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { RevisionLog } from '../revisions.ts'
-import type { LogMeta } from './meta-table.ts'
+import type { ChangeReads } from './event-table.ts'
+import type { LogMeta, MomentLog } from './meta-table.ts'
 
 type Texts = Pick<Revision, 'coin' | 'timeframe' | 'why'>
 type RevisionRow = Omit<typeof revision.$inferSelect, keyof Texts> & Texts
@@ -18,15 +19,13 @@ type Changed = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'orderMs' | '
 const SECOND_MS = 1000
 
 /** Notes changes; the verbs that write need the transaction of the change around them. */
-export function createRevisionTable(db: Database, meta: LogMeta, given: Clock | undefined) {
+export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
   const sql = sqlOf(revision)
   const insert = db.prepare<unknown, [RevisionRow]>(sql.insert())
   const newest = db.prepare<Pick<RevisionRow, 'id' | 'atMs'>, []>(
     `SELECT ${sql.columns(['id', 'atMs'])} FROM revision ORDER BY id DESC LIMIT 1`,
   )
   const all = db.prepare<RevisionRow, []>(`SELECT ${sql.columns()} FROM revision ORDER BY id`)
-  const moments = db.prepare<MomentRow, []>(`SELECT ${sqlOf(moment).columns()} FROM moment`)
-  const clock = given ?? systemClock(db)
 
   return {
     /** Says that a market has become what it is at its revision. */
@@ -46,24 +45,21 @@ export function createRevisionTable(db: Database, meta: LogMeta, given: Clock | 
       meta.addToSum('revision', row.checksum)
     },
 
-    ...createMoments(db, meta, clock),
-
     /** Begins to note, in a file that does not yet. */
     begin: (): void => meta.begin(clock),
 
     /** A sentence a fault. */
-    verify: (): string[] => [
-      ...meta.verify(),
-      ...verifyLog(all.iterate(), 'revision', meta),
-      ...verifyLog(moments.iterate(), 'moment', meta),
-    ],
+    verify: (): string[] => [...meta.verify(), ...verifyLog(all.iterate(), 'revision', meta)],
   }
 }
 
 export type RevisionTable = ReturnType<typeof createRevisionTable>
 
 /** Reads what `createRevisionTable` noted. */
-export function createRevisionReads(db: Database, meta: LogMeta): RevisionLog {
+export function createRevisionReads(
+  db: Database,
+  meta: LogMeta,
+): Omit<RevisionLog, keyof ChangeReads> {
   const sql = sqlOf(revision)
   const list = db.prepare<RevisionRow, [number, number]>(
     `SELECT ${sql.columns()} FROM revision WHERE id > ? ORDER BY id LIMIT ?`,
@@ -76,25 +72,31 @@ export function createRevisionReads(db: Database, meta: LogMeta): RevisionLog {
     `SELECT ${sql.columns(['atMs'])} FROM revision WHERE condition_id = ? AND removed > 0
      ORDER BY id DESC LIMIT 1`,
   )
-  const momentFrom = db.prepare<MomentRow, [number]>(
-    `SELECT ${sqlOf(moment).columns()} FROM moment WHERE second >= ? ORDER BY second LIMIT 1`,
+  const change = db.prepare<Pick<RevisionRow, 'atMs'>, [string]>(
+    `SELECT ${sql.columns(['atMs'])} FROM revision
+     WHERE condition_id = ? AND (removed > 0 OR changed > 0) ORDER BY id DESC LIMIT 1`,
+  )
+  const facts = db.prepare<RevisionRow, [string, number]>(
+    `SELECT ${sql.columns()} FROM revision
+     WHERE condition_id = ? AND at_ms >= ? AND facts IS NOT NULL ORDER BY id DESC`,
   )
   return {
     sinceMs: meta.sinceMs,
     lastIdBefore: (atMs) => (first.get(atMs)?.id ?? (last.get()?.id ?? 0) + 1) - 1,
     lastRemovalMs: (conditionId) => removal.get(conditionId)?.atMs ?? 0,
-    firstIdFrom(second) {
-      const noted = momentFrom.get(second)
-      if (noted === null) return Number.MAX_SAFE_INTEGER
-      assertSealed(noted, `moment ${noted.second}`)
-      return noted.nextId
-    },
+    lastChangeMs: (conditionId) => change.get(conditionId)?.atMs ?? 0,
+    eventsSinceMs: meta.eventsSinceMs,
+    firstIdFrom: createFirstId(db, 'moment'),
+    firstTradeIdFrom: createFirstId(db, 'trade_moment'),
+    firstSpotIdFrom: createFirstId(db, 'spot_moment'),
+    factsSince: (conditionId, atMs) =>
+      facts.all(conditionId, atMs).flatMap((row) => toRevision(row).facts),
     list: (afterId, limit) => list.all(afterId, limit).map(toRevision),
   }
 }
 
 /** SQLite's, in whole milliseconds. */
-function systemClock(db: Database): Clock {
+export function systemClock(db: Database): Clock {
   const now = db.prepare<{ ms: number }, []>(
     "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
   )
@@ -102,10 +104,13 @@ function systemClock(db: Database): Clock {
 }
 
 /** Notes once a second how far ids have come, so that it is known which rows were there by then. */
-function createMoments(db: Database, meta: LogMeta, clock: Clock) {
-  const sql = sqlOf(moment)
+export function createMoments(db: Database, meta: LogMeta, { log, clock }: MomentsOf) {
+  const sql = sqlOf(momentTables[log])
   const put = db.prepare<unknown, [MomentRow]>(`${sql.insert()} ON CONFLICT (second) DO NOTHING`)
-  const last = db.prepare<{ second: number | null }, []>('SELECT max(second) AS second FROM moment')
+  const last = db.prepare<MomentRow, []>(
+    `SELECT ${sql.columns()} FROM ${log} ORDER BY second DESC LIMIT 1`,
+  )
+  const all = db.prepare<MomentRow, []>(`SELECT ${sql.columns()} FROM ${log}`)
   let notedSecond = -1
 
   return {
@@ -119,8 +124,14 @@ function createMoments(db: Database, meta: LogMeta, clock: Clock) {
       const row = { second, nextId, checksum: 0 }
       row.checksum = checksumOf(row)
       put.run(row)
-      meta.addToSum('moment', row.checksum)
+      meta.addToSum(log, row.checksum)
     },
+
+    /** No id below was free when the last second was noted: what had one may be deleted since. */
+    leastId: (): number => last.get()?.nextId ?? 1,
+
+    /** A sentence a fault. */
+    verify: (): string[] => verifyLog(all.iterate(), log, meta),
 
     /** A transaction that may have noted something came to nothing. */
     forgetNoted(): void {
@@ -129,7 +140,26 @@ function createMoments(db: Database, meta: LogMeta, clock: Clock) {
   }
 }
 
-/** Of a table that is only added to. */
+export type Moments = ReturnType<typeof createMoments>
+type MomentsOf = { log: MomentLog; clock: Clock }
+
+const momentTables = { moment, trade_moment: tradeMoment, spot_moment: spotMoment }
+
+/** Finds the first id that was given in a second of Unix time or later. Throws `Damage`. */
+function createFirstId(db: Database, log: MomentLog): (second: number) => number {
+  const from = db.prepare<MomentRow, [number]>(
+    `SELECT ${sqlOf(momentTables[log]).columns()} FROM ${log}
+     WHERE second >= ? ORDER BY second LIMIT 1`,
+  )
+  return (second) => {
+    const noted = from.get(second)
+    if (noted === null) return Number.MAX_SAFE_INTEGER
+    assertSealed(noted, `${log} ${noted.second}`)
+    return noted.nextId
+  }
+}
+
+/** Of a table whose sum is kept. */
 export function verifyLog(
   rows: Iterable<Record<string, unknown> & { checksum: number }>,
   table: Parameters<LogMeta['sumOf']>[0],

@@ -8,6 +8,7 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy, readConsistently } from '#src/sqlite/database.ts'
 
 import type { MetaTable } from './meta-table.ts'
+import type { Moments } from './revision-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
@@ -27,7 +28,7 @@ const edges: Readonly<Record<SpotQuery['order'], Position>> = {
 }
 
 /** Reads and writes ticks. */
-export function createSpotTable(db: Database, meta: MetaTable) {
+export function createSpotTable(db: Database, meta: MetaTable, moments: Moments) {
   const sql = sqlOf(spot)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
@@ -60,6 +61,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
      */
     insert(ticks: readonly SpotTick[]): number {
       let id = lastId() + 1
+      if (ticks.length > 0) moments.noteIds(id)
       let [added, sumAdded] = [0, 0]
       for (const tick of ticks) {
         const row = toRow(tick, id)

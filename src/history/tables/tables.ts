@@ -14,28 +14,39 @@ import {
   type ReadBeside,
   type TailRun,
 } from './chunk-table.ts'
+import { createEventTable } from './event-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
-import { createLogMeta, createMetaTable } from './meta-table.ts'
-import { createRevisionTable } from './revision-table.ts'
+import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
+import { createMoments, createRevisionTable, systemClock } from './revision-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-export function createTables(db: Database, chunkCacheBytes: number, clock?: Clock) {
+export function createTables(db: Database, chunkCacheBytes: number, given?: Clock) {
   const chunks = createChunkTable(db, chunkCacheBytes)
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
+  const clock = given ?? systemClock(db)
+  const events = createEventTable(db, logMeta, clock)
+  const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })
+  const moments = {
+    snapshots: momentsOf('moment'),
+    trades: momentsOf('trade_moment'),
+    spot: momentsOf('spot_moment'),
+  }
   return {
     db,
     chunks,
     meta,
     logMeta,
+    events,
+    moments,
     markets: createMarketTable(db),
     tails: createTailTable(db),
-    gaps: createGapTable(db),
-    trades: createTradeTable(db),
-    spot: createSpotTable(db, meta),
+    gaps: createGapTable(db, events),
+    trades: createTradeTable(db, moments.trades),
+    spot: createSpotTable(db, meta, moments.spot),
     revisions: createRevisionTable(db, logMeta, clock),
     manifests: createManifestTable(db, logMeta),
     snapshots: createSnapshots(chunks),

@@ -6,6 +6,7 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
+import type { Moments } from './revision-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
 type Range = { marketId: number; fromMs: number; toMs: number; outcome: number | null }
@@ -14,7 +15,7 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 const sides = ['buy', 'sell'] as const
 
-export function createTradeTable(db: Database) {
+export function createTradeTable(db: Database, moments: Moments) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
@@ -53,7 +54,8 @@ export function createTradeTable(db: Database) {
 
     /** Adds trades that are not held yet; returns how many. */
     insert(marketId: number, trades: readonly Trade[]): number {
-      let id = (lastId.get()?.id ?? 0) + 1
+      let id = Math.max((lastId.get()?.id ?? 0) + 1, moments.leastId())
+      if (trades.length > 0) moments.noteIds(id)
       let [added, sumAdded] = [0, 0]
       for (const { timestampMs, price, outcome, size = null, side } of trades) {
         const row = {

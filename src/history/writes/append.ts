@@ -29,7 +29,7 @@ type Group = { market: StoredMarket; change: MarketChange }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
-  const { markets, meta, runs, coverage, revisions } = tables
+  const { markets, meta, runs, coverage, revisions, moments, events } = tables
   const settle = createArrivals(tables)
 
   function sortOut(batch: Batch): Group[] {
@@ -50,8 +50,9 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const first = entries[0]?.snapshot
     if (first === undefined) throw new Error('A group has an entry.')
     const { conditionId, coin, timeframe } = first
-    const market =
-      markets.find(conditionId) ?? markets.put({ conditionId, coin, timeframe, source })
+    const known = markets.find(conditionId)
+    const market = known ?? markets.put({ conditionId, coin, timeframe, source })
+    if (known === undefined) events.noteCreated(market)
     const assetIds = { ...market.assetIds }
     for (const { snapshot } of entries) {
       assertSame(market, { ...snapshot, source })
@@ -93,7 +94,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
     const first = meta.takeIds(unnamed.length)
-    if (unnamed.length > 0) revisions.noteIds(first)
+    if (unnamed.length > 0) moments.snapshots.noteIds(first)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     for (const group of groups) {
       if (group.change.made.length + group.change.gone.length === 0) continue

@@ -48,7 +48,7 @@ export function createOldestList(db: Database) {
 }
 
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
-export function createDelete({ db, meta, spot, runs, revisions }: Tables & { runs: Runs }) {
+export function createDelete({ db, meta, spot, runs, revisions, events }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
     `SELECT id, order_ms AS "orderMs" FROM market
@@ -63,6 +63,7 @@ export function createDelete({ db, meta, spot, runs, revisions }: Tables & { run
   const discount = prepareDiscount(db)
   function deleteRest(id: number): void {
     for (const part of parts) if (part.run(id).changes > 0) return
+    if (events.remove(id, ROWS_MAX) > 0) return
     meta.settleDeletion()
   }
 

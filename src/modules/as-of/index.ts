@@ -7,8 +7,8 @@ import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { knownBelow, openKnown } from '#src/history/reads/known.ts'
-import { assertKnowable, KNOWN_COVERAGE, readCut } from '#src/http/data-query.ts'
+import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import { readCut } from '#src/http/data-query.ts'
 import type { DataAnswer } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -69,14 +69,15 @@ export function asOfRoutes(deps: Deps) {
 /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
 function* atKnown(
   deps: Deps,
-  market: Market,
+  now: Market,
   query: AsOfQuery & { knownAt: number },
 ): Steps<DataAnswer> {
-  assertKnowable(query)
-  const { knownAt } = query
-  const belowId = knownBelow(deps.history, { market, knownAt, nowMs: deps.clock() })
-  const history = yield* openKnown(deps.history, market, belowId)
-  return { ...createAsOfService({ ...deps, history }).at(market, query), coverage: KNOWN_COVERAGE }
+  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
+  const withReceived = wantsReceived(readCut(query))
+  const { history, market } = yield* openKnown(deps.history, now, { ...moment, withReceived })
+  const service = createAsOfService({ ...deps, history, clock: () => moment.atMs })
+  const { coverage = '', ...answer } = service.at(market, query)
+  return { ...answer, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
 function createAsOfService({ history, clock, findMarket }: Deps) {

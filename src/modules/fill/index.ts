@@ -7,7 +7,10 @@ import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { toSources } from '#src/wire/consolidated-text.ts'
 
 import { FillBody, FillQuery } from './model.ts'
@@ -31,9 +34,23 @@ export const fillRoutes = (deps: Deps) => [
     isCovered: true,
     caching: 'digest',
     fails: ['no_snapshot', 'stale'],
-    answer: ({ market, query }) => answerFill(deps, market, query),
+    answer: ({ market, query }) =>
+      query.knownAt === undefined
+        ? answerFill(deps, market, query)
+        : answerKnown(deps, market, { ...query, knownAt: query.knownAt }),
   }),
 ]
+
+function* answerKnown(
+  deps: Deps,
+  now: Market,
+  query: FillQuery & { knownAt: number },
+): Steps<DataAnswer> {
+  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
+  const { history, market } = yield* openKnown(deps.history, now, moment)
+  const { body, coverage } = answerFill({ history, clock: () => moment.atMs }, market, query)
+  return { body, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
+}
 
 function answerFill({ history, clock }: Deps, market: Market, query: FillQuery) {
   const { outcome, side, view, ts: tsMs } = query

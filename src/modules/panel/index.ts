@@ -14,6 +14,7 @@ import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
@@ -29,6 +30,7 @@ import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
 
 type Cell = {
+  history: MarketHistory
   market: ClosedMarket
   offset: Offset
   tsMs: number
@@ -67,16 +69,16 @@ export const panelRoutes = (deps: Deps) => {
 function createPageMaker({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
-  function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
-    const row = history.at({ market, outcome, timestampMs: tsMs })
+  function stateAt({ history: own, market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
+    const row = own.at({ market, outcome, timestampMs: tsMs })
     if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
     const text = row.text()
     return stateText(scanner.scan(text, 0, text.length), tsMs)
   }
 
   /** The price of the coin that prevails at a moment. */
-  function spotAt({ market, tsMs, maxAgeMs }: Cell) {
-    const tick = findSpot(history, { ...market, atMs: tsMs })
+  function spotAt({ history: own, market, tsMs, maxAgeMs }: Cell) {
+    const tick = findSpot(own, { ...market, atMs: tsMs })
     if (tick === undefined || tsMs - tick.timestampMs > maxAgeMs) return null
     const { price, source, windowSeconds, timestampMs } = tick
     return { price: exactNumber(price), source, windowSeconds, ageMs: tsMs - timestampMs }
@@ -84,8 +86,8 @@ function createPageMaker({ history, cursors, clock }: Deps) {
 
   /** What a row says after what its market's rows begin with. */
   function rowText(cell: Cell): string {
-    const { market, offset, tsMs, coverage } = cell
-    const [trade] = history.trades({ market, toMs: tsMs + 1, last: 1 })
+    const { history: own, market, offset, tsMs, coverage } = cell
+    const [trade] = own.trades({ market, toMs: tsMs + 1, last: 1 })
     const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
     const covered = `{"up":${coverage.up.coveredMs > 0},"down":${coverage.down.coveredMs > 0}}`
     const states = `"up":${stateAt(cell, 'up')},"down":${stateAt(cell, 'down')}`
@@ -93,20 +95,30 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     return `${place},"lastTrade":${tradeText(trade)},"spot":${spot},"covered":${covered},${states}`
   }
 
+  const readMoment = ({ knownAt }: PanelQuery): Moment | undefined =>
+    knownAt === undefined
+      ? undefined
+      : toMoment(history, { knownAt, nowMs: clock(), needsEvents: true })
+
   return function* (coin: Coin, query: PanelQuery): Steps<DataAnswer> {
     const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
     const { cursor } = query
     const after =
       cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
-    const nowMs = clock()
-    const chosen = yield* selectMarkets(history, { ...range, after }, nowMs)
+    const moment = readMoment(query)
+    const nowMs = moment?.atMs ?? clock()
+    const lists = moment === undefined ? history : knownLists(history, moment)
+    const chosen = yield* selectMarkets(lists, { ...range, after }, nowMs)
     const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
     const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
     const rows: string[] = []
     const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
-    for (const market of chosen.markets) {
+    for (const listed of chosen.markets) {
+      const then = moment && (yield* openKnown(history, listed, moment))
+      const market = { ...listed, ...then?.market, ...windowOf(listed) }
+      const source = then?.history ?? history
       const head = marketText(market)
-      const gaps = history.gaps(market)
+      const gaps = source.gaps(market)
       for (const offset of offsets) {
         const tsMs = market.windowEndMs - offset.beforeMs
         const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
@@ -115,7 +127,9 @@ function createPageMaker({ history, cursors, clock }: Deps) {
           down: tallyCoverage({ ...question, outcome: 'down' }),
         }
         tallies.push(coverage.up, coverage.down)
-        rows.push(`${head},${rowText({ market, offset, tsMs, maxAgeMs, coverage })}}`)
+        rows.push(
+          `${head},${rowText({ history: source, market, offset, tsMs, maxAgeMs, coverage })}}`,
+        )
         yield
       }
     }
@@ -125,6 +139,26 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
     return { body, isClosed: chosen.isFinal, resumeCursor, coverage: tallyText(tallies) }
   }
+}
+
+const windowOf = ({ windowStartMs, windowEndMs }: ClosedMarket) => ({ windowStartMs, windowEndMs })
+
+/** Lists of markets with their facts of a moment; one that was not known then has no window. */
+const knownLists = (
+  history: MarketHistory,
+  moment: Moment,
+): Pick<MarketHistory, 'listMarkets'> => ({
+  listMarkets: (query) =>
+    history
+      .listMarkets(query)
+      .map((now) =>
+        history.revisions.isNewSince(now, moment.atMs)
+          ? { ...now, ...nothingKnown }
+          : withFacts(history, now, moment),
+      ),
+})
+const nothingKnown = {
+  ...{ windowStartMs: undefined, windowEndMs: undefined, firstSnapshotMs: undefined },
 }
 
 /** The expiry is not in the window any more; the state prevailing there was recorded before. */
@@ -183,11 +217,11 @@ const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_00
 
 /** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
 function readRequest(coin: Coin, query: PanelQuery) {
-  const { timeframe, limit, maxAgeMs } = query
+  const { timeframe, limit, maxAgeMs, knownAt } = query
   const offsets = readOffsets(query.offsets, timeframe)
   const { fromMs, toMs } = readRange(query)
   const moments = offsets.map(({ text }) => text).join(',')
-  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}`
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}${knownAt === undefined ? '' : ` known${knownAt}`}`
   return {
     scope: `panel ${coin} ${timeframe} ${filters}`,
     offsets,

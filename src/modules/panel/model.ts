@@ -1,7 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes, winnerSources } from '#src/core/market.ts'
-import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
+import {
+  cursorParameter,
+  knownAtParameter,
+  limitParameter,
+  rangeParameters,
+} from '#src/http/data-query.ts'
 import {
   choice,
   conditionIdField,
@@ -36,6 +41,7 @@ export const PanelQuery = Type.Object({
         'A state or price older than this at its moment is left out: `up`, `down` or `spot` is null.',
     }),
   ),
+  knownAt: knownAtParameter,
 })
 export type PanelQuery = Static<typeof PanelQuery>
 

@@ -4,6 +4,7 @@ import { formatMid } from '#src/core/quote.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { seriesAt } from '#src/history/reads/known.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { route } from '#src/http/route.ts'
@@ -14,7 +15,7 @@ import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
 import { readPrices } from './over-time.ts'
 
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
-type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
+type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'openAt'> & {
   history: MarketHistory
 }
 
@@ -40,6 +41,7 @@ export const priceRoutes = (deps: Deps) => [
       name: 'prices',
       parameters: PriceQuery,
       read: (request) => readPrices(deps.history, request),
+      openAt: seriesAt(deps.history, readPrices),
     },
     {
       operationId: 'listPrices',

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes } from '#src/core/market.ts'
-import { timeframeParameter } from '#src/http/data-query.ts'
+import { knownAtParameter, timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
   conditionIdField,
@@ -25,10 +25,13 @@ import {
 import { literals } from '#src/http/schema-reader.ts'
 import { seriesParameters } from '#src/http/series.ts'
 
-export const PriceQuery = seriesParameters({
-  range: '`timestamp`; with `interval` of the states that bars are made of',
-  interval:
-    'Bars of this length instead of every change; they begin at multiples of it since 1970, UTC.',
+export const PriceQuery = Type.Object({
+  ...seriesParameters({
+    range: '`timestamp`; with `interval` of the states that bars are made of',
+    interval:
+      'Bars of this length instead of every change; they begin at multiples of it since 1970, UTC.',
+  }).properties,
+  knownAt: knownAtParameter,
 })
 
 export const NowQuery = Type.Object({

@@ -8,7 +8,7 @@ import {
 } from '#src/core/series.ts'
 import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import { knownBelow, openKnown } from '#src/history/reads/known.ts'
+import { seriesAt } from '#src/history/reads/known.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
@@ -25,7 +25,7 @@ import { receivedText } from '#src/wire/row-cut.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './model.ts'
 
-type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
+type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'openAt'> & {
   history: MarketHistory
 }
 
@@ -38,13 +38,8 @@ export const quoteRoutes = (deps: Deps) => [
       rowFields: quoteFields,
       membersOf: ({ fields, interval }) =>
         fields?.split(',') ?? quoteFields.slice(interval === undefined ? STEP_FIELDS : 0, -1),
-      *read(request) {
-        const { market, belowId } = request
-        const isNow = belowId === undefined
-        const history = isNow ? deps.history : yield* openKnown(deps.history, market, belowId)
-        return yield* readQuotes(history, request)
-      },
-      knownBelow: (asked) => knownBelow(deps.history, asked),
+      read: (request) => readQuotes(deps.history, request),
+      openAt: seriesAt(deps.history, readQuotes),
     },
     {
       operationId: 'listQuotes',

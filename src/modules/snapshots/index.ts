@@ -1,5 +1,4 @@
-import { knownBelow } from '#src/history/reads/known.ts'
-import { assertKnowable, KNOWN_COVERAGE, readCut } from '#src/http/data-query.ts'
+import { readCut } from '#src/http/data-query.ts'
 import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
@@ -31,15 +30,7 @@ export function snapshotRoutes(deps: SnapshotDeps) {
         const encoding = isGzip ? 'gzip' : 'identity'
         const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
         const { knownAt } = query
-        if (knownAt !== undefined) {
-          assertKnowable(query)
-          const belowId = knownBelow(deps.history, { market, knownAt, nowMs: deps.clock() })
-          return {
-            ...{ tag: asked.tag, isGzip, isClosed: market.isClosed, coverage: KNOWN_COVERAGE },
-            findPage: () => deps.pages.find(asked.tag),
-            make: () => service.makeKnown(asked, belowId),
-          }
-        }
+        if (knownAt !== undefined) return service.known(asked, { knownAt, isGzip })
         return {
           ...{ tag: asked.tag, isGzip, isClosed: market.isClosed },
           coverage: service.coverageOf(asked),

@@ -10,7 +10,9 @@ import { stepOf } from '#src/core/steps.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
-import { openKnown } from '#src/history/reads/known.ts'
+import { withSteps } from '#src/history/reads/known-steps.ts'
+import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { PageAnswer } from '#src/http/data-response.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -85,26 +87,40 @@ export function createSnapshotService(deps: SnapshotDeps) {
 
     make: maker.make,
 
-    /** The page as it was known before an id was given. */
-    *makeKnown(request: PageRequest, belowId: number): Steps<Page> {
-      const known = yield* openKnown(history, request.rows.market, belowId)
-      return yield* createPageMaker({ ...deps, history: known }).make(request)
+    /** The page as it was known at a moment. Throws `invalid_parameter`. */
+    *known(request: PageRequest, { knownAt, isGzip }: KnownAt): Steps<PageAnswer> {
+      const { tag, view, rows: now } = request
+      const needsEvents = now.stepMs !== undefined
+      const moment = toMoment(history, { knownAt, nowMs: clock(), needsEvents })
+      const { withReceived = false } = now
+      const known = yield* openKnown(history, now.market, { ...moment, withReceived })
+      const rows = { ...now, market: known.market }
+      const own = { ...request, rows }
+      return {
+        ...{ tag, isGzip, isClosed: now.market.isClosed },
+        coverage: coverageAt(moment, coverageOf(own, known.history, moment.atMs)),
+        findPage: () => pages.find(tag),
+        *make() {
+          const isOwn = view === 'own'
+          // A consolidated ladder is of the states of both books.
+          const stepped = isOwn ? rows : { ...rows, outcome: undefined }
+          const source = needsEvents ? yield* withSteps(known, stepped, !isOwn) : known.history
+          return yield* createPageMaker({ ...deps, history: source }).make(own)
+        },
+      }
     },
 
-    coverageOf({ rows, view }: PageRequest): string {
-      const { market, fromMs, toMs } = rows
-      // A consolidated ladder is one of both books.
-      const outcome = view === 'own' ? rows.outcome : undefined
-      return coverageText({
-        market,
-        gaps: history.gaps(market),
-        outcome,
-        fromMs,
-        toMs,
-        nowMs: clock(),
-      })
-    },
+    coverageOf: (request: PageRequest): string => coverageOf(request, history, clock()),
   }
+}
+
+type KnownAt = { knownAt: number; isGzip: boolean }
+
+function coverageOf({ rows, view }: PageRequest, history: MarketHistory, nowMs: number): string {
+  const { market, fromMs, toMs } = rows
+  // A consolidated ladder is one of both books.
+  const outcome = view === 'own' ? rows.outcome : undefined
+  return coverageText({ market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs })
 }
 
 /** Frames only join forwards, row after row. */

@@ -5,14 +5,16 @@ import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
 import { placeTrades, tradeText } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { RESUME_HEADER } from '#src/http/data-response.ts'
+import { openKnown, toMoment } from '#src/history/reads/known.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import { TradeList, TradeQuery } from './model.ts'
 
 type Deps = {
-  history: Pick<MarketHistory, 'trades' | 'gaps'>
+  history: MarketHistory
   cursors: CursorCodec
   clock: Clock
 }
@@ -36,17 +38,33 @@ export const tradeRoutes = (deps: Deps) => [
       },
       isCovered: true,
       caching: 'digest',
-      answer: ({ market, query }) => tradePage(deps, market, query),
+      answer: ({ market, query }) =>
+        query.knownAt === undefined
+          ? tradePage(deps, market, query)
+          : knownPage(deps, market, { ...query, knownAt: query.knownAt }),
     }),
   ),
 ]
 
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+function* knownPage(
+  deps: Deps,
+  now: Market,
+  query: TradeQuery & { knownAt: number },
+): Steps<DataAnswer> {
+  const asked = { knownAt: query.knownAt, nowMs: deps.clock(), needsEvents: true }
+  const moment = toMoment(deps.history, asked)
+  const { history, market } = yield* openKnown(deps.history, now, moment)
+  const page = tradePage({ ...deps, history, clock: () => moment.atMs }, market, query)
+  return { ...page, isClosed: now.isClosed }
+}
+
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
 function tradePage({ history, cursors, clock }: Deps, market: Market, query: TradeQuery) {
-  const { order, outcome, limit, cursor } = query
+  const { order, outcome, limit, cursor, knownAt } = query
   const { fromMs, toMs } = readRange(query)
   // As of the series; live rows have it too.
-  const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.`
+  const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${knownAt === undefined ? '' : `known${knownAt}`}`
   const scope = `trades ${market.conditionId} ${filters}`
   const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
   const first = outcome === undefined ? (after?.id ?? 0) + limit + 1 : undefined

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { outcomes } from '#src/core/market.ts'
 import {
   cursorParameter,
+  knownAtParameter,
   limitParameter,
   orderParameter,
   outcomeParameter,
@@ -17,6 +18,7 @@ export const TradeQuery = Type.Object({
   cursor: cursorParameter,
   outcome: outcomeParameter,
   order: orderParameter,
+  knownAt: knownAtParameter,
 })
 export type TradeQuery = Static<typeof TradeQuery>
 

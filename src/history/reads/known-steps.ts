@@ -1,0 +1,96 @@
+/** Pages with a step of a market as it was known: as `selectSteps` has them of all rows. */
+import type { Outcome } from '#src/core/market.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import { decidedStepsEndMs, stepOf } from '#src/core/steps.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
+
+import type { MarketHistory, Page, RowQuery, Top } from '../history.ts'
+import { BLOCK, type Known } from './known.ts'
+import { firstOf, toPage } from './row-page.ts'
+
+/**
+ * A history whose `page` has the rows of a query with `stepMs`, which are found here, in steps: of
+ * each outcome the last one of every step, as `RowQuery` says. As many as the query has, and one
+ * more, or all with `isWhole`.
+ */
+export function* withSteps(
+  { market, history }: Known,
+  { stepMs = 1, ...query }: RowQuery,
+  isWhole: boolean,
+): Steps<MarketHistory> {
+  const { order, after, outcome, limit } = query
+  const isUp = order === 'asc'
+  let toMs = decidedStepsEndMs(market, { stepMs, outcome, toMs: query.toMs })
+  if (!isUp && after !== undefined) {
+    // What the step of the place has after it decides what it has before it.
+    const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs + 1
+    toMs = Math.min(toMs ?? stepEndMs, stepEndMs)
+  }
+  const isAhead = (place: Position): boolean =>
+    after === undefined || comparePositions(place, after) * (isUp ? 1 : -1) > 0
+  const range = { ...query, market, toMs, limit: BLOCK }
+  const picks = new StepPicks(stepMs, isUp)
+  let from = isUp ? after : undefined
+  for (;;) {
+    const block = history.tops({ ...range, after: from })
+    for (const top of block) picks.add(top)
+    if (block.length < BLOCK) picks.end()
+    // Those of a step that is not whole are not among them.
+    if (block.length < BLOCK || (!isWhole && picks.found.filter(isAhead).length > limit)) break
+    from = block.at(-1)
+    yield
+  }
+  return { ...history, page: createPlacedPage(history, picks.found.filter(isAhead)) }
+}
+
+/** Takes rows in either direction; keeps of each outcome the latest one of every step. */
+class StepPicks {
+  readonly found: Position[] = []
+  #step = Number.NaN
+  #held: Partial<Record<Outcome, Top>> = {}
+  readonly #stepMs: number
+  readonly #isUp: boolean
+
+  constructor(stepMs: number, isUp: boolean) {
+    this.#stepMs = stepMs
+    this.#isUp = isUp
+  }
+
+  add(top: Top): void {
+    const step = stepOf(top.timestampMs, this.#stepMs)
+    if (step !== this.#step) this.end()
+    this.#step = step
+    if (this.#isUp || this.#held[top.outcome] === undefined) this.#held[top.outcome] = top
+  }
+
+  end(): void {
+    const rows = Object.values(this.#held).sort(comparePositions)
+    this.found.push(...(this.#isUp ? rows : rows.reverse()))
+    this.#held = {}
+  }
+}
+
+/** Makes the verb that reads pages of rows at given places, in the order of the query. */
+function createPlacedPage(history: MarketHistory, places: readonly Position[]) {
+  return (query: RowQuery): Page => {
+    const { after, order, limit, market } = query
+    const sign = order === 'asc' ? 1 : -1
+    const start =
+      after === undefined
+        ? 0
+        : places.findIndex((place) => comparePositions(place, after) * sign > 0)
+    const rest = start < 0 ? [] : places.slice(start)
+    const taken = rest.slice(0, limit)
+    const rows = taken.map(({ timestampMs, id }) => {
+      const before = { timestampMs, id: id - 1 }
+      const { withReceived } = query
+      const page = history.page({ market, order: 'asc', after: before, limit: 1, withReceived })
+      return { text: firstOf(page.texts()), receivedMs: page.received[0] }
+    })
+    return toPage(query, {
+      rows,
+      last: taken.at(-1),
+      hasMore: rest.length > taken.length,
+    })
+  }
+}
