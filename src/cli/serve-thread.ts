@@ -122,7 +122,7 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
     await server.stop(true)
     for (const job of jobs) job.dispose()
     log.flush()
-    for (const file of [history, ledger, ...Object.values(testData ?? {})]) file.dispose()
+    for (const file of [history, ledger, ...(testData ? [testData] : [])]) file.dispose()
     post({ stopped: true })
   }
   parent.on('message', (message: ToThread) => {

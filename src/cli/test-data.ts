@@ -12,7 +12,7 @@ import {
   makeTestDay,
   type TestDayPart,
   type TestHistories,
-  testStores,
+  type TestStore,
 } from '#src/ingest/simulator/test-day.ts'
 import type { Log } from '#src/lib/log.ts'
 import { codeOf, sentenceOf } from '#src/lib/message.ts'
@@ -23,7 +23,7 @@ import { createProgress } from './progress.ts'
 import { roomFault } from './room.ts'
 
 /** Rises with what is made or how it is stored, so that older files are made again. */
-const FORMAT = 1
+const FORMAT = 2
 const FOLDER = `test-data-${FORMAT}`
 /** Of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
@@ -90,13 +90,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-type Open = (path: string) => MarketHistory
-
-const openAll = (folder: string, open: Open): TestHistories => {
-  const [day, gap, stale] = testStores.map((store) => open(join(folder, `${store}.db`)))
-  if (day && gap && stale) return { day, gap, stale }
-  throw new Error('A store of test mode is missing.')
-}
+const storePathOf = (folder: string, store: TestStore): string => join(folder, `${store}.db`)
 
 /** They are whole when their folder has its name. */
 function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, void> {
@@ -104,7 +98,8 @@ function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, voi
   removeLeft(dataPath)
   mkdirSync(making, { recursive: true, mode: 0o700 })
   try {
-    const histories = openAll(making, (path) => openHistory(path))
+    const create = (store: TestStore) => openHistory(storePathOf(making, store))
+    const histories = { day: create('day'), gap: create('gap'), stale: create('stale') }
     try {
       yield* makeTestDay(histories, part)
     } finally {
@@ -119,12 +114,33 @@ function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, voi
   }
 }
 
-/** Opens what was made; undefined where nothing was. */
-export function openTestData(dataPath: string): TestHistories | undefined {
+/** What was made, each store opened when it is first used; undefined where nothing was. */
+export function openTestData(dataPath: string): (TestHistories & Disposable) | undefined {
   if (!hasTestData(dataPath)) return undefined
   const options = { isReadOnly: true, chunkCacheBytes: CACHE_BYTES, lagMs: LAG_MS }
-  return openAll(folderOf(dataPath), (path) => openHistory(path, options))
+  const opened = new Map<TestStore, MarketHistory>()
+  function open(store: TestStore): MarketHistory {
+    const known = opened.get(store) ?? openHistory(storePathOf(folderOf(dataPath), store), options)
+    opened.set(store, known)
+    return known
+  }
+  return {
+    get day() {
+      return open('day')
+    },
+    get gap() {
+      return open('gap')
+    },
+    get stale() {
+      return open('stale')
+    },
+    dispose() {
+      for (const history of opened.values()) history.dispose()
+    },
+  }
 }
+
+type Disposable = { dispose(): void }
 
 /** Nobody writes to them. */
 const LAG_MS = 60_000
@@ -139,7 +155,7 @@ type Making = { makesTestData: string; part?: TestDayPart | undefined }
  */
 export function createTestData(context: CliContext, log: Log, part?: TestDayPart) {
   const { dataPath } = context.config()
-  let opened: TestHistories | undefined
+  let opened: ReturnType<typeof openTestData>
   let [isMaking, failedMs] = [false, Number.NEGATIVE_INFINITY]
 
   function make(): void {
@@ -173,7 +189,7 @@ export function createTestData(context: CliContext, log: Log, part?: TestDayPart
       return opened
     },
     dispose(): void {
-      for (const history of Object.values(opened ?? {})) history.dispose()
+      opened?.dispose()
     },
   }
 }

@@ -2,6 +2,8 @@
  * Test mode: an app of its own for each fault, over the simulated day and a ledger in memory, so
  * that a key of it can reach nothing real. Each day (UTC) begins it again, with the streams.
  */
+import { setImmediate as othersTurn } from 'node:timers/promises'
+
 import { createPlaceLimits, type Limits } from '#src/access/limits.ts'
 import { createTestKeys, createTestUsage } from '#src/access/test-keys.ts'
 import {
@@ -88,10 +90,19 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     if (known !== undefined) return known
     const histories = open()
     if (histories === undefined) return undefined
-    const history = asServed(histories[kind === 'payment_pending' ? 'day' : kind])
+    const history = asServed(histories[storeOf(kind)])
     const app = createApp({ ...deps, ...shared, ...day.partsOf(kind), history })
     apps.set(kind, app)
     return app
+  }
+
+  /** Begins a kind of today in turns, between which others are answered. */
+  async function begin(kind: Kind): Promise<Served | undefined> {
+    const part = () => open()?.[storeOf(kind)]
+    await othersTurn()
+    if (part() === undefined) return undefined
+    await othersTurn()
+    return appOf(kind)
   }
 
   const all = () => [...(today ? [today] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
@@ -99,12 +110,15 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
   const testMode: AppTestMode = {
     fetch(request, peers) {
       const fault = faultOf(request)
-      const app = appOf(kindOf(fault))
-      if (app === undefined && otherwise !== undefined) return otherwise(request, peers)
-      if (app === undefined) throw makingError()
-      const answer = app.fetch(request, peers)
-      if (fault !== 'slow' && !(answer instanceof Promise)) return markAsTest(answer)
-      return finish(answer, fault === 'slow')
+      const kind = kindOf(fault)
+      const answer = (app: Served | undefined): Response | Promise<Response> => {
+        if (app === undefined && otherwise !== undefined) return otherwise(request, peers)
+        if (app === undefined) throw makingError()
+        const response = app.fetch(request, peers)
+        if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
+        return finish(response, fault === 'slow')
+      }
+      return current().apps.has(kind) ? answer(appOf(kind)) : begin(kind).then(answer)
     },
     sockets: () => appOf('day')?.stream.own,
   }
@@ -138,6 +152,8 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
 
 const kindOf = (fault: TestFault | undefined): Kind =>
   fault === 'gap' || fault === 'stale' || fault === 'payment_pending' ? fault : 'day'
+
+const storeOf = (kind: Kind) => (kind === 'payment_pending' ? 'day' : kind)
 
 const makingError = () =>
   new AppError(

@@ -84,12 +84,17 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   /** With a front door of its own. */
   function answerTest(exchange: Exchange): Response | Promise<Response> {
     const { request, peers } = exchange
-    try {
-      if (testMode !== undefined) return testMode.fetch(request, peers)
-      throw new Error('The gate lets nobody into a test mode that there is not.')
-    } catch (error) {
+    const refuse = (error: unknown) => {
       const answer = finish(exchange, fail(exchange, error))
       return answer instanceof Promise ? answer.then(markAsTest) : markAsTest(answer)
+    }
+    try {
+      if (testMode === undefined)
+        throw new Error('The gate lets nobody into a test mode that there is not.')
+      const answer = testMode.fetch(request, peers)
+      return answer instanceof Promise ? answer.catch(refuse) : answer
+    } catch (error) {
+      return refuse(error)
     }
   }
 

@@ -195,3 +195,18 @@ describe('Bookfeed-Fault', () => {
     }
   })
 })
+
+describe('the beginning of test mode', () => {
+  test('behavior: others are answered between its parts, and what is not there yet is 503', async () => {
+    const ground = createTestGround()
+    const order: string[] = []
+    const first = Promise.resolve(ground.ask('/v1/coins')).then(() => order.push('test'))
+    await ground.send('/healthz').then(() => order.push('other'))
+    await first
+    expect(order).toEqual(['other', 'test'])
+    ground.setData(false)
+    const refused = await ground.askFor('gap', '/v1/coins')
+    expect(refused.headers.get('bookfeed-mode')).toBe('test')
+    expect(await readProblem(refused)).toMatchObject({ code: 'unavailable' })
+  })
+})
