@@ -2,7 +2,7 @@
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
  * date, runs transactions.
  */
-import { Database as Sqlite } from 'bun:sqlite'
+import { Database as Sqlite, type SQLQueryBindings } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
@@ -11,7 +11,37 @@ import { messageOf } from '#src/lib/message.ts'
 
 import { assertSound, Damage } from './checksum.ts'
 
-export type Database = Sqlite
+/**
+ * What stores use of a database, and no more, so that another engine can offer it. Integers are
+ * safe ones, bytes are `Uint8Array`, and texts are ordered by their bytes.
+ */
+export type Database = {
+  /** `:memory:` where there is no file. */
+  readonly filename: string
+  readonly inTransaction: boolean
+  /** Values are given by place (`?`, `?1`), or as one object by name (`$name`). */
+  prepare: Prepare
+  /** As `prepare`, but a text that was asked for before is not compiled again. */
+  query: Prepare
+  /** Any number of statements, without values. */
+  run(sql: string): { changes: number }
+  close(): void
+}
+
+type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
+type Value = SQLQueryBindings
+// biome-ignore lint/suspicious/noExplicitAny: no other words agree with the driver's own type.
+type ListOf<Given> = Given extends any[] ? Given : [Given]
+
+export type Statement<Row, Values extends unknown[]> = {
+  /** The first row. */
+  get(...values: Values): Row | null
+  all(...values: Values): Row[]
+  /** Each row as its values, in the order of the columns. */
+  values(...values: Values): (string | number | bigint | Uint8Array | null)[][]
+  iterate(...values: Values): Iterable<Row>
+  run(...values: Values): { changes: number }
+}
 
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
@@ -66,9 +96,9 @@ type DatabaseOptions = {
 }
 
 /** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
-export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
+export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlite {
   const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
-  let db: Database | undefined
+  let db: Sqlite | undefined
   try {
     if (!isReadOnly) makePrivate(path)
     db = new Sqlite(path, {
@@ -291,7 +321,7 @@ export const versionOf = (db: Database): number => readNumber(db, 'PRAGMA user_v
 /** Keeps others from `path` until it is disposed of, or the process ends. Throws `StoreFault`. */
 export function holdLock(path: string, message: string): Disposable {
   makePrivate(path)
-  let db: Database | undefined
+  let db: Sqlite | undefined
   try {
     db = new Sqlite(path, { create: true, readwrite: true })
     db.run('BEGIN EXCLUSIVE')

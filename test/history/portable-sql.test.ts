@@ -34,8 +34,8 @@ function createTable(table: SQLiteTable): string {
   return `CREATE TABLE ${name} (${[...parts, ...keys].join(', ')})`
 }
 
-/** What each dialect has to say in its own words: settings, transactions, functions of time. */
-const ofDialect = /^\s*(BEGIN|COMMIT|PRAGMA)\b|\b(unixepoch|strftime)\(/
+/** What each dialect has to say in its own words: settings, transactions, the clock. */
+const ofDialect = /^\s*(BEGIN|COMMIT|PRAGMA)\b|\bunixepoch\(/
 
 /** Every text that a history prepares, through the verbs that make theirs when they are used. */
 function listStatements(): string[] {

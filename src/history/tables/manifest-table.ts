@@ -9,7 +9,7 @@ import {
   sha256,
   statementText,
 } from '#src/core/manifest.ts'
-import { toIso } from '#src/core/time.ts'
+import { DAY_MS, toIso } from '#src/core/time.ts'
 import { assertSealed, assertSound, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, transact } from '#src/sqlite/database.ts'
@@ -52,8 +52,8 @@ export function createManifestTable(db: Database, meta: LogMeta) {
   )
   const after = select<[number, number]>('WHERE sequence > ? ORDER BY sequence LIMIT ?')
   const all = select<[]>('ORDER BY sequence')
-  const days = db.prepare<{ day: string }, []>(
-    `SELECT DISTINCT strftime('%Y-%m-%d', order_ms / 1000, 'unixepoch') AS day FROM market
+  const days = db.prepare<{ day: number }, []>(
+    `SELECT DISTINCT order_ms / ${DAY_MS} AS day FROM market
      WHERE first_ms IS NOT NULL ORDER BY day`,
   )
   /** The body is what its digest says. */
@@ -77,7 +77,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     sequencesOf: (day) => sequences.all(day).map(({ sequence }) => sequence),
     list: (afterSequence, limit) =>
       after.all(afterSequence, limit).flatMap((row) => toHead(row) ?? []),
-    days: () => days.all().map(({ day }) => day),
+    days: () => days.all().map(({ day }) => toIso(day * DAY_MS).slice(0, 10)),
     add: ({ day, madeMs, ...content }) =>
       transact(db, () => {
         const before = newest.get()

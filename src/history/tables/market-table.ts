@@ -18,7 +18,7 @@ import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
-import { LAST_MARKET_ID } from './meta-table.ts'
+import type { MetaTable } from './meta-table.ts'
 
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
@@ -139,7 +139,7 @@ const toSpan = (firstMs: number | null, lastMs: number | null) =>
 
 type ById = { id: number }
 
-export function createMarketTable(db: Database) {
+export function createMarketTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(market)
   const findBy = <Value extends string | number>(condition: string) => {
     const statement = db.prepare<MarketRow, [Value]>(
@@ -160,9 +160,7 @@ export function createMarketTable(db: Database) {
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
   const greatest = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market')
-  const deleted = db.prepare<ById, [string]>('SELECT value AS id FROM meta WHERE key = ?')
-  const nextId = (): number =>
-    Math.max(greatest.get()?.id ?? 0, deleted.get(LAST_MARKET_ID)?.id ?? 0) + 1
+  const nextId = (): number => Math.max(greatest.get()?.id ?? 0, meta.lastDeletedId()) + 1
   const upsert = db.prepare<ById, [ById & ReturnType<typeof toFactRow>]>(
     `${sql.insert(['id', ...factColumns])} ON CONFLICT (condition_id) DO UPDATE
      SET revision = market.revision + 1, ${sql.setExcluded(factColumns)} RETURNING id`,

@@ -15,8 +15,7 @@ const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
 const EVENTS_SINCE = 'events_since_ms'
 const SIGNING_KEY = 'signing_key'
-/** The greatest of those that were deleted. */
-export const LAST_MARKET_ID = 'last_market_id'
+const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
@@ -38,6 +37,7 @@ export function createMetaTable(db: Database) {
   )
 
   const nextId = (): number => Number(meta.get('next_id') ?? 1)
+  const lastDeletedId = (): number => Number(meta.get(LAST_MARKET_ID) ?? 0)
 
   function sumBatches(): number {
     let sum = 0
@@ -89,9 +89,11 @@ export function createMetaTable(db: Database) {
       return next
     },
 
+    /** The greatest id of a market that was deleted; 0 where none was. */
+    lastDeletedId,
     /** No id is given twice: what is kept of one in memory is of no other. */
     noteMarketId(id: number): void {
-      if (id > Number(meta.get(LAST_MARKET_ID) ?? 0)) meta.put(LAST_MARKET_ID, id)
+      if (id > lastDeletedId()) meta.put(LAST_MARKET_ID, id)
     },
 
     ...createDue(meta),

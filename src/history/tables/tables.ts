@@ -42,7 +42,7 @@ export function createTables(db: Database, chunkCacheBytes: number, given?: Cloc
     logMeta,
     events,
     moments,
-    markets: createMarketTable(db),
+    markets: createMarketTable(db, meta),
     tails: createTailTable(db),
     gaps: createGapTable(db, events),
     trades: createTradeTable(db, moments.trades),
