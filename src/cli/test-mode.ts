@@ -116,18 +116,11 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
         if (app === undefined) throw makingError()
         const response = app.fetch(request, peers)
         if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
-        return finish(response, fault === 'slow')
+        return markLate(response, fault === 'slow' ? sleep : undefined)
       }
       return current().apps.has(kind) ? answer(appOf(kind)) : begin(kind).then(answer)
     },
     sockets: () => appOf('day')?.stream.own,
-  }
-
-  /** What is refused is not late: nobody waits here for more than his window has. */
-  async function finish(answer: Response | Promise<Response>, isSlow: boolean): Promise<Response> {
-    const response = markAsTest(await answer)
-    if (isSlow && response.ok) await sleep(SLOW_MS)
-    return response
   }
 
   return {
@@ -148,6 +141,16 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
       for (const app of all()) app.drain()
     },
   }
+}
+
+/** What is refused is not late: nobody waits here for more than his window has. */
+async function markLate(
+  answer: Response | Promise<Response>,
+  sleep: ((ms: number) => Promise<void>) | undefined,
+): Promise<Response> {
+  const response = markAsTest(await answer)
+  if (response.ok) await sleep?.(SLOW_MS)
+  return response
 }
 
 const kindOf = (fault: TestFault | undefined): Kind =>

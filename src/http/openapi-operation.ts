@@ -53,6 +53,11 @@ const failureHeaders: [name: string, text: string, isSent: (problem: Problem) =>
   ['Retry-After', 'Seconds to wait before another attempt.', (it) => 'retryAfterSeconds' in it],
   [PAYMENT_REQUIRED_HEADER, 'Base64 of `paymentRequired`.', (it) => 'paymentRequired' in it],
   [PAYMENT_RESPONSE_HEADER, 'Base64 of `paymentResponse`.', (it) => 'paymentResponse' in it],
+  [
+    'Content-Range',
+    'How long the file is: `bytes */` and its bytes.',
+    ({ status }) => status === 416,
+  ],
   ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
 ]
 

@@ -14,6 +14,7 @@ import {
 } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 
+import { UnsatisfiableRange } from './byte-range.ts'
 import { count, object, text } from './fields.ts'
 import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
@@ -86,6 +87,7 @@ export function problemResponse(error: unknown, requestId: string): Response {
     if (value !== undefined) headers.set(name, toPaymentHeader(value))
   }
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
+  if (error instanceof UnsatisfiableRange) headers.set('Content-Range', error.contentRange)
   if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return response
 }

@@ -285,6 +285,7 @@ describe('a file over HTTP', () => {
       416,
       { code: 'range_not_satisfiable', param: 'Range' },
     ])
+    expect(response.headers.get('content-range')).toBe(`bytes */${bytes}`)
   })
 
   test('error: no other file of the disk has a name here', async () => {

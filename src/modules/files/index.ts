@@ -7,6 +7,7 @@ import type { DayFile, FileStore } from '#src/files/store.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
 import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import { createCache } from '#src/lib/cache.ts'
 
 import { type FileBody, FileList, fileName, FileQuery } from './model.ts'
 
@@ -27,7 +28,7 @@ const content = {
   },
 }
 
-export const fileRoutes = ({ files, cursors }: Deps) => [
+export const fileRoutes = ({ files, cursors }: Deps, sendFile = createSender(files)) => [
   route({
     ...shared,
     path: '/v1/:coin/files',
@@ -69,7 +70,7 @@ export const fileRoutes = ({ files, cursors }: Deps) => [
     caching: 'tag',
     isAsStored: true,
     fails: ['unknown_file', 'range_not_satisfiable'],
-    answer: ({ coin, id, request }) => sendFile(findFile(files, coin, id), request),
+    answer: ({ coin, id, request }) => sendFile(coin, id, request),
   }),
 ]
 
@@ -141,26 +142,87 @@ function findFile(files: FileStore, coin: Coin, name: string) {
   })
 }
 
-function sendFile(file: DayFile & { path: string }, request: Request): Response {
-  const { bytes, sha256, name, path } = file
-  const etag = `"${sha256}"`
-  const headers: Record<string, string> = {
-    'Cache-Control': CACHING,
-    Vary: 'Origin',
-    'Accept-Ranges': 'bytes',
-    'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+/** Made once for each file that is asked for: its headers, and its bytes unless it is large. */
+type Prepared = {
+  coin: Coin
+  bytes: number
+  etag: string
+  unchanged: Record<string, string>
+  headers: Headers
+  /** What parts are sent of without reading, or a file, which is read as it is sent. */
+  source: Blob
+  /** When it was listed last, on the monotonic clock. */
+  listedMs: number
+}
+
+/** How long a file that is deleted may still be sent: to look at each request takes 10 µs. */
+const LISTED_MS = 1000
+
+/** Of each serving thread. */
+const PREPARED_BYTES_MAX = 16 * 1024 * 1024
+/** Of a file in memory: a longer one costs more to send than to open. */
+const BYTES_MAX = 2 * 1024 * 1024
+/** What else an entry takes. */
+const ENTRY_BYTES = 2048
+
+/** Returns what sends a file, or the part that a request asks for. */
+function createSender(files: FileStore) {
+  const prepared = createCache<string, Prepared>(PREPARED_BYTES_MAX)
+
+  function prepare(file: DayFile, source: Blob): Prepared {
+    const { coin, bytes, sha256, name } = file
+    const etag = etagOf(file)
+    const unchanged = {
+      'Cache-Control': CACHING,
+      Vary: 'Origin',
+      'Accept-Ranges': 'bytes',
+      'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+    }
+    const headers = new Headers({
+      ...{ ...unchanged, ETag: etag, 'Content-Type': PARQUET },
+      'Content-Disposition': `attachment; filename="${name}"`,
+    })
+    return { coin, bytes, etag, unchanged, headers, source, listedMs: performance.now() }
   }
-  const unchanged = answerUnchanged(request, etag, headers)
-  if (unchanged !== undefined) return unchanged
-  headers.ETag = etag
-  headers['Content-Type'] = PARQUET
-  headers['Content-Disposition'] = `attachment; filename="${name}"`
+
+  /** Reads a file that is not large and keeps it. */
+  async function keep(file: DayFile & { path: string }): Promise<Prepared> {
+    const { bytes, name, path } = file
+    const read = bytes <= BYTES_MAX ? await Bun.file(path).bytes() : undefined
+    // Shared by all answers: those of bytes would be copied for each.
+    const source = read?.length === bytes ? new Blob([read]) : Bun.file(path)
+    const made = prepare(file, source)
+    const size = ENTRY_BYTES + (source.size === read?.length ? bytes : 0)
+    prepared.set(name, made, { size })
+    return made
+  }
+
+  /** Throws `unknown_file` and `range_not_satisfiable`. */
+  return (coin: Coin, name: string, request: Request): Response | Promise<Response> => {
+    const known = prepared.get(name)
+    const nowMs = performance.now()
+    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS) return send(known, request)
+    const file = findFile(files, coin, name)
+    if (known?.etag !== etagOf(file)) return keep(file).then((made) => send(made, request))
+    known.listedMs = nowMs
+    return send(known, request)
+  }
+}
+
+const etagOf = ({ sha256 }: DayFile): string => `"${sha256}"`
+
+function send({ bytes, etag, unchanged, headers, source }: Prepared, request: Request): Response {
+  const confirmed = answerUnchanged(request, etag, unchanged)
+  if (confirmed !== undefined) return confirmed
   const part = byteRangeOf(request, { length: bytes, etag })
-  const [start, end] = part ?? [0, bytes]
-  if (part !== undefined) headers['Content-Range'] = `bytes ${start}-${end - 1}/${bytes}`
-  headers['Content-Length'] = String(end - start)
-  return new Response(Bun.file(path).slice(start, end), {
-    status: part === undefined ? 200 : 206,
-    headers,
-  })
+  if (part === undefined) return withLength(new Response(source, { headers }), bytes)
+  const [start, end] = part
+  const response = new Response(source.slice(start, end), { status: 206, headers })
+  response.headers.set('Content-Range', `bytes ${start}-${end - 1}/${bytes}`)
+  return withLength(response, end - start)
+}
+
+function withLength(response: Response, bytes: number): Response {
+  response.headers.set('Content-Length', String(bytes))
+  return response
 }
