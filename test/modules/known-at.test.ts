@@ -326,4 +326,30 @@ describe('knownAt', () => {
       expect([question, again.status]).toEqual([question, 304])
     }
   })
+
+  test('behavior: ids of trades that were deleted are not given again', async () => {
+    const { time, history, ask } = serve()
+    const old = { ...facts, conditionId: conditionIdOf(2) }
+    const before = START_MS - 86_400_000
+    history.putMarket({ ...old, windowStartMs: before, windowEndMs: before + 300_000 })
+    history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs: END_MS })
+    const trade = { timestampMs: START_MS, price: 500_000 }
+    history.putTrades({ id: 'kept', conditionId, trades: [trade] })
+    const known = await ask(`${market}/trades`)
+    const many = (from: number) =>
+      Array.from({ length: 9 }, (_, at) => ({ timestampMs: before + from + at, price: 1 }))
+    time.nowMs += 2000
+    history.putTrades({ id: 'gone', conditionId: old.conditionId, trades: many(0) })
+    time.nowMs += 2000
+    const knownAt = time.nowMs
+    history.putTrades({ id: 'gone too', conditionId: old.conditionId, trades: many(9) })
+    for (let steps = 0; steps < 99 && history.deleteOldest(START_MS); steps++);
+    expect(history.findMarket(old.conditionId)).toBeUndefined()
+    time.nowMs += 2000
+    history.putTrades({ id: 'late', conditionId, trades: [{ ...trade, price: 510_000 }] })
+    time.nowMs += 2000
+    expect((await ask(`${market}/trades`)).data).toHaveLength(2)
+    expect((await ask(`${market}/trades?knownAt=${knownAt}`)).data).toEqual(known.data)
+    expect([...history.verify()]).toEqual([])
+  })
 })
