@@ -20,7 +20,6 @@ export function createPageCache(bytesMax: number) {
   const pages = createCache<string, Page>(bytesMax)
   const bodyBytesMax = bytesMax / PAGES_LEAST
   const madeOnce = new Uint32Array(MADE_ONCE_MAX)
-  let turn = 0
 
   /** Of two tags with one hash the other may be kept at once, which harms nobody. */
   function isMadeOnce(tag: string): boolean {
@@ -28,7 +27,9 @@ export function createPageCache(bytesMax: number) {
     const start = (hash % (MADE_ONCE_MAX / PLACES_OF_HASH)) * PLACES_OF_HASH
     for (let place = start; place < start + PLACES_OF_HASH; place++)
       if (madeOnce[place] === hash) return false
-    madeOnce[start + (turn++ % PLACES_OF_HASH)] = hash
+    // The oldest one goes.
+    madeOnce.copyWithin(start + 1, start, start + PLACES_OF_HASH - 1)
+    madeOnce[start] = hash
     return true
   }
 
