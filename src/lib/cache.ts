@@ -8,11 +8,14 @@ const SPARED_MAX = 64
 /**
  * A cache bounded by the sum of the sizes given to `set`. A hand goes round over the entries, and
  * takes those that were not used since it came by (CLOCK): a use is a mark, and moves nothing.
+ * `onGone` is called with each value that is kept no longer, or was not kept at all.
  */
-export const createCache = <Key, Value>(sizeMax: number) => new Cache<Key, Value>(sizeMax)
+export const createCache = <Key, Value>(sizeMax: number, onGone?: (value: Value) => void) =>
+  new Cache<Key, Value>(sizeMax, onGone)
 
 class Cache<Key, Value> {
   readonly #sizeMax: number
+  readonly #onGone: ((value: Value) => void) | undefined
   readonly #entries = new Map<Key, Entry<Key, Value>>()
   /** A `Map` turns slow where its oldest entries are looked for again and again. */
   #hand = this.#entries.values()
@@ -20,8 +23,9 @@ class Cache<Key, Value> {
   #hits = 0
   #misses = 0
 
-  constructor(sizeMax: number) {
+  constructor(sizeMax: number, onGone?: (value: Value) => void) {
     this.#sizeMax = sizeMax
+    this.#onGone = onGone
   }
 
   get(key: Key): Value | undefined {
@@ -41,7 +45,10 @@ class Cache<Key, Value> {
   /** Keeps nothing that is larger than the whole. */
   set(key: Key, value: Value, { size }: { size: number }): void {
     this.delete(key)
-    if (size > this.#sizeMax) return
+    if (size > this.#sizeMax) {
+      this.#onGone?.(value)
+      return
+    }
     this.#makeRoom(size)
     this.#entries.set(key, { key, value, size, isUsed: false })
     this.#size += size
@@ -52,11 +59,11 @@ class Cache<Key, Value> {
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#size -= entry.size
+    this.#onGone?.(entry.value)
   }
 
   clear(): void {
-    this.#entries.clear()
-    this.#size = 0
+    for (const key of this.#entries.keys()) this.delete(key)
   }
 
   counts = (): CacheCounts => ({ bytes: this.#size, hits: this.#hits, misses: this.#misses })

@@ -8,7 +8,7 @@ import { openHistory } from '#src/history/open.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
-import { appendAll, aSnapshot, getMarket, someSnapshots, START_MS } from './books.ts'
+import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
 import { textOf } from './pages.ts'
 
 const CACHE_BYTES = 1_000_000
@@ -55,6 +55,29 @@ describe('a stream', () => {
     expect(idsOf(first).length).toBeLessThan(ROWS)
     expect(ids.length).toBe(ROWS + 1)
     expect(ids.indexOf(ROWS + 1)).toBe(ROWS - 49)
+    reader.dispose()
+    writer.dispose()
+  })
+
+  test('behavior: keeps the chunk that it is in while others turn it out of the cache', async () => {
+    const path = join(folder, 'turned-out.db')
+    const writer = openHistory(path)
+    appendAll(writer, someSnapshots(ROWS))
+    appendAll(writer, someSnapshots(ROWS, { conditionId: conditionIdOf(2) }))
+    // Room for one of them.
+    const reader = openHistory(path, { chunkCacheBytes: 120_000, isReadOnly: true })
+    const read = (number: number) =>
+      textOf(reader, { order: 'asc', limit: ROWS, conditionId: conditionIdOf(number) })
+    const whole = read(1)
+    const { first, rest } = begin(reader, { market: getMarket(reader) })
+    expect(reader.cacheCounts().misses).toBe(ROWS / 100)
+    read(2)
+    await new Promise(setImmediate)
+    const ids = idsOf(first + rest())
+    expect(idsOf(first).length % 100).not.toBe(0)
+    expect(ids).toEqual(Array.from({ length: ROWS }, (_, row) => row + 1))
+    expect(read(1)).toBe(whole)
+    expect(reader.cacheCounts().misses).toBe((3 * ROWS) / 100)
     reader.dispose()
     writer.dispose()
   })

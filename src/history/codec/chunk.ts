@@ -23,6 +23,7 @@ import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
 import { crc32 } from '#src/lib/crc32.ts'
+import { release } from '#src/lib/release.ts'
 
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
@@ -102,8 +103,8 @@ export class Chunk {
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
   readonly #firstMs: number
   readonly #leastId: number
-  /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
-  readonly words: Int32Array
+  /** Undefined after `release`, so that whoever still reads fails in place of reading nothing. */
+  #words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
   /** Bit offsets of the streams in the blob. */
@@ -123,7 +124,7 @@ export class Chunk {
     this.checkpointCount = checkpointCount
     this.#firstMs = bytes.getFloat64(24, true)
     this.#leastId = bytes.getFloat64(32, true)
-    this.words = words
+    this.#words = words
     this.#bytes = bytes
     this.#checkpoints = HEADER_WORDS + count * (this.hasBoth ? 6 : 5)
     const rowStart = this.#checkpoints * 4 + checkpointCount * CHECKPOINT_BYTES
@@ -139,6 +140,17 @@ export class Chunk {
     this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
   }
 
+  /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
+  get words(): Int32Array {
+    return this.#words
+  }
+
+  /** Gives its memory back at once; nothing of it can be read any more. */
+  release(): void {
+    for (const part of [this.#bytes, ...this.firstTexts]) if (part !== undefined) release(part)
+    this.#words = undefined as unknown as Int32Array
+  }
+
   /** A flipped bit must neither lead out of the blob nor make a page of gigabytes. */
   #assertRising(): void {
     for (let row = 0; row < this.count; row++) {
@@ -151,16 +163,16 @@ export class Chunk {
   }
 
   timeMs(row: number): number {
-    return this.#firstMs + ((this.words[HEADER_WORDS + row] ?? 0) >>> 0)
+    return this.#firstMs + ((this.#words[HEADER_WORDS + row] ?? 0) >>> 0)
   }
 
   id(row: number): number {
-    return this.#leastId + ((this.words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
+    return this.#leastId + ((this.#words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
   }
 
   /** A code of `outcomeCodes`. */
   outcome(row: number): number {
-    return (this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
+    return (this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
   }
 
   outcomes(): number[] {
@@ -177,7 +189,7 @@ export class Chunk {
   }
 
   textEnd(row: number): number {
-    return this.words[HEADER_WORDS + this.count * 2 + row] ?? 0
+    return this.#words[HEADER_WORDS + this.count * 2 + row] ?? 0
   }
 
   bitStart(row: number): number {
@@ -185,17 +197,19 @@ export class Chunk {
   }
 
   bitEnd(row: number): number {
-    return this.#rowStream + ((this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
+    return (
+      this.#rowStream + ((this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
+    )
   }
 
   /** CRC of the chunk's text up to and with this row; 0 before the first, -1. */
   crc(row: number): number {
     if (row < 0) return 0
-    return (this.words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
+    return (this.#words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
   }
 
   ownCrc(row: number): number {
-    return (this.words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
+    return (this.#words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
   }
 
   /** The nearest row of `outcome` before `row`, or -1. */
@@ -232,7 +246,7 @@ export class Chunk {
 
   checkpoint(index: number): Checkpoint {
     const at = this.#checkpoints + index * 2
-    return { row: this.words[at] ?? 0, bitEnd: this.words[at + 1] ?? 0 }
+    return { row: this.#words[at] ?? 0, bitEnd: this.#words[at + 1] ?? 0 }
   }
 
   /** First row at or after the position, `count` if none. */

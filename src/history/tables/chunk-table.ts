@@ -3,7 +3,6 @@ import { chunk as chunkTable, tail } from '#db/history/schema.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { release } from '#src/lib/release.ts'
 import { assertSealed, checksumOf, Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
@@ -181,12 +180,14 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
 /** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
 export function createChunkTable(db: Database, cacheBytesMax: number) {
   const blobs = createBlobs(db)
-  const cache = createCache<number, Kept>(cacheBytesMax)
+  const users = createUsers()
+  const cache = createCache<number, Kept>(cacheBytesMax, ({ chunk }) => users.remove(chunk))
 
   const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
 
   function keep(place: number, kept: Kept): void {
     const { chunk, tops } = kept
+    users.add(chunk)
     cache.set(place, kept, { size: chunk.byteLength + (tops?.byteLength ?? 0) + ENTRY_BYTES })
   }
 
@@ -201,9 +202,9 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
   /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
   function pass(ref: ChunkRef): PassingChunk {
     const kept = checked(cache.peek(placeOfForm(ref)), ref)
-    if (kept !== undefined) return { chunk: kept.chunk, release() {} }
-    const chunk = read(ref)
-    return { chunk, release: () => release(chunk.words) }
+    const chunk = kept?.chunk ?? read(ref)
+    users.add(chunk)
+    return { chunk, release: () => users.remove(chunk) }
   }
 
   function load(ref: ChunkRef): Chunk {
@@ -248,6 +249,31 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       const tops = decodeTops(blobs.readBlob('tops', ref), chunk.outcomes())
       keep(place, { ref, chunk, tops })
       return tops
+    },
+  }
+}
+
+/**
+ * Counts who holds a chunk beyond the round of the event loop: the cache, and whoever passes it.
+ * After the round in which the last one leaves, its memory is given back: left to the collector,
+ * chunks that come and go would take twice the room of those that are kept.
+ */
+function createUsers() {
+  const counts = new Map<Chunk, number>()
+  const left = new Set<Chunk>()
+
+  function releaseLeft(): void {
+    for (const chunk of left) if (!counts.has(chunk)) chunk.release()
+    left.clear()
+  }
+
+  return {
+    add: (chunk: Chunk): void => void counts.set(chunk, (counts.get(chunk) ?? 0) + 1),
+
+    remove(chunk: Chunk): void {
+      const count = (counts.get(chunk) ?? 0) - 1
+      if (count > 0) counts.set(chunk, count)
+      else if (counts.delete(chunk) && left.add(chunk).size === 1) setImmediate(releaseLeft)
     },
   }
 }
