@@ -19,6 +19,7 @@ import settlement from './history/migrations/0013_settlement.sql' with { type: '
 import revisions from './history/migrations/0014_revisions.sql' with { type: 'text' }
 import manifests from './history/migrations/0015_manifests.sql' with { type: 'text' }
 import knownEvents from './history/migrations/0016_known_events.sql' with { type: 'text' }
+import postgresHistory from './history/postgres/0000_history.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -47,6 +48,8 @@ export const historyMigrations: readonly string[] = [
   manifests,
   knownEvents,
 ]
+/** The same history for PostgreSQL. */
+export const postgresHistoryMigrations: readonly string[] = [postgresHistory]
 export const ledgerMigrations: readonly string[] = [
   ledger,
   auditTriggers,

@@ -1,4 +1,5 @@
 import type { Clock } from '#src/core/time.ts'
+import { isPostgres, openPostgres } from '#src/postgres/database.ts'
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
@@ -20,13 +21,16 @@ export type HistoryOptions = {
   clock?: Clock
 }
 
-/** Opens or creates a history and brings it up to date. Throws `StoreFault`. */
+/**
+ * Opens or creates a history, in a file or at the address of a PostgreSQL, and brings it up to date.
+ * Throws `StoreFault`.
+ */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
-  const db = openDatabase(path, { isReadOnly, bytesMax })
+  const db = isPostgres(path) ? openPostgres(path) : openDatabase(path, { isReadOnly, bytesMax })
   try {
     const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock: options.clock })
-    if (!options.hasCheckpointThread) return history
+    if (!options.hasCheckpointThread || isPostgres(path)) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {
       checkpoints[Symbol.dispose]()

@@ -1,6 +1,6 @@
 /**
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
- * date, runs transactions.
+ * date, runs transactions. Other engines have what `Database` says (postgres/database.ts).
  */
 import { Database as Sqlite, type SQLQueryBindings } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
@@ -19,13 +19,35 @@ export type Database = {
   /** `:memory:` where there is no file. */
   readonly filename: string
   readonly inTransaction: boolean
-  /** Values are given by place (`?`, `?1`), or as one object by name (`$name`). */
+  /** Values are given by place (`$1`), or as one object by name (`$name`). */
   prepare: Prepare
   /** As `prepare`, but a text that was asked for before is not compiled again. */
   query: Prepare
   /** Any number of statements, without values. */
   run(sql: string): { changes: number }
   close(): void
+  /** SQLite where there is none. */
+  readonly engine?: Engine
+}
+
+/** What each engine says in words of its own. */
+export type Engine = {
+  /** Begins a transaction beside which nobody else writes. */
+  beginWriting: string
+  /** Begins one that reads one unchanging state. */
+  beginReading: string
+  /** A query of Unix milliseconds, whole ones, as `ms`. */
+  now: string
+  /** True where a column takes numbers and bytes. */
+  mixesTypes: boolean
+  indexedBy(index: string): string
+  createCommitCount(db: Database): () => unknown
+  /** Of the whole database, and without room that waits for what is written next. */
+  fileBytesOf(db: Database): number
+  usedBytesOf(db: Database): number
+  listFaults(db: Database): string[]
+  probeWrite(db: Database): void
+  close(db: Database): void
 }
 
 type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
@@ -208,7 +230,7 @@ const readSchema = (db: Database): string[] =>
  */
 export function transact<T>(db: Database, body: () => T): T {
   try {
-    db.run('BEGIN IMMEDIATE')
+    db.run(engineOf(db).beginWriting)
     const result = body()
     if (isThenable(result)) throw new Error('A transaction must be synchronous.')
     db.run('COMMIT')
@@ -244,7 +266,9 @@ export function withoutWaiting(db: Database, body: () => void): void {
 }
 
 /** Writes what changes nothing. Throws as `transact` does; another process's lock is no fault. */
-export function probeWrite(db: Database): void {
+export const probeWrite = (db: Database): void => engineOf(db).probeWrite(db)
+
+function probeFile(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {
     withoutWaiting(db, () => transact(db, () => db.run(`PRAGMA user_version = ${version}`)))
@@ -257,7 +281,7 @@ export function probeWrite(db: Database): void {
 export function readConsistently<T>(db: Database, body: () => T): T {
   if (db.inTransaction) return body()
   // Unlike run, query keeps the prepared statement.
-  db.query('BEGIN').run()
+  db.query(engineOf(db).beginReading).run()
   try {
     return body()
   } finally {
@@ -267,26 +291,54 @@ export function readConsistently<T>(db: Database, body: () => T): T {
 }
 
 /** The words that name the index to use: without statistics SQLite takes any that fits. */
-export const indexedBy = (index: string): string => `INDEXED BY ${index}`
+export const indexedBy = (db: Database, index: string): string => engineOf(db).indexedBy(index)
 
 /** Makes the question for a number that changes with every commit of other connections. */
-export function createCommitCount(db: Database): () => unknown {
-  const commits = db.prepare<unknown, []>('PRAGMA data_version')
-  return () => commits.values()[0]?.[0]
+export const createCommitCount = (db: Database): (() => unknown) =>
+  engineOf(db).createCommitCount(db)
+
+export const fileBytesOf = (db: Database): number => engineOf(db).fileBytesOf(db)
+
+/** Without what was freed. */
+export const usedBytesOf = (db: Database): number => engineOf(db).usedBytesOf(db)
+
+/** What the engine finds wrong, a sentence each. */
+export const listFaults = (db: Database): string[] => engineOf(db).listFaults(db)
+
+/** In whole milliseconds of the engine's clock. */
+export function createClock(db: Database): () => number {
+  const now = db.prepare<{ ms: number }, []>(engineOf(db).now)
+  return () => now.get()?.ms ?? 0
 }
 
-export const fileBytesOf = (db: Database): number =>
-  readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
+export const mixesTypes = (db: Database): boolean => engineOf(db).mixesTypes
 
-/** Without pages that were freed. */
-export const usedBytesOf = (db: Database): number =>
-  fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * readNumber(db, 'PRAGMA page_size')
+/** Closes it; everything of a file is in the one file then. */
+export const closeDatabase = (db: Database): void => engineOf(db).close(db)
 
-export const listPageFaults = (db: Database): string[] =>
-  valuesOf(db, 'PRAGMA integrity_check')
-    .flat()
-    .filter((answer) => answer !== 'ok')
-    .map((answer) => `SQLite: ${answer}`)
+const sqlite: Engine = {
+  beginWriting: 'BEGIN IMMEDIATE',
+  beginReading: 'BEGIN',
+  now: "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
+  mixesTypes: true,
+  indexedBy: (index) => `INDEXED BY ${index}`,
+  createCommitCount(db) {
+    const commits = db.prepare<unknown, []>('PRAGMA data_version')
+    return () => commits.values()[0]?.[0]
+  },
+  fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
+  usedBytesOf: (db) =>
+    sqlite.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,
+  listFaults: (db) =>
+    valuesOf(db, 'PRAGMA integrity_check')
+      .flat()
+      .filter((answer) => answer !== 'ok')
+      .map((answer) => `SQLite: ${answer}`),
+  probeWrite: probeFile,
+  close: closeFile,
+}
+
+const engineOf = (db: Database): Engine => db.engine ?? sqlite
 
 /** Another thread makes the checkpoints; should it die, they are made here at some 100 MB. */
 export const leaveCheckpoints = (db: Database): void =>
@@ -334,8 +386,7 @@ export function holdLock(path: string, message: string): Disposable {
   return { [Symbol.dispose]: () => db.close() }
 }
 
-/** Brings everything into the one file and closes it. */
-export function closeDatabase(db: Database): void {
+function closeFile(db: Database): void {
   try {
     // Prepared statements keep the handle alive after close, so SQLite would leave this to the next
     // one.

@@ -102,7 +102,7 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
   const prepare = (kind: Kind) =>
-    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`)
+    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = $1`)
   const statements = new Map(kinds.map((kind) => [kind, prepare(kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements.get(kind)?.values(ref.id)[0]
@@ -128,15 +128,17 @@ function createBlobs(db: Database) {
 function createChunkWrites(db: Database, forget: (id: number) => void) {
   const sql = sqlOf(chunkTable)
   const written = [...refColumns, ...kinds] as const
-  const removeById = db.prepare<unknown, [number]>('DELETE FROM chunk WHERE id = ?')
+  const removeById = db.prepare<unknown, [number]>('DELETE FROM chunk WHERE id = $1')
   const insert = db.prepare<unknown, [Omit<ChunkRow, 'id'>]>(sql.insert(written))
   const relayout = db.prepare<unknown, [number]>(
-    'UPDATE market SET layout = layout + 1 WHERE id = ?',
+    'UPDATE market SET layout = layout + 1 WHERE id = $1',
   )
   const findBlobs = db.prepare<ChunkBlobs, [number]>(
-    `SELECT ${sql.columns(kinds)} FROM chunk WHERE id = ?`,
+    `SELECT ${sql.columns(kinds)} FROM chunk WHERE id = $1`,
   )
-  const note = db.prepare<unknown, [Uint8Array, number]>('UPDATE chunk SET notes = ? WHERE id = ?')
+  const note = db.prepare<unknown, [Uint8Array, number]>(
+    'UPDATE chunk SET notes = $1 WHERE id = $2',
+  )
   const putBlobs = db.prepare<unknown, [ChunkBlobs & { id: number }]>(
     `UPDATE chunk SET ${sql.set(kinds)} WHERE id = $id`,
   )
@@ -288,9 +290,9 @@ export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Flo
 export function createTailTable(db: Database) {
   const sql = sqlOf(tail)
   const rowsOf = db.prepare<TailRow, [number]>(
-    `SELECT ${sql.columns()} FROM tail WHERE market_id = ? ORDER BY time_ms, id`,
+    `SELECT ${sql.columns()} FROM tail WHERE market_id = $1 ORDER BY time_ms, id`,
   )
-  const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = ?')
+  const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = $1')
   const insert = db.prepare<unknown, [TailRow]>(sql.insert())
   const update = db.prepare<unknown, [TailRow]>(
     `UPDATE tail SET ${sql.set(['notes', 'checksum'])}

@@ -82,10 +82,10 @@ export function createChangeReads(db: Database): ChangeReads {
     `${ofMarket} AND event >= ${events.gapCame} ORDER BY id DESC`,
   )
   const rows = db.prepare<GapRow, [number]>(
-    `SELECT ${sqlOf(gap).columns()} FROM gap WHERE market_id = ?`,
+    `SELECT ${sqlOf(gap).columns()} FROM gap WHERE market_id = $1`,
   )
   const gapSum = db.prepare<{ sum: number }, [number]>(
-    'SELECT gap_sum AS sum FROM market WHERE id = ?',
+    'SELECT gap_sum AS sum FROM market WHERE id = $1',
   )
   const hasSince =
     (event: number) =>

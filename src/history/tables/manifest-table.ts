@@ -39,18 +39,18 @@ export function createManifestTable(db: Database, meta: LogMeta) {
   const select = <Values extends (string | number | null)[]>(rest: string) =>
     db.prepare<Row, Values>(`SELECT ${sql.columns()} FROM manifest ${rest}`)
   const newest = select<[]>('ORDER BY sequence DESC LIMIT 1')
-  const bySequence = select<[number]>('WHERE sequence = ?')
-  const byDay = select<[string]>('WHERE day = ? ORDER BY revision DESC LIMIT 1')
+  const bySequence = select<[number]>('WHERE sequence = $1')
+  const byDay = select<[string]>('WHERE day = $1 ORDER BY revision DESC LIMIT 1')
   const sequences = db.prepare<{ sequence: number }, [string]>(
-    'SELECT sequence FROM manifest WHERE day = ? ORDER BY revision',
+    'SELECT sequence FROM manifest WHERE day = $1 ORDER BY revision',
   )
   const body = db.prepare<{ body: string }, [number]>(
-    'SELECT body FROM manifest_body WHERE sequence = ?',
+    'SELECT body FROM manifest_body WHERE sequence = $1',
   )
   const insertBody = db.prepare<unknown, [typeof manifestBody.$inferSelect]>(
     sqlOf(manifestBody).insert(),
   )
-  const after = select<[number, number]>('WHERE sequence > ? ORDER BY sequence LIMIT ?')
+  const after = select<[number, number]>('WHERE sequence > $1 ORDER BY sequence LIMIT $2')
   const all = select<[]>('ORDER BY sequence')
   const days = db.prepare<{ day: number }, []>(
     `SELECT DISTINCT order_ms / ${DAY_MS} AS day FROM market

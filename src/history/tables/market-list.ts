@@ -39,7 +39,7 @@ export function createMarketList(db: Database) {
     const direction = query.order === 'asc' ? 'ASC' : 'DESC'
     // Few texts, so that `query` keeps them all prepared.
     const statement = db.query<MarketRow, [Values]>(
-      `SELECT ${columns} FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
+      `SELECT ${columns} FROM market ${indexOf(db, query)} WHERE ${conditions.join(' AND ')}
        ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
     )
     return naming(`The list of ${coin} markets`, () => {
@@ -58,7 +58,7 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const toEnd = ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
   const within = end === undefined ? condition : condition + toEnd
   const countIn = (index: string, timeframes = ''): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM market ${indexedBy(index)}
+    `(SELECT count(*) FROM (SELECT 1 FROM market ${indexedBy(db, index)}
        WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}) AS entries)`
   const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
   const [counts] = db
@@ -77,8 +77,8 @@ const TIMEFRAMES = Object.keys(timeframeMs)
   .join(', ')
 
 /** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
-const indexOf = ({ status }: MarketQuery): string =>
-  status === 'open' || status === 'upcoming' ? indexedBy('market_live_order') : ''
+const indexOf = (db: Database, { status }: MarketQuery): string =>
+  status === 'open' || status === 'upcoming' ? indexedBy(db, 'market_live_order') : ''
 
 function nowOf({ status, nowMs }: MarketQuery): number {
   if (nowMs === undefined) throw new Error(`Markets that are ${status} are so at a time: nowMs.`)
@@ -122,7 +122,7 @@ export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] 
   // Left to itself SQLite takes an index of every market, in the order of the groups.
   const open = db.prepare<Identity & { markets: number }, [{ now: number }]>(
     `SELECT coin, timeframe, source, count(*) AS markets FROM market
-     ${indexedBy('market_live_order')} WHERE ${statusConditions.open}
+     ${indexedBy(db, 'market_live_order')} WHERE ${statusConditions.open}
      GROUP BY coin, timeframe, source`,
   )
 

@@ -151,7 +151,7 @@ export function createMarketTable(db: Database, meta: MetaTable) {
       return row === null ? undefined : toMarket(row)
     }
   }
-  const find = findBy<string>('condition_id = ?1')
+  const find = findBy<string>('condition_id = $1')
   const listIds = (from: string): (() => number[]) => {
     const statement = db.prepare<ById, []>(`SELECT id FROM market ${from} ORDER BY id`)
     return () => statement.all().map(({ id }) => id)
@@ -181,12 +181,12 @@ export function createMarketTable(db: Database, meta: MetaTable) {
 
   return {
     find,
-    findBySlug: findBy<string>('slug = ?1'),
-    findByAsset: findBy<string>('up_asset_id = ?1 OR down_asset_id = ?1'),
-    findById: findBy<number>('id = ?1'),
+    findBySlug: findBy<string>('slug = $1'),
+    findByAsset: findBy<string>('up_asset_id = $1 OR down_asset_id = $1'),
+    findById: findBy<number>('id = $1'),
     ids: listIds(''),
     // Left to itself SQLite looks at every market.
-    unsealedIds: listIds(`${indexedBy('market_unsealed')} WHERE checksum IS NULL`),
+    unsealedIds: listIds(`${indexedBy(db, 'market_unsealed')} WHERE checksum IS NULL`),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
 
     /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */

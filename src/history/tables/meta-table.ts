@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, fileBytesOf, transact } from '#src/sqlite/database.ts'
+import { type Database, fileBytesOf, mixesTypes, transact } from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
 
@@ -175,20 +175,37 @@ function createDue(meta: ReturnType<typeof createMeta>) {
   }
 }
 
+type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
+const asItIs: Packing = { pack: (value) => value, unpack: (value) => value }
+/** What is no number has 32 bytes. */
+const NUMBER_BYTES = 8
+const inBytes: Packing = {
+  pack: (value) =>
+    typeof value === 'number' ? new Uint8Array(new Float64Array([value]).buffer) : value,
+  unpack: (value) =>
+    typeof value !== 'number' && value.length === NUMBER_BYTES
+      ? new DataView(value.buffer, value.byteOffset).getFloat64(0, true)
+      : value,
+}
+
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
 function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
-  const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = ?`)
+  const { pack, unpack } = mixesTypes(db) ? asItIs : inBytes
+  const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
   const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
-  const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = ?`)
+  const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = $1`)
   const others = db.prepare<unknown, [string]>(
-    `SELECT ${sql.columns()} FROM ${name} WHERE key <> ? ORDER BY key`,
+    `SELECT ${sql.columns()} FROM ${name} WHERE key <> $1 ORDER BY key`,
   )
-  const get = (key: string): Value | undefined => find.get(key)?.value
-  const write = (key: string, value: Value) => upsert.run({ key, value })
+  const get = (key: string): Value | undefined => {
+    const row = find.get(key)
+    return row === null ? undefined : unpack(row.value)
+  }
+  const write = (key: string, value: Value) => upsert.run({ key, value: pack(value) })
   const checksum = (): number => checksumOf({ ...others.values(CHECKSUM).flat() })
   const isSound = (): boolean => get(CHECKSUM) === checksum()
 

@@ -62,23 +62,23 @@ export function createRevisionReads(
 ): Omit<RevisionLog, keyof ChangeReads> {
   const sql = sqlOf(revision)
   const list = db.prepare<RevisionRow, [number, number]>(
-    `SELECT ${sql.columns()} FROM revision WHERE id > ? ORDER BY id LIMIT ?`,
+    `SELECT ${sql.columns()} FROM revision WHERE id > $1 ORDER BY id LIMIT $2`,
   )
   const first = db.prepare<{ id: number }, [number]>(
-    'SELECT id FROM revision WHERE at_ms >= ? ORDER BY at_ms, id LIMIT 1',
+    'SELECT id FROM revision WHERE at_ms >= $1 ORDER BY at_ms, id LIMIT 1',
   )
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM revision')
   const removal = db.prepare<Pick<RevisionRow, 'atMs'>, [string]>(
-    `SELECT ${sql.columns(['atMs'])} FROM revision WHERE condition_id = ? AND removed > 0
+    `SELECT ${sql.columns(['atMs'])} FROM revision WHERE condition_id = $1 AND removed > 0
      ORDER BY id DESC LIMIT 1`,
   )
   const change = db.prepare<Pick<RevisionRow, 'atMs'>, [string]>(
     `SELECT ${sql.columns(['atMs'])} FROM revision
-     WHERE condition_id = ? AND (removed > 0 OR changed > 0) ORDER BY id DESC LIMIT 1`,
+     WHERE condition_id = $1 AND (removed > 0 OR changed > 0) ORDER BY id DESC LIMIT 1`,
   )
   const facts = db.prepare<RevisionRow, [string, number]>(
     `SELECT ${sql.columns()} FROM revision
-     WHERE condition_id = ? AND at_ms >= ? AND facts IS NOT NULL ORDER BY id DESC`,
+     WHERE condition_id = $1 AND at_ms >= $2 AND facts IS NOT NULL ORDER BY id DESC`,
   )
   return {
     sinceMs: meta.sinceMs,
@@ -93,14 +93,6 @@ export function createRevisionReads(
       facts.all(conditionId, atMs).flatMap((row) => toRevision(row).facts),
     list: (afterId, limit) => list.all(afterId, limit).map(toRevision),
   }
-}
-
-/** SQLite's, in whole milliseconds. */
-export function systemClock(db: Database): Clock {
-  const now = db.prepare<{ ms: number }, []>(
-    "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
-  )
-  return () => now.get()?.ms ?? 0
 }
 
 /** Notes once a second how far ids have come, so that it is known which rows were there by then. */
@@ -149,7 +141,7 @@ const momentTables = { moment, trade_moment: tradeMoment, spot_moment: spotMomen
 function createFirstId(db: Database, log: MomentLog): (second: number) => number {
   const from = db.prepare<MomentRow, [number]>(
     `SELECT ${sqlOf(momentTables[log]).columns()} FROM ${log}
-     WHERE second >= ? ORDER BY second LIMIT 1`,
+     WHERE second >= $1 ORDER BY second LIMIT 1`,
   )
   return (second) => {
     const noted = from.get(second)

@@ -1,7 +1,7 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { createClock, type Database } from '#src/sqlite/database.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
@@ -19,7 +19,7 @@ import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
-import { createMoments, createRevisionTable, systemClock } from './revision-table.ts'
+import { createMoments, createRevisionTable } from './revision-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
@@ -27,7 +27,7 @@ export function createTables(db: Database, chunkCacheBytes: number, given?: Cloc
   const chunks = createChunkTable(db, chunkCacheBytes)
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
-  const clock = given ?? systemClock(db)
+  const clock = given ?? createClock(db)
   const events = createEventTable(db, logMeta, clock)
   const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })
   const moments = {

@@ -39,7 +39,7 @@ export function createOldestList(db: Database) {
   )
   const bytesOf = db.prepare<{ bytes: number }, [number]>(
     `SELECT coalesce(sum(length(tops) + length(rows) + length(hashes) + length(notes)), 0) AS bytes
-     FROM chunk WHERE market_id = ?`,
+     FROM chunk WHERE market_id = $1`,
   )
   return function* (beforeMs: number): Generator<OldMarket> {
     for (const { id, ...market } of list.all({ beforeMs }))
@@ -56,7 +56,7 @@ export function createDelete({ db, meta, spot, runs, revisions, events }: Tables
      ORDER BY order_ms, condition_id LIMIT 1`,
   )
   const deleteMarket = db.prepare<Counted, [number]>(
-    `DELETE FROM market WHERE id = ? RETURNING coin, timeframe, source, revision,
+    `DELETE FROM market WHERE id = $1 RETURNING coin, timeframe, source, revision,
        condition_id AS "conditionId",
        up_count + down_count AS snapshots, first_ms AS "firstMs", last_ms AS "lastMs"`,
   )
@@ -132,6 +132,6 @@ const prepareParts = (db: Database) =>
   ).map(([table, key, limit]) =>
     db.prepare<unknown, [number]>(
       `DELETE FROM ${table} WHERE (${key}) IN (
-         SELECT ${key} FROM ${table} WHERE market_id = ? LIMIT ${limit})`,
+         SELECT ${key} FROM ${table} WHERE market_id = $1 LIMIT ${limit})`,
     ),
   )

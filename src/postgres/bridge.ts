@@ -1,0 +1,149 @@
+/**
+ * One connection to PostgreSQL for a caller that waits: the connection is in a thread of its own,
+ * and whoever asks stands still until the answer is there. For what records, imports and verifies;
+ * a thread that serves requests must not wait like that (postgres/reader.ts).
+ */
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+  workerData,
+} from 'node:worker_threads'
+
+import { SQL } from 'bun'
+
+export type Value = string | number | bigint | Uint8Array | null
+export type Row = Record<string, Value>
+
+/** A statement; `values` are of `$1` and so on. */
+export type Question = {
+  text: string
+  values: readonly unknown[]
+  /** Rows as their values alone, in the order of the columns. */
+  isBare?: boolean
+}
+export type Answer = { rows: Row[] | Value[][]; changes: number }
+/** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
+export type Fault = { message: string; code: string; isLost: boolean }
+
+export type Address = {
+  /** `postgres://user:password@host:port/database`, and what else the driver understands. */
+  url: string
+  schema: string
+}
+
+/** How long an answer is waited for; a lock is given up sooner. */
+const ANSWER_MS_MAX = 60_000
+const LOCK_MS_MAX = 30_000
+const CONNECT_SECONDS_MAX = 5
+const END_MS_MAX = 2000
+
+type Start = { bridgeTo: Address; port: MessagePort; state: Int32Array }
+
+export type Bridge = ReturnType<typeof openBridge>
+
+/** Connects when it is first asked, and again after the connection was lost. */
+export function openBridge(address: Address) {
+  const state = new Int32Array(new SharedArrayBuffer(4))
+  const { port1: port, port2 } = new MessageChannel()
+  const start: Start = { bridgeTo: address, port: port2, state }
+  const worker = new Worker(import.meta.filename, { workerData: start, transferList: [port2] })
+  worker.unref()
+  port.unref()
+  worker.on('error', () => {})
+
+  function wait<T>(message: unknown, msMax: number): T | undefined {
+    Atomics.store(state, 0, 0)
+    port.postMessage(message)
+    if (Atomics.wait(state, 0, 0, msMax) === 'timed-out') return undefined
+    return receiveMessageOnPort(port)?.message as T
+  }
+
+  return {
+    /** Asks in one go, in order; the answers of all, or the first fault. */
+    ask: (questions: readonly Question[]): Answer[] | Fault =>
+      wait<Answer[] | Fault>(questions, ANSWER_MS_MAX) ?? {
+        ...{ message: 'PostgreSQL does not answer.', code: 'timeout', isLost: true },
+      },
+
+    close(): void {
+      wait('close', END_MS_MAX)
+      port.close()
+      void worker.terminate()
+    },
+  }
+}
+
+/** Opens a connection that finds the tables in its schema. */
+export function connect({ url, schema }: Address, connections = 1): SQL {
+  return new SQL({
+    ...{ url, max: connections, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
+    connection: { search_path: schema, lock_timeout: LOCK_MS_MAX, application_name: 'bookfeed' },
+  })
+}
+
+/** As the stores know values: integers are numbers, bytes have a buffer of their own. */
+export function toValue(value: unknown): Value {
+  if (typeof value === 'bigint') return Number(value)
+  return value instanceof Uint8Array ? new Uint8Array(value) : (value as Value)
+}
+
+/** As the driver takes them: a number without a type could be taken for one of 32 bits. */
+export const toParameter = (value: unknown): unknown =>
+  typeof value === 'number' ? BigInt(value) : (value ?? null)
+
+/** Runs a statement on a connection. */
+export async function runOn(
+  sql: Pick<SQL, 'unsafe'>,
+  { text, values, isBare = false }: Question,
+): Promise<Answer> {
+  const query = values.length === 0 ? sql.unsafe(text) : sql.unsafe(text, values.map(toParameter))
+  const found = await (isBare ? query.values() : query)
+  const changes = Number(found.count ?? 0)
+  if (isBare) return { rows: [...found].map((row: unknown[]) => row.map(toValue)), changes }
+  const rows = [...found].map((row: Record<string, unknown>) => {
+    for (const name in row) row[name] = toValue(row[name])
+    return row as Row
+  })
+  return { rows, changes }
+}
+
+/** What the driver threw. */
+export function faultOf(error: unknown): Fault {
+  const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
+  // Of the server: an administrator ends the connection, or the server stops.
+  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|57P)/.test(errno ?? '')
+  return { message, code: errno ?? code, isLost }
+}
+
+function serve({ bridgeTo, port, state }: Start): void {
+  let sql: SQL | undefined
+
+  async function answer(questions: readonly Question[]): Promise<Answer[] | Fault> {
+    sql ??= connect(bridgeTo)
+    const connection = sql
+    const results = await Promise.allSettled(questions.map((each) => runOn(connection, each)))
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed === undefined)
+      return results.map((each) => (each as PromiseFulfilledResult<Answer>).value)
+    const fault = faultOf((failed as PromiseRejectedResult).reason)
+    if (fault.isLost) await end()
+    return fault
+  }
+
+  async function end(): Promise<void> {
+    const ending = sql?.close({ timeout: 0 })
+    sql = undefined
+    await ending?.catch(() => {})
+  }
+
+  port.on('message', async (message: readonly Question[] | 'close') => {
+    port.postMessage(message === 'close' ? await end() : await answer(message))
+    Atomics.store(state, 0, 1)
+    Atomics.notify(state, 0)
+  })
+}
+
+// Other threads of ours load this file, too.
+if ((workerData as Start | null)?.bridgeTo !== undefined) serve(workerData as Start)

@@ -1,0 +1,252 @@
+/** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
+import { postgresHistoryMigrations } from '#db/migrations.ts'
+import { Damage } from '#src/sqlite/checksum.ts'
+import { type Database, type Engine, StoreFault, transact } from '#src/sqlite/database.ts'
+
+import {
+  type Address,
+  type Answer,
+  type Bridge,
+  type Fault,
+  openBridge,
+  type Question,
+  type Value,
+} from './bridge.ts'
+
+/** True for what names a PostgreSQL in place of a file. */
+export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
+
+const SCHEMA = 'bookfeed'
+
+/** `?schema=name` is ours: the rest is for the driver. Throws for what is no address. */
+export function addressOf(place: string): Address {
+  const url = new URL(place)
+  const schema = url.searchParams.get('schema') ?? SCHEMA
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
+    throw new Error('A schema has lower-case letters, digits and _, 51 at most.')
+  url.searchParams.delete('schema')
+  return { url: url.href, schema }
+}
+
+/** Without its password, to be shown. */
+export function shownAddress(place: string): string {
+  const url = new URL(place)
+  if (url.password !== '') url.password = '***'
+  return url.href
+}
+
+const engine: Engine = {
+  // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
+  beginWriting:
+    "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0))",
+  beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  now: 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS ms',
+  mixesTypes: false,
+  indexedBy: () => '',
+  createCommitCount(db) {
+    const snapshot = db.prepare<unknown, []>('SELECT CAST(pg_current_snapshot() AS TEXT)')
+    return () => snapshot.values()[0]?.[0]
+  },
+  fileBytesOf(db) {
+    const total = db.prepare<{ bytes: number }, []>(
+      `SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) AS bytes FROM pg_class
+       WHERE relkind = 'r' AND relnamespace = CAST(current_schema() AS regnamespace)`,
+    )
+    return total.get()?.bytes ?? 0
+  },
+  usedBytesOf: (db) =>
+    db.prepare<{ bytes: number }, []>('SELECT bytes FROM stored').get()?.bytes ?? 0,
+  // Checksums of pages are the server's (initdb --data-checksums); it reports them as it reads.
+  listFaults: () => [],
+  probeWrite: (db) => transact(db, () => db.run('UPDATE format SET version = version')),
+  close: (db) => db.close(),
+}
+
+/** Rows that are read at once where there may be very many. */
+const ROWS_AT_ONCE = 2000
+
+class PostgresDatabase implements Database {
+  readonly engine = engine
+  readonly filename: string
+  inTransaction = false
+  readonly #bridge: Bridge
+  /** Statements of a transaction whose result nobody has asked for, to be sent with the next. */
+  #pending: Question[] = []
+  readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
+  #cursors = 0
+
+  constructor(place: string) {
+    this.filename = place
+    this.#bridge = openBridge(addressOf(place))
+  }
+
+  run(text: string): { changes: number } {
+    const word = /^\s*([A-Z]+)/.exec(text)?.[1]
+    const question = { text, values: [] }
+    if (word === 'BEGIN') {
+      this.inTransaction = true
+      this.#pending = [question]
+      return { changes: 0 }
+    }
+    if (word === 'ROLLBACK') {
+      // What is pending comes to nothing with it, and the connection may be gone.
+      const isBegun = this.#pending[0]?.text.startsWith('BEGIN') !== true
+      this.#pending = []
+      this.inTransaction = false
+      if (isBegun) this.#bridge.ask([question])
+      return { changes: 0 }
+    }
+    const { changes } = this.#ask(question)
+    if (word === 'COMMIT') this.inTransaction = false
+    return { changes }
+  }
+
+  #ask(question: Question): Answer {
+    const questions = [...this.#pending, question]
+    this.#pending = []
+    const answers = this.#bridge.ask(questions)
+    if (!Array.isArray(answers)) {
+      if (answers.isLost) this.inTransaction = false
+      throw errorOf(answers)
+    }
+    return answers.at(-1) as Answer
+  }
+
+  #runLater(question: Question): { changes: number } {
+    if (!this.inTransaction) return this.#ask(question)
+    this.#pending.push(question)
+    const flush = (): number => {
+      const at = this.#pending.indexOf(question)
+      if (at !== this.#pending.length - 1)
+        throw new Error('The count of a statement is to be read before the next one.')
+      this.#pending.pop()
+      return this.#ask(question).changes
+    }
+    return {
+      get changes() {
+        return flush()
+      },
+    }
+  }
+
+  *#iterate(question: Question): Generator<Row> {
+    if (!this.inTransaction || question.values.length > 0) {
+      yield* this.#ask(question).rows as Row[]
+      return
+    }
+    const name = `rows_${++this.#cursors}`
+    this.run(`DECLARE ${name} NO SCROLL CURSOR FOR ${question.text}`)
+    for (;;) {
+      const { rows } = this.#ask({ text: `FETCH ${ROWS_AT_ONCE} FROM ${name}`, values: [] })
+      yield* rows as Row[]
+      if (rows.length < ROWS_AT_ONCE) break
+    }
+    this.run(`CLOSE ${name}`)
+  }
+
+  prepare = ((sql: string) => {
+    const { text, valuesOf } = numbered(sql)
+    const ask = (given: unknown[], isBare = false) =>
+      this.#ask({ text, values: valuesOf(given), isBare }).rows
+    return {
+      get: (...given: unknown[]) => ask(given)[0] ?? null,
+      all: (...given: unknown[]) => ask(given),
+      values: (...given: unknown[]) => ask(given, true),
+      iterate: (...given: unknown[]) => this.#iterate({ text, values: valuesOf(given) }),
+      run: (...given: unknown[]) =>
+        /^\s*[A-Z]+\s*$|^BEGIN/.test(text)
+          ? this.run(text)
+          : this.#runLater({ text, values: valuesOf(given) }),
+    }
+  }) as unknown as Database['prepare']
+
+  query = ((sql: string) => {
+    const known = this.#statements.get(sql) ?? this.prepare(sql)
+    this.#statements.set(sql, known)
+    return known
+  }) as Database['query']
+
+  close(): void {
+    this.#bridge.close()
+  }
+}
+
+type Row = Record<string, Value>
+
+/** The driver binds by number; a name stands for the same value wherever it is. */
+export function numbered(sql: string) {
+  const names: string[] = []
+  const text = sql.replace(/\$([a-z]\w*)/gi, (_, name: string) => {
+    if (!names.includes(name)) names.push(name)
+    return `$${names.indexOf(name) + 1}`
+  })
+  return {
+    text,
+    valuesOf(given: readonly unknown[]): readonly unknown[] {
+      if (names.length === 0) return given
+      const [row = {}] = given as Row[]
+      return names.map((name) => {
+        if (name in row) return row[name]
+        throw new Error(`The statement lacks a value for ${name}: ${sql}`)
+      })
+    },
+  }
+}
+
+const faults: Partial<Record<string, string>> = {
+  '53100': 'No room is left on the disk of the database. Free some space and try again.',
+  '25006': 'The database may only be read. Name the primary.',
+  '28P01': 'The database refuses the password.',
+  '3D000': 'There is no such database. Create it first.',
+}
+
+/** What is thrown for a fault of the database. */
+export function errorOf({ message, code, isLost }: Fault): Error {
+  if (code === 'XX001' || code === 'XX002') return new Damage(`PostgreSQL: ${message}`)
+  const known = faults[code]
+  if (known !== undefined) return new StoreFault(known)
+  if (isLost)
+    return new StoreFault(`The database cannot be reached: ${message} Try again in a moment.`)
+  return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
+}
+
+/** Opens a history, which is made where there is none. Throws `StoreFault`. */
+export function openPostgres(place: string): Database {
+  const db = new PostgresDatabase(place)
+  try {
+    migrate(db, addressOf(place).schema)
+    return db
+  } catch (error) {
+    db.close()
+    if (error instanceof StoreFault)
+      throw new StoreFault(`${shownAddress(place)}: ${error.message}`)
+    throw error
+  }
+}
+
+function migrate(db: Database, schema: string): void {
+  const known = postgresHistoryMigrations.length
+  const find = db.prepare<{ version: number }, []>('SELECT version FROM format')
+  const exists = db.prepare<{ found: string | null }, [string]>(
+    'SELECT CAST(to_regclass($1) AS TEXT) AS found',
+  )
+  const versionNow = (): number => {
+    const isMade = exists.get(`${schema}.format`)?.found !== null
+    return isMade ? (find.get()?.version ?? 0) : 0
+  }
+  const version = versionNow()
+  if (version > known)
+    throw new StoreFault(
+      `It was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
+    )
+  if (version === known) return
+  db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  transact(db, () => {
+    db.run('CREATE TABLE IF NOT EXISTS format (version bigint NOT NULL)')
+    const from = versionNow()
+    for (const sql of postgresHistoryMigrations.slice(from)) db.run(sql)
+    db.run(
+      from === 0 ? `INSERT INTO format VALUES (${known})` : `UPDATE format SET version = ${known}`,
+    )
+  })
+}
