@@ -319,6 +319,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     meters: deps.meters ?? openMeters(makeMeterMemory()),
     pages: createPageCache(config.pageCacheBytes),
     findMarket,
+    eventually: history.eventually,
     // One for all: whatever arrives waits for one step of the long work of all routes.
     work: deps.work ?? createWork({ timer, limits }),
     assertOperator: createOperatorCheck({

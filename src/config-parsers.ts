@@ -1,10 +1,22 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/core/market.ts'
 import { integer } from '#src/lib/setting.ts'
+import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+/** The address of a PostgreSQL, which may have a password; empty for none. */
+export function parseHistory(text: string): string | undefined {
+  if (text === '') return text
+  try {
+    if (isPostgres(text)) addressOf(text)
+    return isPostgres(text) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** An address and a port, or a port of this machine alone; empty for none. */
 export function parseListener(text: string): { host: string; port: number } | '' | undefined {

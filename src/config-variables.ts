@@ -17,6 +17,7 @@ import {
 
 import {
   isHttpUrl,
+  parseHistory,
   parseListener,
   parseNodes,
   parseOrigin,
@@ -47,6 +48,15 @@ export const variables = {
     ...anyText('a folder path'),
     description:
       'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
+  },
+  history: {
+    name: 'BOOKFEED_HISTORY',
+    default: '',
+    accepts: 'an address of a PostgreSQL, as postgres://user:password@host:5432/database',
+    description:
+      'PostgreSQL that the books are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it.',
+    isSecret: true,
+    parse: parseHistory,
   },
   host: {
     name: 'BOOKFEED_HOST',

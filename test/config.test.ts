@@ -8,6 +8,7 @@ describe('readConfig', () => {
   test('default: an empty environment is a working configuration', () => {
     expect(readConfig({})).toEqual({
       dataPath: './data',
+      history: '',
       host: '127.0.0.1',
       port: 3000,
       workers: 0,
@@ -61,6 +62,7 @@ describe('readConfig', () => {
     const config = readConfig({
       PATH: '/bin',
       BOOKFEED_DATA: '/srv/books',
+      BOOKFEED_HISTORY: 'postgres://bookfeed:secret@db:5432/books?schema=one',
       BOOKFEED_HOST: '::1',
       BOOKFEED_PORT: '0',
       BOOKFEED_WORKERS: 'auto',
@@ -110,6 +112,7 @@ describe('readConfig', () => {
     })
     expect(config).toEqual({
       dataPath: '/srv/books',
+      history: 'postgres://bookfeed:secret@db:5432/books?schema=one',
       host: '::1',
       port: 0,
       workers: 'auto',

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Config } from '#src/config.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -26,7 +27,7 @@ import {
 import { readBackupNote } from './backup.ts'
 import { count, formatCount } from './command-line.ts'
 import type { CliContext } from './context.ts'
-import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, ledgerPathOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 
@@ -123,9 +124,9 @@ function checkSpeed(folder: string): Finding {
   }
 }
 
-export function checkHistory(dataPath: string): Finding {
-  const path = historyPathOf(dataPath)
-  return checkFile('history', { path, format: historyFormat }, () => {
+export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Finding {
+  const path = historyOf(config)
+  const read = (): string => {
     const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
     try {
       const { markets, snapshots } = history.totals()
@@ -134,7 +135,14 @@ export function checkHistory(dataPath: string): Finding {
     } finally {
       history.dispose()
     }
-  })
+  }
+  if (config.history === '') return checkFile('history', { path, format: historyFormat }, read)
+  const found = finder('history')
+  try {
+    return found('ok', read())
+  } catch (error) {
+    return found('wrong', messageOf(error), 'Start the database, or mend BOOKFEED_HISTORY.')
+  }
 }
 
 export const checkLedger = (dataPath: string, ledger: Ledger | undefined): Finding =>

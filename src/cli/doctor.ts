@@ -71,7 +71,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       configuration,
       ...permissions,
       ...disk,
-      checkHistory(dataPath),
+      checkHistory(config),
       checkLedger(dataPath, ledger),
       checkBackup(context),
       checkRecorder(context),

@@ -1,6 +1,5 @@
 /** Makes manifests on a thread of its own, which gives way to the one that serves. */
 import { setPriority } from 'node:os'
-import { dirname } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
@@ -10,10 +9,10 @@ import { createShownJob, type JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
-import { historyPathOf } from './open-data-folder.ts'
+import { historyOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
-type Start = { manifestsOf: string; nowMs: number }
+type Start = { manifestsOf: string; dataPath: string; nowMs: number }
 type Message = { made: string[] } | { fault: string }
 
 const HOUR_MS = 3_600_000
@@ -32,7 +31,8 @@ export function startManifests(
   let worker: Worker | undefined
   const job = createShownJob({ startTimer, clock, report }, async () => {
     try {
-      const start = { manifestsOf: historyPathOf(config().dataPath), nowMs: clock() }
+      const { dataPath } = config()
+      const start = { manifestsOf: historyOf(config()), dataPath, nowMs: clock() }
       worker = new Worker(import.meta.filename, { workerData: start satisfies Start })
       const made = await answerOf(worker)
       const outcome = made.length === 0 ? 'Nothing was due.' : `Made ${made.join(', ')}.`
@@ -67,7 +67,7 @@ function answerOf(worker: Worker): Promise<string[]> {
   return promise
 }
 
-async function run({ manifestsOf, nowMs }: Start): Promise<void> {
+async function run({ manifestsOf, dataPath, nowMs }: Start): Promise<void> {
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
   let isStopped = false
   parentPort?.on('message', () => {
@@ -76,7 +76,7 @@ async function run({ manifestsOf, nowMs }: Start): Promise<void> {
   try {
     const history = openHistory(manifestsOf, { chunkCacheBytes: 0 })
     const made: string[] = []
-    const files = createFileStore(filesPathOf(dirname(manifestsOf)))
+    const files = createFileStore(filesPathOf(dataPath))
     for (const manifest of makeManifests(history, nowMs, files.digestsOf)) {
       if (manifest) made.push(`${manifest.day} r${manifest.revision}`)
       // Messages come in between.

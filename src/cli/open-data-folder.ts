@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 
 import { RESTORING } from '#src/backup/restore.ts'
+import type { Config } from '#src/config.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -18,6 +19,9 @@ import { messageOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
+/** Where the books are: the address of a PostgreSQL, or the file in the data folder. */
+export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataPath'>): string =>
+  history || historyPathOf(dataPath)
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
 
@@ -25,17 +29,17 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 export const LAG_MS = 1
 
 /**
- * Opens the history in the data folder, making both if absent, with a thread for checkpoints where
- * others must not wait for the disk. A failure says what to change.
+ * Opens the history and the data folder, making both if absent; for a server, or what runs as long,
+ * so that nobody waits for the disk or another machine. A failure says what to change.
  */
 export function openDataFolder(
   { config, clock, printError }: CliContext,
-  hasCheckpointThread = false,
+  isServing = false,
 ): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
-  const history = openHistory(historyPathOf(dataPath), {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, hasCheckpointThread, clock },
+  const history = openHistory(historyOf(config()), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, isServing, clock },
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

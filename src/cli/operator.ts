@@ -8,7 +8,7 @@ import { readSecretFile } from '#src/lib/secret-file.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 
 import type { CliContext } from './context.ts'
-import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, ledgerPathOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
@@ -54,7 +54,7 @@ export function createOperator(context: CliContext) {
         : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
       (job) => verifyAside({ verifies, path, nowMs: context.clock() }, job),
     )
-  verify('history', historyPathOf(dataPath))
+  verify('history', historyOf(config))
   verify('ledger', ledgerPathOf(dataPath))
   const startedMs = context.clock()
   return {

@@ -15,7 +15,7 @@ import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
-import { historyPathOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { openTestData } from './test-data.ts'
@@ -68,8 +68,8 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
     parent.postMessage(message, moved)
   const config = shareOf(context.config(), threads)
   const { dataPath, chunkCacheBytes } = config
-  const history = openHistory(historyPathOf(dataPath), {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true },
+  const history = openHistory(historyOf(config), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
   })
   const ledger = openLedger(ledgerPathOf(dataPath), {
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true },

@@ -18,7 +18,7 @@ import type { SignupState } from '#src/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { createShop, describeBilling } from './billing.ts'
-import type { CliContext } from './context.ts'
+import { type CliContext, CliError } from './context.ts'
 import { listen } from './listen.ts'
 import { startMetrics } from './metrics.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
@@ -57,7 +57,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const context = asService(given)
   using history = openDataFolder(context, true)
   using ledger = openLedgerFile(context)
-  const config = context.config()
+  const config = configOf(context)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })
   const timer = () => performance.now()
@@ -125,6 +125,18 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await drain(app, config, test)
   await server.stop()
   log.flush()
+}
+
+/** What several servers share holds no sample, and is not written by a thread that serves. */
+function configOf({ config }: CliContext): Config {
+  const given = config()
+  if (given.history === '') return given
+  if (given.isRecording && threadsOf(given) === 0) {
+    throw new CliError(
+      'A thread that serves does not record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',
+    )
+  }
+  return { ...given, hasSample: false }
 }
 
 /** Whoever sends requests here has time to find another server, before anybody is refused. */

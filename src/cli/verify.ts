@@ -43,9 +43,9 @@ export const verifyCommand = (context: CliContext): Command =>
 
 function verify(context: CliContext): void {
   const { clock, print, printError } = context
-  const { dataPath } = context.config()
+  const { dataPath, history: address } = context.config()
   // Opening would make an empty one, which is sound and not what was meant.
-  if (!existsSync(historyPathOf(dataPath))) {
+  if (address === '' && !existsSync(historyPathOf(dataPath))) {
     throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
   using history = openDataFolder(context)

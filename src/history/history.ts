@@ -12,11 +12,10 @@ import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snaps
 import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
+import type { Eventual, Eventually } from '#src/lib/eventually.ts'
 
 import type { ManifestStore, RevisionLog } from './revisions.ts'
 
-/** What an engine elsewhere returns later, and one in this process at once. */
-type Eventually<T> = T | Promise<T>
 type Iterated<T> = Iterable<T> | AsyncIterable<T>
 
 /**
@@ -186,6 +185,12 @@ export type MarketHistory = HistoryWriter &
     readonly path: string | undefined
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts
+    /**
+     * Runs a read that must not wait: where something has to be fetched from elsewhere, it returns
+     * a promise, and the read runs again from its start once it is there. So it must change nothing
+     * that matters the second time.
+     */
+    eventually: Eventual
     lines(encoding: Encoding): LineStream
     events(): EventStream
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '#src/core/time.ts'
-import { isPostgres, openPostgres } from '#src/postgres/database.ts'
+import { isPostgres } from '#src/postgres/address.ts'
+import { openPostgres } from '#src/postgres/database.ts'
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
@@ -11,8 +12,11 @@ export type HistoryOptions = {
   chunkCacheBytes?: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
-  /** Whether checkpoints are made on a thread of their own: for a process that serves. */
-  hasCheckpointThread?: boolean
+  /**
+   * Of a process that must not wait: checkpoints of a file are made on a thread of their own, and
+   * what is read of a PostgreSQL `eventually` is not waited for.
+   */
+  isServing?: boolean
   /** Of a file that is up to date; what writes to it fails. */
   isReadOnly?: boolean
   /** Size that the file may not outgrow. */
@@ -27,10 +31,13 @@ export type HistoryOptions = {
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
-  const db = isPostgres(path) ? openPostgres(path) : openDatabase(path, { isReadOnly, bytesMax })
+  const postgres = isPostgres(path) ? openPostgres(path, options.isServing) : undefined
+  const db = postgres ?? openDatabase(path, { isReadOnly, bytesMax })
   try {
-    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock: options.clock })
-    if (!options.hasCheckpointThread || isPostgres(path)) return history
+    const { clock } = options
+    const { reads } = postgres ?? {}
+    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock, reads })
+    if (!options.isServing || isReadOnly || postgres !== undefined) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {
       checkpoints[Symbol.dispose]()

@@ -4,6 +4,7 @@ import type { MarketFacts } from '#src/core/market.ts'
 import { factChanges, type MarketChange } from '#src/core/revision.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { atOnce, type Eventual } from '#src/lib/eventually.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
 import {
   closeDatabase,
@@ -51,6 +52,7 @@ type FileVerbs =
   | 'revisions'
   | 'manifests'
   | 'path'
+  | 'eventually'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -58,17 +60,23 @@ type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 const CHUNK_BYTES_PER_VIEW_BYTE = 16
 const VIEW_BYTES_MIN = 4 * 1024 * 1024
 
-type Options = { chunkCacheBytes: number; lagMs: number; clock?: Clock | undefined }
+type Options = {
+  chunkCacheBytes: number
+  lagMs: number
+  clock?: Clock | undefined
+  /** Of an engine elsewhere. */
+  reads?: { eventually: Eventual; changeOf: (conditionId: string) => number } | undefined
+}
 
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs, clock }: Options,
+  { chunkCacheBytes, lagMs, clock, reads }: Options,
 ): MarketHistory {
   const stored = createTables(db, chunkCacheBytes, clock)
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
-  const views = createViews(tables, { lagMs, bytesMax })
+  const views = createViews(tables, { lagMs, bytesMax, changeOf: reads?.changeOf })
   const { meta } = tables
   const cursorKey = meta.open()
   stored.revisions.begin()
@@ -86,6 +94,7 @@ export function createSqliteHistory(
     totals: meta.totals,
     cacheCounts: stored.chunks.cacheCounts,
     usedBytes: () => usedBytesOf(db),
+    eventually: reads?.eventually ?? atOnce,
     dispose: () => closeDatabase(db),
   }
 }

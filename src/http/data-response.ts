@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
 import { tagOf } from '#src/core/tag.ts'
+import { after } from '#src/lib/eventually.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
@@ -99,10 +100,6 @@ export function answerData(
     return respond(null, isOfPage ? { ...facts, resumeCursor: undefined } : facts)
   return after(isGzip ? compressWhere(bytes) : bytes, (packed) => respond(packed, facts))
 }
-
-/** Goes on at once where nothing has to be waited for: a promise costs a tick. */
-const after = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
-  value instanceof Promise ? value.then(next) : next(value)
 
 export type PageAnswer = Pick<Notes, 'vary'> & {
   /** Decides the bytes of the page, their coding included, before they are made. */

@@ -11,6 +11,7 @@ import { isOver } from '#src/core/coverage.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
+import { after, type Eventual } from '#src/lib/eventually.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
@@ -52,7 +53,11 @@ import { choosesFormat } from './table.ts'
 import { decodePart, searchOf } from './url.ts'
 
 type RoutePorts = AccessPorts &
-  PagePorts & { findMarket: FindMarket; places: Pick<RouteTable, 'keep'> }
+  PagePorts & {
+    findMarket: FindMarket
+    eventually: Eventual
+    places: Pick<RouteTable, 'keep'>
+  }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
@@ -235,7 +240,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     caching,
     isTable,
   } = spec
-  const { findMarket, work } = ports
+  const { findMarket, work, eventually } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
   const answers = caching === 'page' ? createAnswers(ports) : undefined
   const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
@@ -259,17 +264,32 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     if (access === 'none') return finish({ request, place }, answer({ request, place }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const caller = admit(request, { access: needed, coin, conditionId, isSold }, ports)
-    if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
-    const known = isTable && choosesFormat(request) ? undefined : answers?.find(request, place)
-    if (known !== undefined) return answerPage(request, known, ports)
-    const read = readCall(request, params, { querySchema, findMarket })
-    const call = { ...read, place, caller }
-    if (bodySchema === undefined) return finish(call, answer(call))
-    return readBody(bodySchema, request).then((body) => {
-      const whole = { ...call, body }
-      return finish(whole, answer(whole))
+    const begin = (): Caller | undefined => {
+      const caller = admit(request, { access: needed, coin, conditionId, isSold }, ports)
+      if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
+      return caller
+    }
+    const readAll = (caller: Caller | undefined) => ({
+      ...readCall(request, params, { querySchema, findMarket }),
+      ...{ place, caller },
     })
+    if (bodySchema === undefined) {
+      return eventually(() => {
+        const caller = begin()
+        const known = isTable && choosesFormat(request) ? undefined : answers?.find(request, place)
+        if (known !== undefined) return answerPage(request, known, ports)
+        const call = readAll(caller)
+        return finish(call, answer(call))
+      })
+    }
+    // A body can be read once.
+    return after(
+      eventually(() => readAll(begin())),
+      async (call) => {
+        const whole = { ...call, body: await readBody(bodySchema, request) }
+        return eventually(() => finish(whole, answer(whole)))
+      },
+    )
   }
 }
 

@@ -13,6 +13,8 @@ import {
 
 import { SQL } from 'bun'
 
+import type { Address } from './address.ts'
+
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
 
@@ -26,12 +28,6 @@ export type Question = {
 export type Answer = { rows: Row[] | Value[][]; changes: number }
 /** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
 export type Fault = { message: string; code: string; isLost: boolean }
-
-export type Address = {
-  /** `postgres://user:password@host:port/database`, and what else the driver understands. */
-  url: string
-  schema: string
-}
 
 /** How long an answer is waited for; a lock is given up sooner. */
 const ANSWER_MS_MAX = 60_000

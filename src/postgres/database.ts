@@ -3,8 +3,8 @@ import { postgresHistoryMigrations } from '#db/migrations.ts'
 import { Damage } from '#src/sqlite/checksum.ts'
 import { type Database, type Engine, StoreFault, transact } from '#src/sqlite/database.ts'
 
+import { addressOf, shownAddress } from './address.ts'
 import {
-  type Address,
   type Answer,
   type Bridge,
   type Fault,
@@ -12,28 +12,8 @@ import {
   type Question,
   type Value,
 } from './bridge.ts'
-
-/** True for what names a PostgreSQL in place of a file. */
-export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
-
-const SCHEMA = 'bookfeed'
-
-/** `?schema=name` is ours: the rest is for the driver. Throws for what is no address. */
-export function addressOf(place: string): Address {
-  const url = new URL(place)
-  const schema = url.searchParams.get('schema') ?? SCHEMA
-  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
-    throw new Error('A schema has lower-case letters, digits and _, 51 at most.')
-  url.searchParams.delete('schema')
-  return { url: url.href, schema }
-}
-
-/** Without its password, to be shown. */
-export function shownAddress(place: string): string {
-  const url = new URL(place)
-  if (url.password !== '') url.password = '***'
-  return url.href
-}
+import { readingNow } from './reading.ts'
+import { createReads, type Reads } from './reads.ts'
 
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
@@ -58,33 +38,48 @@ const engine: Engine = {
     db.prepare<{ bytes: number }, []>('SELECT bytes FROM stored').get()?.bytes ?? 0,
   // Checksums of pages are the server's (initdb --data-checksums); it reports them as it reads.
   listFaults: () => [],
-  probeWrite: (db) => transact(db, () => db.run('UPDATE format SET version = version')),
+  probeWrite(db) {
+    // Who must not wait does not write: the database is there.
+    if (readingNow() !== undefined) db.prepare<unknown, []>(FIND_VERSION).get()
+    else transact(db, () => db.run('UPDATE format SET version = version'))
+  },
   close: (db) => db.close(),
 }
+
+const FIND_VERSION = 'SELECT version FROM format'
 
 /** Rows that are read at once where there may be very many. */
 const ROWS_AT_ONCE = 2000
 
-class PostgresDatabase implements Database {
+export class PostgresDatabase implements Database {
   readonly engine = engine
   readonly filename: string
-  inTransaction = false
+  readonly reads: Reads | undefined
   readonly #bridge: Bridge
+  #isInTransaction = false
   /** Statements of a transaction whose result nobody has asked for, to be sent with the next. */
   #pending: Question[] = []
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
 
-  constructor(place: string) {
+  constructor(place: string, isServing: boolean) {
+    const address = addressOf(place)
+    const { beginReading: begin } = engine
     this.filename = place
-    this.#bridge = openBridge(addressOf(place))
+    this.#bridge = openBridge(address)
+    this.reads = isServing ? createReads({ address, begin, toError: errorOf }) : undefined
+  }
+
+  /** What is read eventually is of one state anyway. */
+  get inTransaction(): boolean {
+    return this.#isInTransaction || readingNow() !== undefined
   }
 
   run(text: string): { changes: number } {
     const word = /^\s*([A-Z]+)/.exec(text)?.[1]
     const question = { text, values: [] }
     if (word === 'BEGIN') {
-      this.inTransaction = true
+      this.#isInTransaction = true
       this.#pending = [question]
       return { changes: 0 }
     }
@@ -92,28 +87,30 @@ class PostgresDatabase implements Database {
       // What is pending comes to nothing with it, and the connection may be gone.
       const isBegun = this.#pending[0]?.text.startsWith('BEGIN') !== true
       this.#pending = []
-      this.inTransaction = false
+      this.#isInTransaction = false
       if (isBegun) this.#bridge.ask([question])
       return { changes: 0 }
     }
     const { changes } = this.#ask(question)
-    if (word === 'COMMIT') this.inTransaction = false
+    if (word === 'COMMIT') this.#isInTransaction = false
     return { changes }
   }
 
   #ask(question: Question): Answer {
+    const reading = this.#isInTransaction ? undefined : readingNow()
+    if (reading !== undefined) return { rows: reading.ask(question), changes: 0 }
     const questions = [...this.#pending, question]
     this.#pending = []
     const answers = this.#bridge.ask(questions)
     if (!Array.isArray(answers)) {
-      if (answers.isLost) this.inTransaction = false
+      if (answers.isLost) this.#isInTransaction = false
       throw errorOf(answers)
     }
     return answers.at(-1) as Answer
   }
 
   #runLater(question: Question): { changes: number } {
-    if (!this.inTransaction) return this.#ask(question)
+    if (!this.#isInTransaction) return this.#ask(question)
     this.#pending.push(question)
     const flush = (): number => {
       const at = this.#pending.indexOf(question)
@@ -130,7 +127,7 @@ class PostgresDatabase implements Database {
   }
 
   *#iterate(question: Question): Generator<Row> {
-    if (!this.inTransaction || question.values.length > 0) {
+    if (!this.#isInTransaction || question.values.length > 0) {
       yield* this.#ask(question).rows as Row[]
       return
     }
@@ -167,6 +164,7 @@ class PostgresDatabase implements Database {
   }) as Database['query']
 
   close(): void {
+    this.reads?.close()
     this.#bridge.close()
   }
 }
@@ -210,9 +208,12 @@ export function errorOf({ message, code, isLost }: Fault): Error {
   return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
 }
 
-/** Opens a history, which is made where there is none. Throws `StoreFault`. */
-export function openPostgres(place: string): Database {
-  const db = new PostgresDatabase(place)
+/**
+ * Opens a history, which is made where there is none. `isServing`: what is read within
+ * `reads.eventually` is not waited for. Throws `StoreFault`.
+ */
+export function openPostgres(place: string, isServing = false): PostgresDatabase {
+  const db = new PostgresDatabase(place, isServing)
   try {
     migrate(db, addressOf(place).schema)
     return db
@@ -226,7 +227,7 @@ export function openPostgres(place: string): Database {
 
 function migrate(db: Database, schema: string): void {
   const known = postgresHistoryMigrations.length
-  const find = db.prepare<{ version: number }, []>('SELECT version FROM format')
+  const find = db.prepare<{ version: number }, []>(FIND_VERSION)
   const exists = db.prepare<{ found: string | null }, [string]>(
     'SELECT CAST(to_regclass($1) AS TEXT) AS found',
   )

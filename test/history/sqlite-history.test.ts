@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import type { HistoryReader, HistoryWriter, MarketHistory } from '#src/history/history.ts'
 import { type HistoryOptions, openHistory } from '#src/history/open.ts'
+import { atOnce } from '#src/lib/eventually.ts'
 
 import { appendAll, aSnapshot, getMarket } from './books.ts'
 import { conform } from './conformance.ts'
@@ -69,6 +70,7 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     deleteOldest: (beforeMs) => again().deleteOldest(beforeMs),
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
+    eventually: atOnce,
     cacheCounts: () => again().cacheCounts(),
     get cursorKey() {
       return again().cursorKey

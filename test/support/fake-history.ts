@@ -1,4 +1,5 @@
 import type { MarketHistory } from '#src/history/history.ts'
+import { atOnce } from '#src/lib/eventually.ts'
 
 const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')
@@ -38,6 +39,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     deleteOldest: refuse,
     listOldest: refuse,
     usedBytes: () => 0,
+    eventually: atOnce,
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),

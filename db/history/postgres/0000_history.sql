@@ -273,8 +273,11 @@ CREATE TRIGGER chunk_delete AFTER DELETE ON chunk REFERENCING OLD TABLE AS chang
   FOR EACH STATEMENT EXECUTE FUNCTION count_chunk();
 
 -- Servers learn of each market that changed when the change is committed. A payload that comes twice is sent once.
+-- By the number a server finds out that it missed some.
+CREATE SEQUENCE change_count;
 CREATE FUNCTION notify_market() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM nextval(CAST(TG_TABLE_SCHEMA || '.change_count' AS regclass));
   PERFORM pg_notify('bookfeed_' || TG_TABLE_SCHEMA, coalesce(new.condition_id, old.condition_id));
   RETURN NULL;
 END $$;

@@ -8,6 +8,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { together } from '#src/lib/eventually.ts'
 import { assertSound, Damage } from '#src/sqlite/checksum.ts'
 import { codeOf, createCommitCount, type Database, readConsistently } from '#src/sqlite/database.ts'
 
@@ -42,15 +43,18 @@ export type ViewOptions = {
   lagMs: number
   /** Of all views together. */
   bytesMax: number
+  /** Where each market has a number of its own that changes with it. */
+  changeOf?: ((conditionId: string) => number) | undefined
 }
 
 /** Makes the views of a file. */
 export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
-  { lagMs, bytesMax }: ViewOptions,
+  { lagMs, bytesMax, changeOf }: ViewOptions,
 ) {
-  const commitCount = createCommitCount(db)
-  const cache = createCache<string, { generation: number; view: MarketView }>(bytesMax)
+  const commitCount = changeOf === undefined ? createCommitCount(db) : () => 0
+  type Kept = { generation: number; change: number; view: MarketView }
+  const cache = createCache<string, Kept>(bytesMax)
   let generation = 0
   let seenCommits: unknown
   let askedMs = Number.NEGATIVE_INFINITY
@@ -72,12 +76,12 @@ export function createViews(
     if (isSame) return before
     const isSameLayout = market.layout === before?.market.layout
     const listGaps = () => (market.gapRevision === 0 ? NO_GAPS : gaps.list(market))
-    const view = {
-      market,
-      refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
-      tail: (runs.find(market) ?? { tail: tails.read(market.id) }).tail,
-      gaps: market.gapRevision === before?.market.gapRevision ? before.gaps : listGaps(),
-    }
+    const [refs, { tail }, ofMarket] = together(
+      () => (isSameLayout ? before.refs : chunks.listRefs(market.id)),
+      () => runs.find(market) ?? { tail: tails.read(market.id) },
+      () => (market.gapRevision === before?.market.gapRevision ? before.gaps : listGaps()),
+    )
+    const view = { market, refs, tail, gaps: ofMarket }
     assertWhole(view)
     return view
   }
@@ -86,12 +90,13 @@ export function createViews(
     /** Throws `Damage`. */
     find(conditionId: string): MarketView | undefined {
       const now = currentGeneration()
+      const change = changeOf?.(conditionId) ?? 0
       const kept = cache.get(conditionId)
-      if (kept?.generation === now) return kept.view
+      if (kept?.generation === now && kept.change === change) return kept.view
       const view = readConsistently(db, () => load(conditionId, kept?.view))
       if (view === undefined) return undefined
       // What was committed since the number was read shows at the next use.
-      cache.set(conditionId, { generation: now, view }, { size: bytesOf(view) })
+      cache.set(conditionId, { generation: now, change, view }, { size: bytesOf(view) })
       return view
     },
 

@@ -1,18 +1,27 @@
-/** The bytes of an export that is not sent as it is stored, piece by piece. */
+/** The bytes of an export, piece by piece. */
+import type { Encoding } from '#src/history/history.ts'
+
 import type { Format } from './model.ts'
 import { parquetPieces } from './parquet.ts'
 import type { Progress, Rows, Shape, Source } from './rows.ts'
-import { csvPieces, memberPieces } from './text.ts'
+import { csvPieces, memberPieces, ndjsonPieces } from './text.ts'
 
-export type Job = { format: Format; shape: Shape; rows: Rows }
+export type Job = {
+  format: Format
+  shape: Shape
+  rows: Rows
+  /** Of what is sent as it is stored. */
+  encoding?: Encoding | undefined
+}
 
 /** A piece is its reader's. Those that are empty end a step, at which others have their turn. */
 export function makePieces(
   history: Source['history'],
-  { format, shape, rows }: Job,
+  { format, shape, rows, encoding }: Job,
   progress: Progress,
 ): Generator<Uint8Array> {
   const source = { ...rows, history }
+  if (encoding !== undefined) return ndjsonPieces(source, progress, encoding)
   if (format === 'ndjson') return memberPieces(source, progress, shape)
   return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
 }

@@ -5,6 +5,7 @@ import { createGzip } from 'node:zlib'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { atOnce } from '#src/lib/eventually.ts'
 import { release } from '#src/lib/release.ts'
 
 import type { ExportBody } from './model.ts'
@@ -43,19 +44,21 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     records.set(accountId, [record, ...kept], { size: 1 })
   }
 
-  /** What is stored, or in memory, is made here, the rest on a thread. */
+  /** What is stored in a file, or in memory, is made here, the rest on a thread. */
   function piecesOf(
     { format, shape, rows }: ExportPlan,
     progress: Progress,
     { accountId, isGzip }: Pick<Asked, 'accountId' | 'isGzip'>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const turn = () => work.turn(accountId)
-    const job = { format, shape, rows }
-    if (!isStored(job)) {
-      return thread?.(job, progress, accountId) ?? inTurns(madeHere(history, job, progress), turn)
-    }
     const encoding = isGzip ? 'gzip' : 'identity'
-    return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
+    if (isStored({ format, shape }) && history.eventually === atOnce)
+      return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
+    const job: Job = {
+      ...{ format, shape, rows },
+      encoding: isStored({ format, shape }) ? encoding : undefined,
+    }
+    return thread?.(job, progress, accountId) ?? inTurns(madeHere(history, job, progress), turn)
   }
 
   return {
