@@ -29,17 +29,18 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 export const LAG_MS = 1
 
 /**
- * Opens the history and the data folder, making both if absent; for a server, or what runs as long,
- * so that nobody waits for the disk or another machine. A failure says what to change.
+ * Opens the history and the data folder, making both if absent. Nobody waits for the disk in what
+ * records and serves, nor for another machine in what serves. A failure says what to change.
  */
 export function openDataFolder(
   { config, clock, printError }: CliContext,
-  isServing = false,
+  purpose?: 'record' | 'serve',
 ): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
   const history = openHistory(historyOf(config()), {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, isServing, clock },
+    ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
+    ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

@@ -30,6 +30,7 @@ Examples:
   bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
   bookfeed verify --manifest https://…       check what a server serves against its manifests
+  bookfeed copy --to postgres://db/books     move the history to a PostgreSQL
   bookfeed backup --to /mnt/backups          back up the data folder, also while it is served
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         show who has keys, and revoke them by id
@@ -51,6 +52,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   prune: async () => (await import('./prune.ts')).pruneCommand,
   files: async () => (await import('./files.ts')).filesCommand,
+  copy: async () => (await import('./copy.ts')).copyCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./backup.ts')).restoreCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
@@ -62,7 +64,9 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
 }
 /** Commands that leave the files of the data folder in the format that they have. */
-const upgradesNothing = new Set(['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox', 'cite'])
+const upgradesNothing = new Set([
+  ...['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox', 'cite', 'copy'],
+])
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function runCli(args: readonly string[], real: CliContext): Promise<number> {

@@ -30,7 +30,7 @@ export const recordCommand = (context: CliContext): Command =>
 
 async function record(real: CliContext): Promise<void> {
   const context = asService(real)
-  const history = openDataFolder(context, true)
+  const history = openDataFolder(context, 'record')
   try {
     const { recordCoins, recordTimeframes } = context.config()
     using stop = stopSignal(context)

@@ -55,7 +55,7 @@ export const serveCommand = (context: CliContext): Command =>
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   const context = asService(given)
-  using history = openDataFolder(context, true)
+  using history = openDataFolder(context, 'serve')
   using ledger = openLedgerFile(context)
   const config = configOf(context)
   const { clock, print } = context

@@ -12,10 +12,9 @@ export type HistoryOptions = {
   chunkCacheBytes?: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
-  /**
-   * Of a process that must not wait: checkpoints of a file are made on a thread of their own, and
-   * what is read of a PostgreSQL `eventually` is not waited for.
-   */
+  /** Of a file: whether checkpoints are made on a thread of their own, so that nobody waits. */
+  hasCheckpointThread?: boolean
+  /** Of a PostgreSQL: what is read `eventually` is not waited for, and all else not for long. */
   isServing?: boolean
   /** Of a file that is up to date; what writes to it fails. */
   isReadOnly?: boolean
@@ -37,7 +36,8 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     const { clock } = options
     const { reads } = postgres ?? {}
     const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock, reads })
-    if (!options.isServing || isReadOnly || postgres !== undefined) return history
+    if (options.isServing) postgres?.hurry()
+    if (!options.hasCheckpointThread || postgres !== undefined) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {
       checkpoints[Symbol.dispose]()

@@ -4,7 +4,8 @@ import type { MarketFacts } from '#src/core/market.ts'
 import { factChanges, type MarketChange } from '#src/core/revision.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { atOnce, type Eventual } from '#src/lib/eventually.ts'
+import { atOnce } from '#src/lib/eventually.ts'
+import type { Reads } from '#src/postgres/reads.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
 import {
   closeDatabase,
@@ -65,7 +66,7 @@ type Options = {
   lagMs: number
   clock?: Clock | undefined
   /** Of an engine elsewhere. */
-  reads?: { eventually: Eventual; changeOf: (conditionId: string) => number } | undefined
+  reads?: Pick<Reads, 'eventually' | 'changeOf' | 'onChange'> | undefined
 }
 
 export function createSqliteHistory(
@@ -77,7 +78,12 @@ export function createSqliteHistory(
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
   const views = createViews(tables, { lagMs, bytesMax, changeOf: reads?.changeOf })
-  const { meta } = tables
+  const { meta, chunks } = tables
+  reads?.onChange((conditionId) => {
+    const last = views.find(conditionId)?.refs.at(-1)
+    // Of rows that were sealed since some are still to be sent.
+    if (last !== undefined) chunks.load(last)
+  })
   const cursorKey = meta.open()
   stored.revisions.begin()
   backfill({ ...tables, coverage })

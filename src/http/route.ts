@@ -133,6 +133,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   readsFiles?: boolean
   /** True of what has no coding but its own. */
   isAsStored?: boolean
+  /** True of what begins to follow: that is done once. */
+  isFollowed?: boolean
   /** True if `Accept` chooses a format (`table.ts`). */
   isTable?: boolean
   /** True where only memory is read, so that nothing can fail. */
@@ -260,8 +262,10 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     return sendData(call, result as DataAnswer, caching === 'unkept' ? caching : 'digest')
   }
 
+  const act = (call: AnyCall) => finish(call, answer(call))
+
   return ({ request, place }, params) => {
-    if (access === 'none') return finish({ request, place }, answer({ request, place }))
+    if (access === 'none') return eventually(() => act({ request, place }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const begin = (): Caller | undefined => {
@@ -273,21 +277,21 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
       ...readCall(request, params, { querySchema, findMarket }),
       ...{ place, caller },
     })
-    if (bodySchema === undefined) {
+    if (bodySchema === undefined && spec.isFollowed !== true) {
       return eventually(() => {
         const caller = begin()
         const known = isTable && choosesFormat(request) ? undefined : answers?.find(request, place)
         if (known !== undefined) return answerPage(request, known, ports)
-        const call = readAll(caller)
-        return finish(call, answer(call))
+        return act(readAll(caller))
       })
     }
-    // A body can be read once.
     return after(
       eventually(() => readAll(begin())),
-      async (call) => {
-        const whole = { ...call, body: await readBody(bodySchema, request) }
-        return eventually(() => finish(whole, answer(whole)))
+      (call) => {
+        if (bodySchema === undefined) return act(call)
+        // A body can be read once.
+        const read = readBody(bodySchema, request)
+        return read.then((body) => eventually(() => act({ ...call, body })))
       },
     )
   }

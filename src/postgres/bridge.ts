@@ -31,10 +31,18 @@ export type Fault = { message: string; code: string; isLost: boolean }
 
 /** How long an answer is waited for; a lock is given up sooner. */
 const ANSWER_MS_MAX = 60_000
+/** Of a thread that serves, which asks nothing for a while then. */
+const SHORT_MS_MAX = 250
+const PAUSE_MS = 1000
 const LOCK_MS_MAX = 30_000
 const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
+const CLOSE = 'close'
 
+const NO_ANSWER: Fault = { message: 'PostgreSQL does not answer.', code: 'timeout', isLost: true }
+
+type Asked = { id: number; message: unknown }
+type Told = { id: number; answer: Answer[] | Fault }
 type Start = { bridgeTo: Address; port: MessagePort; state: Int32Array }
 
 export type Bridge = ReturnType<typeof openBridge>
@@ -49,22 +57,42 @@ export function openBridge(address: Address) {
   port.unref()
   worker.on('error', () => {})
 
-  function wait<T>(message: unknown, msMax: number): T | undefined {
-    Atomics.store(state, 0, 0)
-    port.postMessage(message)
-    if (Atomics.wait(state, 0, 0, msMax) === 'timed-out') return undefined
-    return receiveMessageOnPort(port)?.message as T
+  let asked = 0
+  function wait(message: unknown, msMax: number): Answer[] | Fault {
+    port.postMessage({ id: ++asked, message } satisfies Asked)
+    const endMs = performance.now() + msMax
+    for (;;) {
+      const seen = Atomics.load(state, 0)
+      const answer: Told | undefined = receiveMessageOnPort(port)?.message
+      // One that came too late is of an earlier question.
+      if (answer?.id === asked) return answer.answer
+      if (answer !== undefined) continue
+      const leftMs = endMs - performance.now()
+      if (leftMs > 0 && Atomics.wait(state, 0, seen, leftMs) !== 'timed-out') continue
+      // Nothing of its transaction may be joined by the next one.
+      port.postMessage({ id: ++asked, message: CLOSE } satisfies Asked)
+      return NO_ANSWER
+    }
   }
+
+  let [isShort, pausedMs] = [false, Number.NEGATIVE_INFINITY]
 
   return {
     /** Asks in one go, in order; the answers of all, or the first fault. */
-    ask: (questions: readonly Question[]): Answer[] | Fault =>
-      wait<Answer[] | Fault>(questions, ANSWER_MS_MAX) ?? {
-        ...{ message: 'PostgreSQL does not answer.', code: 'timeout', isLost: true },
-      },
+    ask(questions: readonly Question[]): Answer[] | Fault {
+      if (performance.now() - pausedMs < PAUSE_MS) return NO_ANSWER
+      const answers = wait(questions, isShort ? SHORT_MS_MAX : ANSWER_MS_MAX)
+      if (isShort && !Array.isArray(answers) && answers.isLost) pausedMs = performance.now()
+      return answers
+    },
+
+    /** From now on no answer is waited for long. */
+    hurry(): void {
+      isShort = true
+    },
 
     close(): void {
-      wait('close', END_MS_MAX)
+      wait(CLOSE, END_MS_MAX)
       port.close()
       void worker.terminate()
     },
@@ -134,9 +162,11 @@ function serve({ bridgeTo, port, state }: Start): void {
     await ending?.catch(() => {})
   }
 
-  port.on('message', async (message: readonly Question[] | 'close') => {
-    port.postMessage(message === 'close' ? await end() : await answer(message))
-    Atomics.store(state, 0, 1)
+  port.on('message', async ({ id, message }: Asked) => {
+    const told =
+      message === CLOSE ? await end().then(() => []) : await answer(message as Question[])
+    port.postMessage({ id, answer: told } satisfies Told)
+    Atomics.add(state, 0, 1)
     Atomics.notify(state, 0)
   })
 }

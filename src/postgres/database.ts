@@ -44,6 +44,12 @@ const engine: Engine = {
     else transact(db, () => db.run('UPDATE format SET version = version'))
   },
   close: (db) => db.close(),
+  continueIds: (db, table) =>
+    void db
+      .prepare<unknown, [string]>(
+        `SELECT setval(pg_get_serial_sequence($1, 'id'), max(id)) FROM ${table}`,
+      )
+      .get(table),
 }
 
 const FIND_VERSION = 'SELECT version FROM format'
@@ -163,6 +169,11 @@ export class PostgresDatabase implements Database {
     return known
   }) as Database['query']
 
+  /** From now on a call that has no answer soon fails. */
+  hurry(): void {
+    this.#bridge.hurry()
+  }
+
   close(): void {
     this.reads?.close()
     this.#bridge.close()
@@ -241,8 +252,10 @@ function migrate(db: Database, schema: string): void {
       `It was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
     )
   if (version === known) return
-  db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
   transact(db, () => {
+    // Without a schema there is no lock of its own yet.
+    db.run("SELECT pg_advisory_xact_lock(hashtextextended('bookfeed', 0))")
+    db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     db.run('CREATE TABLE IF NOT EXISTS format (version bigint NOT NULL)')
     const from = versionNow()
     for (const sql of postgresHistoryMigrations.slice(from)) db.run(sql)

@@ -35,7 +35,7 @@ export class Reading {
   /** What `onBegin` returned; undefined while nothing was fetched. */
   begunAt: number | undefined
   readonly #deps: Deps
-  readonly #answers = new Map<string, Answer['rows']>()
+  readonly #answers = new Map<string, Answer['rows'] | Error>()
   #missing = new Map<string, Question>()
   #connection: Promise<ReservedSQL> | undefined
 
@@ -43,7 +43,10 @@ export class Reading {
     this.#deps = deps
   }
 
-  /** Throws `Missing`. Of bytes everybody gets a copy: they are given back after their use. */
+  /**
+   * Throws `Missing`, and why it could not be fetched. Of bytes everybody gets a copy: they are
+   * given back after their use.
+   */
   ask(question: Question): Answer['rows'] {
     const key = `${question.isBare ? 'values' : 'rows'} ${JSON.stringify(question.values)} ${question.text}`
     const rows = this.#answers.get(key)
@@ -51,6 +54,7 @@ export class Reading {
       this.#missing.set(key, question)
       throw new Missing()
     }
+    if (rows instanceof Error) throw rows
     return rows.map((row) => copyOf(row)) as Answer['rows']
   }
 
@@ -91,14 +95,16 @@ export class Reading {
       const isFirst = this.#connection === undefined
       const connection = await (this.#connection ??= this.#deps.sql.reserve())
       if (isFirst) this.begunAt = this.#deps.onBegin()
-      const begun = isFirst ? connection.unsafe(this.#deps.begin) : undefined
-      const [, ...answers] = await Promise.all([
-        begun,
-        ...asked.map(([, question]) => runOn(connection, question)),
-      ])
+      // All in the same way, or the driver would send them in another order.
+      const begin: Question[] = isFirst ? [{ text: this.#deps.begin, values: [] }] : []
+      const questions = [...begin, ...asked.map(([, question]) => question)]
+      const found = await Promise.all(questions.map((each) => runOn(connection, each)))
+      const answers = found.slice(begin.length)
       for (const [at, [key]] of asked.entries()) this.#answers.set(key, answers[at]?.rows ?? [])
     } catch (error) {
-      throw this.#deps.toError(faultOf(error))
+      // Whoever asked gets it, as if the call had thrown.
+      const fault = this.#deps.toError(faultOf(error))
+      for (const [key] of asked) this.#answers.set(key, fault)
     }
   }
 }

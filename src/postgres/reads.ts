@@ -13,6 +13,8 @@ const CONNECTIONS = 16
 const MARKETS_MAX = 100_000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
+/** A market that somebody follows is read again when it changes, before it is asked for. */
+const FOLLOWED_MS = 5000
 
 type Deps = { address: Address; begin: string; toError: (fault: Fault) => Error }
 
@@ -20,9 +22,19 @@ export type Reads = ReturnType<typeof createReads>
 
 export function createReads({ address, begin, toError }: Deps) {
   const sql = connect(address, CONNECTIONS)
-  const changes = watchChanges(sql, address.schema)
+  const changes = createChanges((conditionId) => reads.eventually(() => refresh(conditionId)))
+  const watch = watchDatabase(sql, address.schema, changes)
   const deps = { sql, begin, toError, onBegin: changes.count }
-  return {
+  let refresh: (conditionId: string) => void = () => {}
+  const reads = {
+    /** Given what reads a market that somebody follows: it is called when the market changed. */
+    onChange(read: (conditionId: string) => void): void {
+      refresh = (conditionId) => {
+        read(conditionId)
+        changes.show(conditionId, readingNow()?.begunAt)
+      }
+    },
+
     /** Runs a read, again where it lacked something; at once where it lacks nothing. */
     eventually<T>(read: () => Eventually<T>): Eventually<T> {
       // One within another is of the same state.
@@ -42,56 +54,105 @@ export function createReads({ address, begin, toError }: Deps) {
 
     /** Another number after each change of a market that the state which is read has. */
     changeOf(conditionId: string): number {
-      const change = changes.of(conditionId)
-      const begunAt = readingNow()?.begunAt
-      return begunAt === undefined ? change : Math.min(change, begunAt)
+      const reading = readingNow()
+      if (reading === undefined) return changes.followedOf(conditionId)
+      return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
     },
 
     close(): void {
-      changes.stop()
+      watch.stop()
       void sql.close({ timeout: 0 }).catch(() => {})
+    },
+  }
+  return reads
+}
+
+type Changes = ReturnType<typeof createChanges>
+
+/**
+ * Numbers the changes of markets. Whoever follows one must not wait: the change shows to him when
+ * `refresh` has read the market again, which ends with `show`.
+ */
+function createChanges(refresh: (conditionId: string) => Eventually<void>) {
+  const shown = new Map<string, number>()
+  /** Changes that are being read for those who follow. */
+  const ahead = new Map<string, number>()
+  const followed = new Map<string, number>()
+  /** Of every market that is not among them. */
+  let floor = 0
+  let count = 0
+  const shownOf = (conditionId: string): number => shown.get(conditionId) ?? floor
+
+  /** Unless it changed again since what was read. */
+  function show(conditionId: string, readAt = Number.POSITIVE_INFINITY): void {
+    const number = ahead.get(conditionId)
+    if (number === undefined || number > readAt) return
+    shown.set(conditionId, number)
+    ahead.delete(conditionId)
+  }
+
+  async function readAhead(conditionId: string): Promise<void> {
+    try {
+      while (ahead.has(conditionId)) await refresh(conditionId)
+    } catch {
+      // Who follows reads it himself, and learns why that fails.
+      show(conditionId)
+    }
+  }
+
+  function forget(): void {
+    for (const each of [shown, ahead, followed]) each.clear()
+    floor = ++count
+  }
+
+  return {
+    forget,
+    show,
+    count: (): number => count,
+    of: (conditionId: string): number => ahead.get(conditionId) ?? shownOf(conditionId),
+
+    followedOf(conditionId: string): number {
+      followed.set(conditionId, performance.now())
+      return shownOf(conditionId)
+    },
+
+    hear(conditionId: string): void {
+      if (shown.size + followed.size >= MARKETS_MAX) forget()
+      const sinceMs = performance.now() - (followed.get(conditionId) ?? Number.NEGATIVE_INFINITY)
+      if (sinceMs > FOLLOWED_MS) {
+        followed.delete(conditionId)
+        shown.set(conditionId, ++count)
+        return
+      }
+      const isReading = ahead.has(conditionId)
+      ahead.set(conditionId, ++count)
+      if (!isReading) void readAhead(conditionId)
     },
   }
 }
 
-/** Counts changes of markets by what the database says of them (`notify_market`). */
-function watchChanges(sql: SQL, schema: string) {
-  const changes = new Map<string, number>()
-  /** Of every market that is not among them. */
-  let floor = 0
-  let count = 0
-  let polled: unknown
-  let heardAt = 0
-
-  function forget(): void {
-    changes.clear()
-    floor = ++count
-  }
-
-  function hear(conditionId: string): void {
-    if (changes.size >= MARKETS_MAX) forget()
-    changes.set(conditionId, ++count)
-  }
-
+/** Hears what the database says of its markets (`notify_market`). */
+function watchDatabase(sql: SQL, schema: string, changes: Changes) {
   const listening = sql
-    // Called again whenever the connection was lost and is back.
-    .listen(`bookfeed_${schema}`, hear, forget)
+    // The last is called whenever it begins to listen, again after the connection was lost.
+    .listen(`bookfeed_${schema}`, changes.hear, changes.forget)
     .catch(() => undefined)
+  let [made, heard]: [unknown, number] = [undefined, 0]
 
   async function poll(): Promise<void> {
-    const before = heardAt
-    heardAt = count
-    const [row] = await sql.unsafe('SELECT last_value AS made FROM change_count').catch(() => [])
+    const before = heard
+    heard = changes.count()
+    const [row] = await sql.unsafe('SELECT last_value FROM change_count').catch(() => [])
+    const now = row?.last_value
     // The connection that listens may be dead without knowing it.
-    if (row?.made !== undefined && row.made !== polled && before === count) forget()
-    polled = row?.made ?? polled
+    if (now !== undefined && made !== undefined && now !== made && before === changes.count())
+      changes.forget()
+    made = now ?? made
   }
   const timer = setInterval(() => void poll(), POLL_MS)
   timer.unref()
 
   return {
-    of: (conditionId: string): number => changes.get(conditionId) ?? floor,
-    count: (): number => count,
     stop(): void {
       clearInterval(timer)
       void listening.then((subscription) => subscription?.unlisten())

@@ -48,6 +48,8 @@ export type Engine = {
   listFaults(db: Database): string[]
   probeWrite(db: Database): void
   close(db: Database): void
+  /** Gives ids from now on after the greatest of a table that gives its own. */
+  continueIds(db: Database, table: string): void
 }
 
 type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
@@ -313,6 +315,9 @@ export function createClock(db: Database): () => number {
 
 export const mixesTypes = (db: Database): boolean => engineOf(db).mixesTypes
 
+export const continueIds = (db: Database, table: string): void =>
+  engineOf(db).continueIds(db, table)
+
 /** Closes it; everything of a file is in the one file then. */
 export const closeDatabase = (db: Database): void => engineOf(db).close(db)
 
@@ -336,6 +341,7 @@ const sqlite: Engine = {
       .map((answer) => `SQLite: ${answer}`),
   probeWrite: probeFile,
   close: closeFile,
+  continueIds() {},
 }
 
 const engineOf = (db: Database): Engine => db.engine ?? sqlite

@@ -8,14 +8,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
-import { judgeStored } from '../recorder/judge-stored.ts'
-import { addKey, createHarness } from '../support/harness.ts'
+import { judgeStored, rowsOf } from '../recorder/judge-stored.ts'
+import { addKey } from '../support/harness.ts'
 import { startKillableServer } from '../support/killable-server.ts'
 import { recordingEnv } from '../support/recording-env.ts'
 import { generatedPlaybook } from '../support/venue/generated.ts'
@@ -56,22 +55,6 @@ async function read(paths: () => string[], get: (path: string) => Promise<Respon
 
 const openMarkets = (venue: Venue) =>
   venue.markets().filter(({ startMs, endMs }) => startMs <= venue.nowMs() && venue.nowMs() < endMs)
-
-async function rowsOf(history: MarketHistory, venue: Venue): Promise<Set<string>> {
-  const { send } = createHarness({ history })
-  const kept = new Set<string>()
-  for (const { conditionId } of venue.markets()) {
-    let cursor: string | null = ''
-    while (cursor !== null && history.findMarket(conditionId)) {
-      const from = cursor === '' ? '' : `&cursor=${cursor}`
-      const path = `/v1/btc/markets/${conditionId}/snapshots?limit=1000${from}`
-      const page = (await (await send(path)).json()) as { data: Row[]; nextCursor: string | null }
-      for (const row of page.data) kept.add(JSON.stringify(row))
-      cursor = page.nextCursor
-    }
-  }
-  return kept
-}
 
 describe('kill -9', () => {
   test(

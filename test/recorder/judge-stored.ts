@@ -20,3 +20,23 @@ export async function judgeStored(history: MarketHistory, venue: Venue) {
   }
   return { faults: faultsOf(judgements), gaps: judgements.flatMap(({ gaps }) => gaps) }
 }
+
+/** Every row of every market of a venue, as it is served. */
+export async function rowsOf(history: MarketHistory, venue: Venue): Promise<Set<string>> {
+  const { send } = createHarness({ history })
+  const kept = new Set<string>()
+  for (const { conditionId } of venue.markets()) {
+    let cursor: string | null = ''
+    while (cursor !== null && history.findMarket(conditionId)) {
+      const from = cursor === '' ? '' : `&cursor=${cursor}`
+      const path = `/v1/btc/markets/${conditionId}/snapshots?limit=1000${from}`
+      const page = (await (await send(path)).json()) as {
+        data: object[]
+        nextCursor: string | null
+      }
+      for (const row of page.data) kept.add(JSON.stringify(row))
+      cursor = page.nextCursor
+    }
+  }
+  return kept
+}

@@ -1,7 +1,10 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands before a server of this machine, and cuts connections that it passes on. */
-export async function startCuttingProxy(port: number) {
+/**
+ * Stands before a server of this machine, which may become another one, and cuts connections that it
+ * passes on.
+ */
+export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []
   let [connections, isRefusing] = [0, false]
@@ -11,7 +14,7 @@ export async function startCuttingProxy(port: number) {
   const server = createServer((client) => {
     connections++
     if (isRefusing) return client.destroy()
-    const upstream = connect(port, '127.0.0.1')
+    const upstream = connect(typeof port === 'number' ? port : port(), '127.0.0.1')
     let left = quotas.shift() ?? Number.POSITIVE_INFINITY
     const end = () => {
       client.destroy()

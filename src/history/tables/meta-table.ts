@@ -4,10 +4,18 @@ import { randomBytes } from 'node:crypto'
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, fileBytesOf, mixesTypes, transact } from '#src/sqlite/database.ts'
+import {
+  type Database,
+  fileBytesOf,
+  mixesTypes,
+  StoreFault,
+  transact,
+} from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
 
+/** Of an unfinished copy: the cursor key of what is copied (history/copy.ts). */
+export const COPYING = 'copying'
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
@@ -57,6 +65,8 @@ export function createMetaTable(db: Database) {
   return {
     /** The cursor key, made at the first opening. Throws `Damage`. */
     open(): Uint8Array {
+      if (meta.get(COPYING) !== undefined)
+        throw new StoreFault('A copy of a history did not finish. Run bookfeed copy again.')
       if (meta.get(CHECKSUM) === undefined) transact(db, complete)
       assertSound(meta.isSound(), 'the meta table')
       return meta.get('cursor_key') as Uint8Array
@@ -189,7 +199,7 @@ const inBytes: Packing = {
 }
 
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
-function createMeta(db: Database, name: 'meta' | 'log_meta') {
+export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
   const { pack, unpack } = mixesTypes(db) ? asItIs : inBytes
@@ -200,6 +210,9 @@ function createMeta(db: Database, name: 'meta' | 'log_meta') {
   const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = $1`)
   const others = db.prepare<unknown, [string]>(
     `SELECT ${sql.columns()} FROM ${name} WHERE key <> $1 ORDER BY key`,
+  )
+  const all = db.prepare<{ key: string; value: Value }, []>(
+    `SELECT ${sql.columns()} FROM ${name} ORDER BY key`,
   )
   const get = (key: string): Value | undefined => {
     const row = find.get(key)
@@ -218,6 +231,8 @@ function createMeta(db: Database, name: 'meta' | 'log_meta') {
   return {
     get,
     isSound,
+    list: (): Record<string, Value> =>
+      Object.fromEntries(all.all().map(({ key, value }) => [key, unpack(value)])),
     put: (key: string, value: number): void => change(() => write(key, value)),
     remove: (key: string): void => change(() => remove.run(key)),
 

@@ -3,6 +3,7 @@ import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { route } from '#src/http/route.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { Missing } from '#src/lib/eventually.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 import { Health, Readiness } from './model.ts'
@@ -124,6 +125,7 @@ function tryOut(use: () => void): Check | undefined {
     use()
     return undefined
   } catch (error) {
+    if (error instanceof Missing) throw error
     return { holds: false, reason: error instanceof AppError ? error.message : undefined }
   }
 }

@@ -42,6 +42,7 @@ const shared = {
     },
   },
   caching: 'no-store',
+  isFollowed: true,
   fails: ['too_many_streams', 'cursor_invalid', 'cursor_mismatch'],
 } as const
 
