@@ -2,8 +2,8 @@
  * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths.
  * Everything that is served can be checked: rows by their `checksum`, blobs of chunks by their last
  * bytes, rows that could vanish by a sum over their checksums, beside their market or in `meta`
- * (sqlite/checksum.ts). Columns are in the order of the file, which migrations may only append to:
- * checksums are of values in that order.
+ * (database/checksum.ts). Columns are in the order of the file, which migrations may only append
+ * to: checksums are of values in that order.
  */
 import { sql } from 'drizzle-orm/sql/sql'
 import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
@@ -112,7 +112,8 @@ export const market = sqliteTable(
 /**
  * A sealed run of a market's snapshots. Never updated: a run that changes is deleted and written
  * again under new ids, and no id is used twice, so what was read of one stays true. The blobs are
- * in the order of how often they are read alone; each ends with its checksum (sqlite/checksum.ts).
+ * in the order of how often they are read alone; each ends with its checksum
+ * (database/checksum.ts).
  */
 export const chunk = sqliteTable(
   'chunk',

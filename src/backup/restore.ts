@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { closeDatabase, type FileFormat, openDatabase } from '#src/sqlite/database.ts'
+import { type FileFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { syncFolder } from './folder-store.ts'
 import {
@@ -53,7 +53,8 @@ async function fetchAll(task: Task, { files }: Manifest, staging: string): Promi
   const databases = Object.entries(task.formats).filter(([each]) => existsSync(join(staging, each)))
   for (const [each, format] of databases) {
     // Brings the log into the file, and refuses what is not ours, or newer than this program.
-    closeDatabase(openDatabase(join(staging, each), { format, isAsItIs: true }))
+    const db = openDatabase(join(staging, each), { format, isAsItIs: true })
+    db.engine.close(db)
     for (const beside of ['-wal', '-shm']) rmSync(join(staging, each + beside), { force: true })
     await syncFile(join(staging, each))
   }

@@ -2,11 +2,12 @@ import { existsSync, mkdirSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import type { Database } from '#src/database/database.ts'
 import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { isPostgres, shownAddress } from '#src/postgres/address.ts'
 import { openPostgres } from '#src/postgres/database.ts'
-import { closeDatabase, type Database, openDatabase } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import { count, formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
@@ -58,7 +59,7 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
       if (stop.signal.aborted) throw new CliError('Stopped. Run it again to go on.')
     }
   } finally {
-    for (const db of [from, to]) closeDatabase(db)
+    for (const db of [from, to]) db.engine.close(db)
   }
   const history = openHistory(toPlace, { chunkCacheBytes: 0 })
   try {

@@ -2,9 +2,9 @@
 import { silenceMs } from '#src/core/coverage.ts'
 import { ifSound } from '#src/core/errors.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { checksumOf } from '#src/database/checksum.ts'
+import { transact } from '#src/database/database.ts'
 import { crc32 } from '#src/lib/crc32.ts'
-import { checksumOf } from '#src/sqlite/checksum.ts'
-import { transact } from '#src/sqlite/database.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { naming } from './reads/market-read.ts'

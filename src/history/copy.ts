@@ -20,19 +20,13 @@ import {
   trade,
   tradeMoment,
 } from '#db/history/schema.ts'
-import { assertSound } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import {
-  continueIds,
-  type Database,
-  readConsistently,
-  StoreFault,
-  transact,
-} from '#src/sqlite/database.ts'
+import { assertSound } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, readConsistently, StoreFault, transact } from '#src/database/database.ts'
 
 import { COPYING, createMeta } from './tables/meta-table.ts'
 
-/** Totals of coins follow from the markets. What is in `meta` comes last: without it a history is none. */
+/** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [
   ...[market, chunk, tail, trade, gap, spot, batch],
   ...[revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
@@ -63,7 +57,7 @@ export function* copyHistory(from: Database, to: Database): Generator<CopyStep> 
   }
   for (const table of tables) yield* copyTable(from, to, table)
   transact(to, () => {
-    continueIds(to, 'chunk')
+    to.engine.continueIds(to, 'chunk')
     for (const name of ['log_meta', 'meta'] as const) {
       const { checksum: _, ...rows } = createMeta(from, name).list()
       const there = createMeta(to, name)

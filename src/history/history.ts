@@ -47,8 +47,7 @@ export type HistoryWriter = {
   /**
    * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner
    * is replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for
-   * another winner by any other source, and for a window that what is held is more than two days
-   * from; then nothing is recorded.
+   * another winner by any other source, and for a window too far from what is held.
    */
   putMarket(facts: MarketFacts): void
 
@@ -83,7 +82,7 @@ export type HistoryWriter = {
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
-  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  /** Writes what changes nothing. Throws `storage_unavailable` where nothing can be written. */
   probeWrite(): void
 
   dispose(): void
@@ -186,9 +185,8 @@ export type MarketHistory = HistoryWriter &
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts
     /**
-     * Runs a read that must not wait: where something has to be fetched from elsewhere, it returns
-     * a promise, and the read runs again from its start once it is there. So it must change nothing
-     * that matters the second time.
+     * Runs a read that must not wait: where something has to be fetched, returns a promise, and the
+     * read runs again from its start once it is there.
      */
     eventually: Eventual
     lines(encoding: Encoding): LineStream

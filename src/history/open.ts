@@ -25,8 +25,8 @@ export type HistoryOptions = {
 }
 
 /**
- * Opens or creates a history, in a file or at the address of a PostgreSQL, and brings it up to date.
- * Throws `StoreFault`.
+ * Opens or creates a history, in a file or at the address of a PostgreSQL, and brings it up to
+ * date. Throws `StoreFault`.
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options

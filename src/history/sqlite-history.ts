@@ -3,18 +3,11 @@ import { AppError } from '#src/core/errors.ts'
 import type { MarketFacts } from '#src/core/market.ts'
 import { factChanges, type MarketChange } from '#src/core/revision.ts'
 import type { Clock } from '#src/core/time.ts'
+import { assertSound } from '#src/database/checksum.ts'
+import { type Database, readConsistently, transact } from '#src/database/database.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { atOnce } from '#src/lib/eventually.ts'
 import type { Reads } from '#src/postgres/reads.ts'
-import { assertSound } from '#src/sqlite/checksum.ts'
-import {
-  closeDatabase,
-  type Database,
-  probeWrite,
-  readConsistently,
-  transact,
-  usedBytesOf,
-} from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
@@ -95,13 +88,13 @@ export function createSqliteHistory(
     manifests: stored.manifests,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
-    probeWrite: () => probeWrite(db),
+    probeWrite: () => db.engine.probeWrite(db),
     verify: createVerify(tables),
     totals: meta.totals,
     cacheCounts: stored.chunks.cacheCounts,
-    usedBytes: () => usedBytesOf(db),
+    usedBytes: () => db.engine.usedBytesOf(db),
     eventually: reads?.eventually ?? atOnce,
-    dispose: () => closeDatabase(db),
+    dispose: () => db.engine.close(db),
   }
 }
 

@@ -2,9 +2,9 @@
 import { silenceMs } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { readConsistently } from '#src/database/database.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 import { messageOf } from '#src/lib/message.ts'
-import { listFaults, readConsistently } from '#src/sqlite/database.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { decodeTops, TOP_FIELDS, topOf } from './codec/beside.ts'
@@ -70,7 +70,7 @@ export function createVerify(tables: Tables) {
     })
 
   return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
-    yield* attempt(() => listFaults(db))
+    yield* attempt(() => db.engine.listFaults(db))
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
     yield* attempt(() => readConsistently(db, spot.verify))

@@ -7,7 +7,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { Memoirist } from 'memoirist'
 
-import { isOver } from '#src/core/coverage.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
@@ -39,8 +38,8 @@ import {
 } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
+import { createAnswers } from './kept-answers.ts'
 import { FIRST_ROUTE } from './meters.ts'
-import { acceptsGzip } from './negotiation.ts'
 import {
   type Components,
   type HeaderTexts,
@@ -209,28 +208,6 @@ export function describeRoutes(routes: readonly Route[], components: Components)
     paths[path] = { ...paths[path], [each.method.toLowerCase()]: toOperation(each, components) }
   }
   return paths
-}
-
-/** Remembers all of an answer that follows from the address and a market that is over. */
-function createAnswers({ findMarket, pages, places }: RoutePorts) {
-  const codingOf = ({ headers }: Request) =>
-    acceptsGzip(headers.get('accept-encoding')) ? 'gzip' : 'plain'
-  return {
-    find(request: Request, { answers }: Place): PageAnswer | undefined {
-      const known = answers?.[codingOf(request)]
-      // A market is another object at its next revision.
-      const isCurrent = known && findMarket(known.market.conditionId) === known.market
-      return isCurrent ? known.answer : undefined
-    },
-
-    /** Only of a page that is kept itself, because it was asked for again. */
-    put({ request, market, place }: AnyCall, answer: PageAnswer): void {
-      if (market === undefined || !isOver(market) || pages.find(answer.tag) === undefined) return
-      const again = { ...answer, sent: { page: undefined, init: {} } }
-      place.answers = { ...place.answers, [codingOf(request)]: { market, answer: again } }
-      places.keep(place)
-    },
-  }
 }
 
 function createHandler(spec: Route, ports: RoutePorts): Handler {

@@ -3,11 +3,11 @@ import { timingSafeEqual } from 'node:crypto'
 
 import { account, apiKey, credit, subscription, tier as tiers } from '#db/ledger/schema.ts'
 import { coins } from '#src/core/market.ts'
+import type { Database } from '#src/database/database.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Credit } from '#src/selling/credit.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
 import type { Account, ApiKey, Ledger } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'

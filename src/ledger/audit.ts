@@ -10,11 +10,11 @@
  * change, and what is in the chain may not.
  */
 import { audit } from '#db/ledger/schema.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { PaymentState } from '#src/selling/payment.ts'
 import type { Verdict } from '#src/selling/screening.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, listFaults, readConsistently } from '#src/sqlite/database.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
 import type { Tables } from './sqlite-ledger.ts'
@@ -172,7 +172,7 @@ export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): stri
 
 function* findFaults({ db, chain, rows }: Pick<Tables, 'db' | 'chain' | 'rows'>) {
   // Indexes too, by which keys and payments are found.
-  yield* listFaults(db)
+  yield* db.engine.listFaults(db)
   const lastStates: LastStates = new Map()
   yield* verifyChain(chain.all(), lastStates)
   for (const row of rows.all()) {

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 
 import { idempotency, usage, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, transact, withoutWaiting } from '#src/sqlite/database.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, transact } from '#src/database/database.ts'
+import { withoutWaiting } from '#src/sqlite/database.ts'
 
 import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'

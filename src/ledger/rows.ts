@@ -6,8 +6,8 @@
 import { getTableName, type Table } from 'drizzle-orm/table'
 import { getTableColumns } from 'drizzle-orm/utils'
 
-import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 /** A row of drizzle's table with undefined in place of null. */
 export type Row<T extends Table> = {

@@ -1,13 +1,7 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
+import { type Database, transact } from '#src/database/database.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { defaultTiers, isPack } from '#src/selling/tier.ts'
-import {
-  closeDatabase,
-  createCommitCount,
-  type Database,
-  probeWrite,
-  transact,
-} from '#src/sqlite/database.ts'
 
 import {
   createAccountTable,
@@ -59,7 +53,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   return {
     revision: tables.revision,
     atomically,
-    probeWrite: () => probeWrite(db),
+    probeWrite: () => db.engine.probeWrite(db),
     ...createMeta(db),
     ...accounts,
     ...createKeyVerbs(tables),
@@ -84,8 +78,8 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
       return head && { seq: head.seq, hash: head.hash.toHex() }
     },
     payments: createPayments(tables),
-    dispose: () => closeDatabase(db),
-    [Symbol.dispose]: () => closeDatabase(db),
+    dispose: () => db.engine.close(db),
+    [Symbol.dispose]: () => db.engine.close(db),
   }
 }
 
@@ -127,7 +121,7 @@ function createTables(db: Database, lagMs: number) {
  * use or as seldom as `lagMs` allows, because asking takes about a microsecond.
  */
 function createTransactions(db: Database, lagMs: number) {
-  const commitCount = createCommitCount(db)
+  const commitCount = db.engine.createCommitCount(db)
   let revision = 0
   /** No revision is given twice, even after a rollback: something may be cached under it. */
   let last = 0

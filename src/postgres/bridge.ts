@@ -1,7 +1,7 @@
 /**
  * One connection to PostgreSQL for a caller that waits: the connection is in a thread of its own,
  * and whoever asks stands still until the answer is there. For what records, imports and verifies;
- * a thread that serves requests must not wait like that (postgres/reader.ts).
+ * a thread that serves requests must not wait like that (postgres/reads.ts).
  */
 import {
   MessageChannel,

@@ -1,7 +1,7 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
 import { postgresHistoryMigrations } from '#db/migrations.ts'
-import { Damage } from '#src/sqlite/checksum.ts'
-import { type Database, type Engine, StoreFault, transact } from '#src/sqlite/database.ts'
+import { Damage } from '#src/database/checksum.ts'
+import { type Database, type Engine, StoreFault, transact } from '#src/database/database.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {
@@ -44,6 +44,8 @@ const engine: Engine = {
     else transact(db, () => db.run('UPDATE format SET version = version'))
   },
   close: (db) => db.close(),
+  // What it reports is thrown as a fault of the store at once.
+  faultOf: () => undefined,
   continueIds: (db, table) =>
     void db
       .prepare<unknown, [string]>(
@@ -230,9 +232,8 @@ export function openPostgres(place: string, isServing = false): PostgresDatabase
     return db
   } catch (error) {
     db.close()
-    if (error instanceof StoreFault)
-      throw new StoreFault(`${shownAddress(place)}: ${error.message}`)
-    throw error
+    if (!(error instanceof StoreFault)) throw error
+    throw new StoreFault(`${shownAddress(place)}: ${error.message}`, { cause: error })
   }
 }
 

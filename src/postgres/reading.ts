@@ -93,7 +93,8 @@ export class Reading {
     this.#missing = new Map()
     try {
       const isFirst = this.#connection === undefined
-      const connection = await (this.#connection ??= this.#deps.sql.reserve())
+      this.#connection ??= this.#deps.sql.reserve()
+      const connection = await this.#connection
       if (isFirst) this.begunAt = this.#deps.onBegin()
       // All in the same way, or the driver would send them in another order.
       const begin: Question[] = isFirst ? [{ text: this.#deps.begin, values: [] }] : []

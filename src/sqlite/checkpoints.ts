@@ -4,8 +4,9 @@
  */
 import { Worker, workerData } from 'node:worker_threads'
 
+import type { Database } from '#src/database/database.ts'
+
 import { checkpoint, leaveCheckpoints, openDatabase } from './database.ts'
-import type { Database } from './database.ts'
 
 const INTERVAL_MS = 1000
 /** How long the end of the thread is waited for. */

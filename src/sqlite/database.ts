@@ -1,71 +1,20 @@
 /**
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
- * date, runs transactions. Other engines have what `Database` says (postgres/database.ts).
+ * date, runs transactions. Its engine is the embedded one.
  */
-import { Database as Sqlite, type SQLQueryBindings } from 'bun:sqlite'
+import { Database as Driver } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
-import { AppError } from '#src/core/errors.ts'
+import { assertSound, Damage } from '#src/database/checksum.ts'
+import {
+  type Database,
+  type Engine,
+  readConsistently,
+  StoreFault,
+  transact,
+} from '#src/database/database.ts'
 import { messageOf } from '#src/lib/message.ts'
-
-import { assertSound, Damage } from './checksum.ts'
-
-/**
- * What stores use of a database, and no more, so that another engine can offer it. Integers are
- * safe ones, bytes are `Uint8Array`, and texts are ordered by their bytes.
- */
-export type Database = {
-  /** `:memory:` where there is no file. */
-  readonly filename: string
-  readonly inTransaction: boolean
-  /** Values are given by place (`$1`), or as one object by name (`$name`). */
-  prepare: Prepare
-  /** As `prepare`, but a text that was asked for before is not compiled again. */
-  query: Prepare
-  /** Any number of statements, without values. */
-  run(sql: string): { changes: number }
-  close(): void
-  /** SQLite where there is none. */
-  readonly engine?: Engine
-}
-
-/** What each engine says in words of its own. */
-export type Engine = {
-  /** Begins a transaction beside which nobody else writes. */
-  beginWriting: string
-  /** Begins one that reads one unchanging state. */
-  beginReading: string
-  /** A query of Unix milliseconds, whole ones, as `ms`. */
-  now: string
-  /** True where a column takes numbers and bytes. */
-  mixesTypes: boolean
-  indexedBy(index: string): string
-  createCommitCount(db: Database): () => unknown
-  /** Of the whole database, and without room that waits for what is written next. */
-  fileBytesOf(db: Database): number
-  usedBytesOf(db: Database): number
-  listFaults(db: Database): string[]
-  probeWrite(db: Database): void
-  close(db: Database): void
-  /** Gives ids from now on after the greatest of a table that gives its own. */
-  continueIds(db: Database, table: string): void
-}
-
-type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
-type Value = SQLQueryBindings
-// biome-ignore lint/suspicious/noExplicitAny: no other words agree with the driver's own type.
-type ListOf<Given> = Given extends any[] ? Given : [Given]
-
-export type Statement<Row, Values extends unknown[]> = {
-  /** The first row. */
-  get(...values: Values): Row | null
-  all(...values: Values): Row[]
-  /** Each row as its values, in the order of the columns. */
-  values(...values: Values): (string | number | bigint | Uint8Array | null)[][]
-  iterate(...values: Values): Iterable<Row>
-  run(...values: Values): { changes: number }
-}
 
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
@@ -74,16 +23,6 @@ const BUSY_TIMEOUT_MS = 5000
 /** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
 const PAGE_CACHE_KIB = 16_384
 const MMAP_BYTES_MAX = 8 * 1024 ** 3
-
-const RETRY_AFTER_SECONDS = 30
-
-/** Says what to do; names a file only at its opening. */
-export class StoreFault extends AppError {
-  constructor(message: string, options: ErrorOptions = {}) {
-    super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
-    this.name = 'StoreFault'
-  }
-}
 
 /** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
 export type FileFormat = {
@@ -108,6 +47,10 @@ export const ledgerFormat: FileFormat = {
   applicationId: 0x626b666c,
   synchronous: 'FULL',
   migrations: ledgerMigrations,
+}
+
+class Sqlite extends Driver implements Database {
+  readonly engine = engine
 }
 
 type DatabaseOptions = {
@@ -226,25 +169,6 @@ function assertSchema(db: Database, format: FileFormat): void {
 const readSchema = (db: Database): string[] =>
   valuesOf(db, "SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").map(String)
 
-/**
- * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
- * would commit at the first await. Throws `StoreFault` where the disk is full or fails.
- */
-export function transact<T>(db: Database, body: () => T): T {
-  try {
-    db.run(engineOf(db).beginWriting)
-    const result = body()
-    if (isThenable(result)) throw new Error('A transaction must be synchronous.')
-    db.run('COMMIT')
-    return result
-  } catch (error) {
-    // A full disk may have rolled back by itself.
-    if (db.inTransaction) db.run('ROLLBACK')
-    const message = diskFaults[codeOf(error)]
-    throw message === undefined ? error : new StoreFault(message, { cause: error })
-  }
-}
-
 const diskFaults: Partial<Record<string, string>> = {
   SQLITE_FULL: 'No room is left on the disk. Free some space and try again.',
   SQLITE_IOERR: 'The disk reports an error. Check it and try again.',
@@ -267,9 +191,6 @@ export function withoutWaiting(db: Database, body: () => void): void {
   }
 }
 
-/** Writes what changes nothing. Throws as `transact` does; another process's lock is no fault. */
-export const probeWrite = (db: Database): void => engineOf(db).probeWrite(db)
-
 function probeFile(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {
@@ -279,49 +200,7 @@ function probeFile(db: Database): void {
   }
 }
 
-/** Runs `body` on one unchanging state of the file, whatever other processes write meanwhile. */
-export function readConsistently<T>(db: Database, body: () => T): T {
-  if (db.inTransaction) return body()
-  // Unlike run, query keeps the prepared statement.
-  db.query(engineOf(db).beginReading).run()
-  try {
-    return body()
-  } finally {
-    // Some faults of the disk end it.
-    if (db.inTransaction) db.query('COMMIT').run()
-  }
-}
-
-/** The words that name the index to use: without statistics SQLite takes any that fits. */
-export const indexedBy = (db: Database, index: string): string => engineOf(db).indexedBy(index)
-
-/** Makes the question for a number that changes with every commit of other connections. */
-export const createCommitCount = (db: Database): (() => unknown) =>
-  engineOf(db).createCommitCount(db)
-
-export const fileBytesOf = (db: Database): number => engineOf(db).fileBytesOf(db)
-
-/** Without what was freed. */
-export const usedBytesOf = (db: Database): number => engineOf(db).usedBytesOf(db)
-
-/** What the engine finds wrong, a sentence each. */
-export const listFaults = (db: Database): string[] => engineOf(db).listFaults(db)
-
-/** In whole milliseconds of the engine's clock. */
-export function createClock(db: Database): () => number {
-  const now = db.prepare<{ ms: number }, []>(engineOf(db).now)
-  return () => now.get()?.ms ?? 0
-}
-
-export const mixesTypes = (db: Database): boolean => engineOf(db).mixesTypes
-
-export const continueIds = (db: Database, table: string): void =>
-  engineOf(db).continueIds(db, table)
-
-/** Closes it; everything of a file is in the one file then. */
-export const closeDatabase = (db: Database): void => engineOf(db).close(db)
-
-const sqlite: Engine = {
+const engine: Engine = {
   beginWriting: 'BEGIN IMMEDIATE',
   beginReading: 'BEGIN',
   now: "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
@@ -333,7 +212,7 @@ const sqlite: Engine = {
   },
   fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
   usedBytesOf: (db) =>
-    sqlite.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,
+    engine.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,
   listFaults: (db) =>
     valuesOf(db, 'PRAGMA integrity_check')
       .flat()
@@ -342,9 +221,8 @@ const sqlite: Engine = {
   probeWrite: probeFile,
   close: closeFile,
   continueIds() {},
+  faultOf: (error) => diskFaults[codeOf(error)],
 }
-
-const engineOf = (db: Database): Engine => db.engine ?? sqlite
 
 /** Another thread makes the checkpoints; should it die, they are made here at some 100 MB. */
 export const leaveCheckpoints = (db: Database): void =>
@@ -404,9 +282,6 @@ function closeFile(db: Database): void {
     db.close()
   }
 }
-
-const isThenable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 const valuesOf = (db: Database, sql: string) => db.prepare<unknown, []>(sql).values()
 const readValue = (db: Database, sql: string): unknown => valuesOf(db, sql)[0]?.[0]

@@ -83,19 +83,19 @@ describe.skipIf(postgresPrograms === undefined)(
         const seen = new Map<string, string>()
         const statuses = new Map<number, number>()
         let isOver = false
+        const readMarket = async (conditionId: string): Promise<void> => {
+          const path = `/v1/btc/markets/${conditionId}/snapshots?limit=100&order=desc`
+          const response = await fetch(server.origin + path, {
+            headers: { authorization: `Bearer ${key}` },
+          })
+          const body = await response.text()
+          statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+          if (response.status !== 200) return
+          for (const row of (JSON.parse(body) as Rows).data) seen.set(row.id, JSON.stringify(row))
+        }
         const readAll = async (): Promise<void> => {
           while (!isOver) {
-            for (const { conditionId } of venue.markets()) {
-              const path = `/v1/btc/markets/${conditionId}/snapshots?limit=100&order=desc`
-              const response = await fetch(server.origin + path, {
-                headers: { authorization: `Bearer ${key}` },
-              })
-              const body = await response.text()
-              statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
-              if (response.status !== 200) continue
-              for (const row of (JSON.parse(body) as Rows).data)
-                seen.set(row.id, JSON.stringify(row))
-            }
+            for (const { conditionId } of venue.markets()) await readMarket(conditionId)
             await Bun.sleep(10)
           }
         }

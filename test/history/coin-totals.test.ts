@@ -10,6 +10,7 @@ import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createCoinTotals } from '#src/history/tables/market-list.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, aSnapshot, assetIdOf, conditionIdOf, START_MS } from './books.ts'
 
@@ -92,6 +93,7 @@ describe('coinTotals', () => {
   )
 
   test('behavior: a file that had markets before has their totals', () => {
+    const { engine } = openDatabase(':memory:')
     const db = new Database(':memory:')
     const run = (migrations: readonly string[]) => {
       for (const migration of migrations)
@@ -107,7 +109,7 @@ describe('coinTotals', () => {
     insert.run('c', 5, 15)
     run(historyMigrations.slice(3))
     const identity = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-    expect(createCoinTotals(db)(100)).toEqual([
+    expect(createCoinTotals(Object.assign(db, { engine }))(100)).toEqual([
       {
         ...identity,
         markets: 3,

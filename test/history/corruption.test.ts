@@ -9,11 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
+import { StoreFault } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { openDatabase, StoreFault } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import { type Fate, flipBits } from '../support/bit-flips.ts'
 import { createHarness } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-/** The contract of a history on PostgreSQL, with a standby without which nothing is acknowledged. */
+/** The contract of a history on PostgreSQL, of which a standby confirms each commit. */
 import { afterAll, beforeAll, describe } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openDatabase, probeWrite, StoreFault } from '#src/sqlite/database.ts'
+import { StoreFault } from '#src/database/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 function aFolder() {
   const path = mkdtempSync(join(tmpdir(), 'bookfeed-probe-'))
@@ -16,13 +17,13 @@ describe('probeWrite', () => {
     const path = join(folder.path, 'history.db')
     const db = openDatabase(path)
     const before = [...db.query('PRAGMA user_version').values()]
-    probeWrite(db)
+    db.engine.probeWrite(db)
     expect([...db.query('PRAGMA user_version').values()]).toEqual(before)
     expect(db.query('PRAGMA synchronous').values()).toEqual([[1]])
     db.run('PRAGMA query_only = ON')
-    expect(() => probeWrite(db)).toThrow(StoreFault)
+    expect(() => db.engine.probeWrite(db)).toThrow(StoreFault)
     db.run('PRAGMA query_only = OFF')
-    probeWrite(db)
+    db.engine.probeWrite(db)
     db.close()
   })
 
@@ -32,7 +33,7 @@ describe('probeWrite', () => {
     const [db, other] = [openDatabase(path), openDatabase(path)]
     other.run('BEGIN IMMEDIATE')
     const startedMs = performance.now()
-    probeWrite(db)
+    db.engine.probeWrite(db)
     expect(performance.now() - startedMs).toBeLessThan(1_000)
     expect(db.query('PRAGMA busy_timeout').values()).toEqual([[5000]])
     other.run('ROLLBACK')

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
 import type { GapReason } from '#src/core/coverage.ts'
+import type { Database } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { crc32 } from '#src/lib/crc32.ts'
-import { type Database, historyFormat, openDatabase } from '#src/sqlite/database.ts'
+import { historyFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, aSnapshot, batchOf, conditionIdOf, getMarket, START_MS } from './books.ts'
 import { textOf } from './pages.ts'

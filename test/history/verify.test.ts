@@ -5,10 +5,11 @@ import { join } from 'node:path'
 
 import { coins, outcomes } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Database } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { type Database, openDatabase } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash, simulatedSnapshots } from './books.ts'

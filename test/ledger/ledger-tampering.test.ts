@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Database } from '#src/database/database.ts'
 import { createAuditChain, hashOf } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { type Database, ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import {
   accountIdOf,

@@ -3,12 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { type Database, StoreFault } from '#src/database/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
-import { type Database, ledgerFormat, openDatabase, StoreFault } from '#src/sqlite/database.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { conformLedger } from './ledger-conformance.ts'
 import {

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Database } from '#src/database/database.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
-import { type Database, ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { accountIdOf, by, NOW_MS } from './ledger-records.ts'
 import { conformPayments } from './payment-conformance.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
+import { StoreFault } from '#src/database/database.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { RecordingState } from '#src/modules/health/index.ts'
 import type { Readiness } from '#src/modules/health/model.ts'
 import type { SignupState } from '#src/selling/screening.ts'
-import { StoreFault } from '#src/sqlite/database.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'

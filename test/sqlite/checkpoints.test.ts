@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
-import { closeDatabase, openDatabase } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 const BYTES = 1_000_000
 
@@ -19,7 +19,7 @@ test('startCheckpoints: brings commits into the file while it is open, and leave
     for (let i = 0; i < 1000 && statSync(path).size < before + BYTES; i++) await Bun.sleep(20)
     expect(statSync(path).size).toBeGreaterThan(before + BYTES)
     checkpoints[Symbol.dispose]()
-    closeDatabase(db)
+    db.engine.close(db)
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
   } finally {
     rmSync(folder, { recursive: true })
@@ -49,7 +49,7 @@ test.skipIf(prlimit === null)(
       for (let i = 0; i < 200 && statSync(path).size < before + 8 * BYTES; i++) await Bun.sleep(20)
       expect(statSync(path).size).toBeGreaterThan(before + 8 * BYTES)
       checkpoints[Symbol.dispose]()
-      closeDatabase(db)
+      db.engine.close(db)
     } finally {
       limitFiles('unlimited')
       rmSync(folder, { recursive: true })
@@ -65,7 +65,7 @@ test('startCheckpoints: a thread that has died is not waited for', async () => {
     const startedMs = performance.now()
     checkpoints[Symbol.dispose]()
     expect(performance.now() - startedMs).toBeLessThan(3000)
-    closeDatabase(db)
+    db.engine.close(db)
   } finally {
     rmSync(folder, { recursive: true })
   }

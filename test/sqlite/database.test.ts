@@ -5,9 +5,10 @@ import { join } from 'node:path'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import { readConsistently, StoreFault, transact } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openDatabase, readConsistently, StoreFault, transact } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import {
   appendAll,

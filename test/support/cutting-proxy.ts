@@ -1,9 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/**
- * Stands before a server of this machine, which may become another one, and cuts connections that it
- * passes on.
- */
+/** Stands before a server, which may become another one, and cuts connections to it. */
 export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []

@@ -7,10 +7,11 @@ import type { Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import { assertSound, Damage } from '#src/database/checksum.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { together } from '#src/lib/eventually.ts'
-import { assertSound, Damage } from '#src/sqlite/checksum.ts'
-import { codeOf, createCommitCount, type Database, readConsistently } from '#src/sqlite/database.ts'
+import { codeOf } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import { ChunkGone, type ChunkRef, type TailRun } from '../tables/chunk-table.ts'
@@ -52,7 +53,7 @@ export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
   { lagMs, bytesMax, changeOf }: ViewOptions,
 ) {
-  const commitCount = changeOf === undefined ? createCommitCount(db) : () => 0
+  const commitCount = changeOf === undefined ? db.engine.createCommitCount(db) : () => 0
   type Kept = { generation: number; change: number; view: MarketView }
   const cache = createCache<string, Kept>(bytesMax)
   let generation = 0

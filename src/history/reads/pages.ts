@@ -1,7 +1,7 @@
 /** The verbs that read rows: pages, best levels, single rows, and streams of very many. */
 import type { Market, Outcome } from '#src/core/market.ts'
 import { type Beside, comparePositions, type Position } from '#src/core/snapshot.ts'
-import { assertSound } from '#src/sqlite/checksum.ts'
+import { assertSound } from '#src/database/checksum.ts'
 import { LevelColumns } from '#src/wire/level-columns.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'

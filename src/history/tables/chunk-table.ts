@@ -1,11 +1,18 @@
 /** Rows of the chunk table, of the tail table, which holds unfinished runs, and chunks of both. */
 import { chunk as chunkTable, tail } from '#db/history/schema.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import {
+  assertSealed,
+  checksumOf,
+  Damage,
+  type Place,
+  seal,
+  unseal,
+} from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { assertSealed, checksumOf, Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
 import {
   decodeNotes,

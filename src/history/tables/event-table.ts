@@ -5,9 +5,9 @@
 import { gap, marketEvent } from '#db/history/schema.ts'
 import type { Gap } from '#src/core/coverage.ts'
 import type { Clock } from '#src/core/time.ts'
-import { assertSealed, assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, readConsistently } from '#src/sqlite/database.ts'
+import { assertSealed, assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import { type GapRow, listOf, sumOf } from './gap-table.ts'

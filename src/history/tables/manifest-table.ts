@@ -10,9 +10,9 @@ import {
   statementText,
 } from '#src/core/manifest.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
-import { assertSealed, assertSound, checksumOf } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, transact } from '#src/sqlite/database.ts'
+import { assertSealed, assertSound, checksumOf } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, transact } from '#src/database/database.ts'
 
 import type { ManifestHead, ManifestStore, StoredManifest } from '../revisions.ts'
 import type { LogMeta } from './meta-table.ts'

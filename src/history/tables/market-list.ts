@@ -1,9 +1,9 @@
 /** Lists of markets, paged by a keyset, and totals of coins, which triggers keep in a few rows. */
 import { coinTotal, market } from '#db/history/schema.ts'
 import { coins, type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
-import { assertSound } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, indexedBy } from '#src/sqlite/database.ts'
+import { assertSound } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 import type { CoinTotals, MarketQuery } from '../history.ts'
 import { marketName, naming } from '../reads/market-read.ts'
@@ -58,7 +58,7 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const toEnd = ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
   const within = end === undefined ? condition : condition + toEnd
   const countIn = (index: string, timeframes = ''): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM market ${indexedBy(db, index)}
+    `(SELECT count(*) FROM (SELECT 1 FROM market ${db.engine.indexedBy(index)}
        WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}) AS entries)`
   const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
   const [counts] = db
@@ -78,7 +78,7 @@ const TIMEFRAMES = Object.keys(timeframeMs)
 
 /** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
 const indexOf = (db: Database, { status }: MarketQuery): string =>
-  status === 'open' || status === 'upcoming' ? indexedBy(db, 'market_live_order') : ''
+  status === 'open' || status === 'upcoming' ? db.engine.indexedBy('market_live_order') : ''
 
 function nowOf({ status, nowMs }: MarketQuery): number {
   if (nowMs === undefined) throw new Error(`Markets that are ${status} are so at a time: nowMs.`)
@@ -122,7 +122,7 @@ export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] 
   // Left to itself SQLite takes an index of every market, in the order of the groups.
   const open = db.prepare<Identity & { markets: number }, [{ now: number }]>(
     `SELECT coin, timeframe, source, count(*) AS markets FROM market
-     ${indexedBy(db, 'market_live_order')} WHERE ${statusConditions.open}
+     ${db.engine.indexedBy('market_live_order')} WHERE ${statusConditions.open}
      GROUP BY coin, timeframe, source`,
   )
 

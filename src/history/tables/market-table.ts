@@ -14,9 +14,9 @@ import {
   winnerSources,
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, indexedBy } from '#src/sqlite/database.ts'
+import { assertSealed, checksumOf } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 import type { MetaTable } from './meta-table.ts'
 
@@ -186,7 +186,7 @@ export function createMarketTable(db: Database, meta: MetaTable) {
     findById: findBy<number>('id = $1'),
     ids: listIds(''),
     // Left to itself SQLite looks at every market.
-    unsealedIds: listIds(`${indexedBy(db, 'market_unsealed')} WHERE checksum IS NULL`),
+    unsealedIds: listIds(`${db.engine.indexedBy('market_unsealed')} WHERE checksum IS NULL`),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
 
     /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */

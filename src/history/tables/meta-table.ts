@@ -2,15 +2,9 @@
 import { randomBytes } from 'node:crypto'
 
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
-import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import {
-  type Database,
-  fileBytesOf,
-  mixesTypes,
-  StoreFault,
-  transact,
-} from '#src/sqlite/database.ts'
+import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, StoreFault, transact } from '#src/database/database.ts'
 
 import type { Totals } from '../history.ts'
 
@@ -43,9 +37,6 @@ export function createMetaTable(db: Database) {
     `SELECT count(*) AS markets,
        CAST(coalesce(sum(up_count + down_count), 0) AS BIGINT) AS snapshots FROM market`,
   )
-
-  const nextId = (): number => Number(meta.get('next_id') ?? 1)
-  const lastDeletedId = (): number => Number(meta.get(LAST_MARKET_ID) ?? 0)
 
   function sumBatches(): number {
     let sum = 0
@@ -90,27 +81,12 @@ export function createMetaTable(db: Database) {
     spotSum: (): number => Number(meta.get(SPOT_SUM) ?? 0),
     putSpotSum: (sum: number): void => meta.put(SPOT_SUM, sum),
 
-    nextId,
-
-    /** Reserves `count` ids and returns the first. */
-    takeIds(count: number): number {
-      const next = nextId()
-      if (count > 0) meta.put('next_id', next + count)
-      return next
-    },
-
-    /** The greatest id of a market that was deleted; 0 where none was. */
-    lastDeletedId,
-    /** No id is given twice: what is kept of one in memory is of no other. */
-    noteMarketId(id: number): void {
-      if (id > lastDeletedId()) meta.put(LAST_MARKET_ID, id)
-    },
-
+    ...createIds(meta),
     ...createDue(meta),
 
     totals: (): Totals => ({
       ...(totals.get() ?? { markets: 0, snapshots: 0 }),
-      bytes: fileBytesOf(db),
+      bytes: db.engine.fileBytesOf(db),
     }),
   }
 }
@@ -166,6 +142,28 @@ export function createLogMeta(db: Database) {
 
 export type LogMeta = ReturnType<typeof createLogMeta>
 
+function createIds(meta: ReturnType<typeof createMeta>) {
+  const nextId = (): number => Number(meta.get('next_id') ?? 1)
+  const lastDeletedId = (): number => Number(meta.get(LAST_MARKET_ID) ?? 0)
+  return {
+    nextId,
+
+    /** Reserves `count` ids and returns the first. */
+    takeIds(count: number): number {
+      const next = nextId()
+      if (count > 0) meta.put('next_id', next + count)
+      return next
+    },
+
+    /** The greatest id of a market that was deleted; 0 where none was. */
+    lastDeletedId,
+    /** No id is given twice: what is kept of one in memory is of no other. */
+    noteMarketId(id: number): void {
+      if (id > lastDeletedId()) meta.put(LAST_MARKET_ID, id)
+    },
+  }
+}
+
 /** Work that a process may leave behind, which the next one goes on with. */
 function createDue(meta: ReturnType<typeof createMeta>) {
   function find(key: string): number | undefined {
@@ -202,7 +200,7 @@ const inBytes: Packing = {
 export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
-  const { pack, unpack } = mixesTypes(db) ? asItIs : inBytes
+  const { pack, unpack } = db.engine.mixesTypes ? asItIs : inBytes
   const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
   const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,

@@ -3,9 +3,9 @@ import { moment, revision, spotMoment, tradeMoment } from '#db/history/schema.ts
 import type { Coin, Market } from '#src/core/market.ts'
 import type { FactChange, MarketChange, Revision } from '#src/core/revision.ts'
 import type { Clock } from '#src/core/time.ts'
-import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import type { ChangeReads } from './event-table.ts'

@@ -3,9 +3,9 @@ import { spot } from '#db/history/schema.ts'
 import type { Coin } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
-import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, indexedBy, readConsistently } from '#src/sqlite/database.ts'
+import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
 
 import type { MetaTable } from './meta-table.ts'
 import type { Moments } from './revision-table.ts'
@@ -43,7 +43,7 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
   const lastId = (): number => greatest.get()?.id ?? 0
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
     db.prepare<SpotRow, [Range & { limit: number }]>(
-      `SELECT ${sql.columns()} FROM spot ${indexedBy(db, 'spot_order')}
+      `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_order')}
        WHERE ${IN_RANGE} AND (time_ms, id) ${after} ($startMs, $startId)
        ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
@@ -111,7 +111,7 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
 function createCorrection(db: Database): (row: SpotRow) => number {
   const sql = sqlOf(spot)
   const nextReceived = db.prepare<SpotRow, [SpotRow]>(
-    `SELECT ${sql.columns()} FROM spot ${indexedBy(db, 'spot_series')}
+    `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_series')}
      WHERE coin = $coin AND source = $source AND window_seconds = $windowSeconds
        AND time_ms > $timeMs AND received_ms IS NOT NULL ORDER BY time_ms LIMIT 1`,
   )
@@ -148,7 +148,7 @@ function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): R
  * the span has, or one lost entries. Throws `Damage`.
  */
 function createListedCheck(db: Database) {
-  const fromSeries = `FROM spot ${indexedBy(db, 'spot_series')} WHERE coin = $coin`
+  const fromSeries = `FROM spot ${db.engine.indexedBy('spot_series')} WHERE coin = $coin`
   const nextSeries = db.prepare<Series, [Series & { coin: string }]>(
     `SELECT source, window_seconds AS "windowSeconds" ${fromSeries}
        AND (source, window_seconds) > ($source, $windowSeconds)

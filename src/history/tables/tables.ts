@@ -1,7 +1,7 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
-import { createClock, type Database } from '#src/sqlite/database.ts'
+import { createClock, type Database } from '#src/database/database.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'

@@ -1,9 +1,9 @@
 import { trade } from '#db/history/schema.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
-import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { Moments } from './revision-table.ts'

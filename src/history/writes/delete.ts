@@ -4,7 +4,7 @@
  */
 import { type Coin, coins, type Market } from '#src/core/market.ts'
 import type { MarketChange } from '#src/core/revision.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import type { Database } from '#src/database/database.ts'
 
 import type { OldMarket } from '../history.ts'
 import type { Tables } from '../tables/tables.ts'

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 
 import { offer as offers } from '#db/ledger/schema.ts'
+import type { Database } from '#src/database/database.ts'
 import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
 import {
   type Offer,
@@ -10,7 +11,6 @@ import {
   VALID_BEFORE_MS_MAX,
 } from '#src/selling/payment.ts'
 import type { Terms } from '#src/selling/tier.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
 import { printTerms } from '../account-tables.ts'
 import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../payments.ts'

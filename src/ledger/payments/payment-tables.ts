@@ -3,6 +3,8 @@
  * signed never changes; what became of it does. Amounts and seconds are decimal digits in the file.
  */
 import { payment as payments, scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 import type { TransferMethod } from '#src/selling/payment-chain.ts'
 import {
   openStates,
@@ -11,8 +13,6 @@ import {
   type PaymentState,
   type SignedPayment,
 } from '#src/selling/payment.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
 import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'

@@ -5,7 +5,7 @@ import { getTableName, Table } from 'drizzle-orm/table'
 import { getTableColumns } from 'drizzle-orm/utils'
 
 import * as history from '#db/history/schema.ts'
-import { sqlOf } from '#src/sqlite/columns.ts'
+import { sqlOf } from '#src/database/columns.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
 describe('sqlOf', () => {

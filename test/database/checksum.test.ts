@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { checksumOf } from '#src/sqlite/checksum.ts'
+import { checksumOf } from '#src/database/checksum.ts'
 
 describe('checksumOf', () => {
   const row = { id: 1, name: 'a', size: null, checksum: 0 }

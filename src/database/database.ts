@@ -1,0 +1,117 @@
+/** What stores know of a database, whichever engine it is of, and transactions. */
+import type { SQLQueryBindings } from 'bun:sqlite'
+
+import { AppError } from '#src/core/errors.ts'
+
+/**
+ * What stores use of a database, and no more, so that another engine can offer it. Integers are
+ * safe ones, bytes are `Uint8Array`, and texts are ordered by their bytes.
+ */
+export type Database = {
+  /** `:memory:` where there is no file. */
+  readonly filename: string
+  readonly inTransaction: boolean
+  /** Values are given by place (`$1`), or as one object by name (`$name`). */
+  prepare: Prepare
+  /** As `prepare`, but a text that was asked for before is not compiled again. */
+  query: Prepare
+  /** Any number of statements, without values. */
+  run(sql: string): { changes: number }
+  close(): void
+  readonly engine: Engine
+}
+
+/** What each engine says in words of its own. */
+export type Engine = {
+  /** Begins a transaction beside which nobody else writes. */
+  beginWriting: string
+  /** Begins one that reads one unchanging state. */
+  beginReading: string
+  /** A query of Unix milliseconds, whole ones, as `ms`. */
+  now: string
+  /** True where a column takes numbers and bytes. */
+  mixesTypes: boolean
+  /** The words that name the index to use: without statistics SQLite takes any that fits. */
+  indexedBy(index: string): string
+  /** Makes the question for a number that changes with every commit of other connections. */
+  createCommitCount(db: Database): () => unknown
+  /** Of the whole database, and without what was freed. */
+  fileBytesOf(db: Database): number
+  usedBytesOf(db: Database): number
+  /** What the engine finds wrong, a sentence each. */
+  listFaults(db: Database): string[]
+  /** Writes what changes nothing. Throws as `transact`; another process's lock is no fault. */
+  probeWrite(db: Database): void
+  /** Closes it; everything of a file is in the one file then. */
+  close(db: Database): void
+  /** What a failed write says of the storage, if that is at fault. */
+  faultOf(error: unknown): string | undefined
+  /** Gives ids from now on after the greatest of a table that gives its own. */
+  continueIds(db: Database, table: string): void
+}
+
+type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
+type Value = SQLQueryBindings
+// biome-ignore lint/suspicious/noExplicitAny: no other words agree with the driver's own type.
+type ListOf<Given> = Given extends any[] ? Given : [Given]
+
+export type Statement<Row, Values extends unknown[]> = {
+  /** The first row. */
+  get(...values: Values): Row | null
+  all(...values: Values): Row[]
+  /** Each row as its values, in the order of the columns. */
+  values(...values: Values): (string | number | bigint | Uint8Array | null)[][]
+  iterate(...values: Values): Iterable<Row>
+  run(...values: Values): { changes: number }
+}
+
+const RETRY_AFTER_SECONDS = 30
+
+/** Says what to do; names a file only at its opening. */
+export class StoreFault extends AppError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
+    this.name = 'StoreFault'
+  }
+}
+
+/**
+ * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
+ * would commit at the first await. Throws `StoreFault` where the disk is full or fails.
+ */
+export function transact<T>(db: Database, body: () => T): T {
+  try {
+    db.run(db.engine.beginWriting)
+    const result = body()
+    if (isThenable(result)) throw new Error('A transaction must be synchronous.')
+    db.run('COMMIT')
+    return result
+  } catch (error) {
+    // A full disk may have rolled back by itself.
+    if (db.inTransaction) db.run('ROLLBACK')
+    const message = db.engine.faultOf(error)
+    throw message === undefined ? error : new StoreFault(message, { cause: error })
+  }
+}
+
+const isThenable = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
+/** Runs `body` on one unchanging state of the file, whatever other processes write meanwhile. */
+export function readConsistently<T>(db: Database, body: () => T): T {
+  if (db.inTransaction) return body()
+  // Unlike run, query keeps the prepared statement.
+  db.query(db.engine.beginReading).run()
+  try {
+    return body()
+  } finally {
+    // Some faults of the disk end it.
+    if (db.inTransaction) db.query('COMMIT').run()
+  }
+}
+
+/** In whole milliseconds of the engine's clock. */
+export function createClock(db: Database): () => number {
+  const now = db.prepare<{ ms: number }, []>(db.engine.now)
+  return () => now.get()?.ms ?? 0
+}
