@@ -28,6 +28,7 @@ import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type:
 import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { type: 'text' }
 import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with { type: 'text' }
 import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
+import postgresLedger from './ledger/postgres/0000_ledger.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -48,8 +49,9 @@ export const historyMigrations: readonly string[] = [
   manifests,
   knownEvents,
 ]
-/** The same history for PostgreSQL. */
+/** The same for PostgreSQL. */
 export const postgresHistoryMigrations: readonly string[] = [postgresHistory]
+export const postgresLedgerMigrations: readonly string[] = [postgresLedger]
 export const ledgerMigrations: readonly string[] = [
   ledger,
   auditTriggers,

@@ -24,7 +24,7 @@ const layers: Record<string, string[]> = {
   parquet: ['lib'],
   history: ['core', 'wire', 'venue', 'database', 'sqlite', 'postgres', 'lib', 'db'],
   files: ['core', 'history', 'parquet', 'lib'],
-  ledger: ['core', 'selling', 'database', 'sqlite', 'lib', 'db'],
+  ledger: ['core', 'selling', 'database', 'sqlite', 'postgres', 'lib', 'db'],
   http: ['core', 'wire', 'selling', 'lib'],
   recorder: ['core', 'venue', 'wire', 'history', 'lib'],
   live: ['core', 'wire', 'history', 'lib'],

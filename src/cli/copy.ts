@@ -6,7 +6,7 @@ import type { Database } from '#src/database/database.ts'
 import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { isPostgres, shownAddress } from '#src/postgres/address.ts'
-import { openPostgres } from '#src/postgres/database.ts'
+import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
 import { count, formatCount, printFaults } from './command-line.ts'
@@ -78,4 +78,4 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
 const placeOf = (place: string): string => (isPostgres(place) ? place : historyPathOf(place))
 const shown = (place: string): string => (isPostgres(place) ? shownAddress(place) : place)
 const open = (place: string): Database =>
-  isPostgres(place) ? openPostgres(place) : openDatabase(place)
+  isPostgres(place) ? openPostgres(place, postgresHistory) : openDatabase(place)

@@ -31,6 +31,8 @@ export type Engine = {
   now: string
   /** True where a column takes numbers and bytes. */
   mixesTypes: boolean
+  /** True where what failed within a transaction has to be undone before it goes on. */
+  hasSavepoints: boolean
   /** The words that name the index to use: without statistics SQLite takes any that fits. */
   indexedBy(index: string): string
   /** Makes the question for a number that changes with every commit of other connections. */
@@ -42,6 +44,11 @@ export type Engine = {
   listFaults(db: Database): string[]
   /** Writes what changes nothing. Throws as `transact`; another process's lock is no fault. */
   probeWrite(db: Database): void
+  /**
+   * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
+   * with it) nor for another process that writes: the caller tries again.
+   */
+  withoutWaiting(db: Database, body: () => void): void
   /** Closes it; everything of a file is in the one file then. */
   close(db: Database): void
   /** What a failed write says of the storage, if that is at fault. */
@@ -91,6 +98,20 @@ export function transact<T>(db: Database, body: () => T): T {
     if (db.inTransaction) db.run('ROLLBACK')
     const message = db.engine.faultOf(error)
     throw message === undefined ? error : new StoreFault(message, { cause: error })
+  }
+}
+
+/** A part of a transaction that may fail without the rest. It must check before it writes. */
+export function nest<T>(db: Database, body: () => T): T {
+  if (!db.engine.hasSavepoints) return body()
+  db.run('SAVEPOINT part')
+  try {
+    const result = body()
+    db.run('RELEASE part')
+    return result
+  } catch (error) {
+    if (db.inTransaction) db.run('ROLLBACK TO part; RELEASE part')
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '#src/core/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
-import { openPostgres } from '#src/postgres/database.ts'
+import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
@@ -30,7 +30,9 @@ export type HistoryOptions = {
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
-  const postgres = isPostgres(path) ? openPostgres(path, options.isServing) : undefined
+  const postgres = isPostgres(path)
+    ? openPostgres(path, postgresHistory, options.isServing)
+    : undefined
   const db = postgres ?? openDatabase(path, { isReadOnly, bytesMax })
   try {
     const { clock } = options

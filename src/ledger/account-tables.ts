@@ -31,35 +31,35 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
     SELECT 1 FROM offer WHERE account_id = account.id
       AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
 
-const MATCHES = `$search IS NULL OR instr(id, lower($search)) OR instr(address, lower($search))
-  OR instr(lower(label), lower($search))
+/** Both engines know it. An empty text is found nowhere. */
+const has = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
+const MATCHES = `$search IS NULL OR ${has('id')} OR ${has('address')} OR ${has('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
-      hint = $search OR instr(api_key.id, lower($search))
-      OR instr(lower(api_key.label), lower($search))))`
+      hint = $search OR ${has('api_key.id')} OR ${has('lower(api_key.label)')}))`
 
 export function createAccountTable(db: Database) {
   const rows = createRows(db, account, { what: 'account', parse: (row): Account => row })
-  const findByAddress = rows.one<[address: string]>('WHERE address = ?')
+  const findByAddress = rows.one<[address: string]>('WHERE address = $1')
   const page = rows.list<[Record<'search' | 'id', string | null> & Record<'ms' | 'limit', number>]>(
     `WHERE (${MATCHES}) AND (created_ms, id) < ($ms, $id)
       ORDER BY created_ms DESC, id DESC LIMIT $limit`,
   )
   const count = db.prepare<{ count: number }, [sinceMs: number]>(
-    'SELECT count(*) AS count FROM account WHERE created_ms >= ?',
+    'SELECT count(*) AS count FROM account WHERE created_ms >= $1',
   )
   return {
     find: rows.find,
     get: rows.get,
     findByAddress,
     listAddressed: rows.list<[]>('WHERE address IS NOT NULL ORDER BY created_ms, id'),
-    listAfter: rows.list<[id: string, limit: number]>('WHERE id > ? ORDER BY id LIMIT ?'),
-    isFree: exists<[id: string]>(db, `SELECT 1 FROM account WHERE id = ? AND ${IS_FREE}`),
+    listAfter: rows.list<[id: string, limit: number]>('WHERE id > $1 ORDER BY id LIMIT $2'),
+    isFree: exists<[id: string]>(db, `SELECT 1 FROM account WHERE id = $1 AND ${IS_FREE}`),
     isIdle: exists<[{ id: string; sinceMs: number }]>(
       db,
       `SELECT 1 FROM account WHERE id = $id AND ${IS_FREE} AND ${IS_IDLE}`,
     ),
-    remove: change<[id: string]>(db, 'DELETE FROM account WHERE id = ?'),
+    remove: change<[id: string]>(db, 'DELETE FROM account WHERE id = $1'),
     setBlockedMs: rows.update('blockedMs'),
 
     listPage: ({ search, after, limit }: Parameters<Ledger['listAccounts']>[0]): Account[] =>
@@ -94,15 +94,15 @@ export function createKeyTable(db: Database) {
     parse: ({ digest, seq, ...key }): ApiKey => key,
   })
   const digestLike = db.prepare<{ id: string; digest: Uint8Array }, [Uint8Array]>(
-    'SELECT id, digest FROM api_key WHERE digest = ?',
+    'SELECT id, digest FROM api_key WHERE digest = $1',
   )
   const all = rows.list<[]>(BY_CREATION)
-  const ofAccount = rows.list<[accountId: string]>(`WHERE account_id = ? ${BY_CREATION}`)
+  const ofAccount = rows.list<[accountId: string]>(`WHERE account_id = $1 ${BY_CREATION}`)
   const count = db.prepare<{ count: number }, [accountId: string, nowMs: number]>(
-    `SELECT count(*) AS count FROM api_key WHERE account_id = ? AND ${IS_VALID} ?)`,
+    `SELECT count(*) AS count FROM api_key WHERE account_id = $1 AND ${IS_VALID} $2)`,
   )
-  const removeUsage = change<[id: string]>(db, 'DELETE FROM usage WHERE key_id = ?')
-  const remove = change<[id: string]>(db, 'DELETE FROM api_key WHERE id = ?')
+  const removeUsage = change<[id: string]>(db, 'DELETE FROM usage WHERE key_id = $1')
+  const remove = change<[id: string]>(db, 'DELETE FROM api_key WHERE id = $1')
 
   return {
     find: rows.find,
@@ -130,7 +130,7 @@ export function createKeyTable(db: Database) {
     /** False if it is its label already. */
     label: change<[{ id: string; label: string }]>(
       db,
-      'UPDATE api_key SET label = $label WHERE id = $id AND label IS NOT $label',
+      'UPDATE api_key SET label = $label WHERE id = $id AND label IS DISTINCT FROM $label',
     ),
     /** False if the key ends as soon or sooner already. */
     expire: change<[{ id: string; expiresMs: number }]>(
@@ -159,14 +159,14 @@ export function createSubscriptionTable(db: Database) {
   const holders = db.prepare<{ bought: number; granted: number }, [string, number, number]>(
     `SELECT count(DISTINCT iif(terms IS NULL, NULL, account_id)) AS bought,
       count(DISTINCT iif(terms IS NULL, account_id, NULL)) AS granted
-      FROM subscription WHERE tier_id = ? AND start_ms <= ? AND (end_ms IS NULL OR end_ms > ?)`,
+      FROM subscription WHERE tier_id = $1 AND start_ms <= $2 AND (end_ms IS NULL OR end_ms > $3)`,
   )
   return {
     get: rows.get,
-    list: rows.list<[accountId: string]>('WHERE account_id = ? ORDER BY start_ms, seq'),
+    list: rows.list<[accountId: string]>('WHERE account_id = $1 ORDER BY start_ms, seq'),
     countHolders: (tierId: string, nowMs: number) =>
       holders.get(tierId, nowMs, nowMs) ?? { bought: 0, granted: 0 },
-    findOfPayment: rows.one<[paymentId: string]>('WHERE payment_id = ?'),
+    findOfPayment: rows.one<[paymentId: string]>('WHERE payment_id = $1'),
     move: rows.update('startMs', 'endMs'),
 
     /** Throws if the payment has paid for another one. */
@@ -183,17 +183,17 @@ export function createCreditTable(db: Database) {
   return {
     find: rows.find,
     listLeft: rows.list<[accountId: string]>(
-      'WHERE account_id = ? AND used < requests ORDER BY created_ms, id',
+      'WHERE account_id = $1 AND used < requests ORDER BY created_ms, id',
     ),
     insert: ({ terms, ...row }: Credit): void => rows.insert({ ...row, terms: printTerms(terms) }),
     /** False if none is left. */
     use: change<[id: string]>(
       db,
-      'UPDATE credit SET used = used + 1 WHERE id = ? AND used < requests',
+      'UPDATE credit SET used = used + 1 WHERE id = $1 AND used < requests',
     ),
     giveBack: change<[id: string]>(
       db,
-      'UPDATE credit SET used = used - 1 WHERE id = ? AND used > 0',
+      'UPDATE credit SET used = used - 1 WHERE id = $1 AND used > 0',
     ),
   }
 }
@@ -212,7 +212,7 @@ export function createTierTable(db: Database) {
       isForSale: row.isForSale === 1,
     }),
   })
-  const findRival = rows.one<[rank: number, tierId: string]>('WHERE rank = ? AND id <> ?')
+  const findRival = rows.one<[rank: number, tierId: string]>('WHERE rank = $1 AND id <> $2')
   const update = rows.update(
     ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMillionths'] as const),
     ...(['periodDays', 'requests', 'isForSale', 'contact'] as const),

@@ -43,7 +43,7 @@ export function createAuditChain(db: Database) {
   const select = `SELECT ${sql.columns()} FROM audit`
   const head = db.prepare<Head, []>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1')
   const list = db.prepare<AuditRow, [afterSeq: number, limit: number]>(
-    `${select} WHERE seq > ? ORDER BY seq LIMIT ?`,
+    `${select} WHERE seq > $1 ORDER BY seq LIMIT $2`,
   )
   const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
   const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
@@ -97,7 +97,7 @@ export function createAuditedRows(db: Database) {
     kinds.map((kind) => [
       kind,
       {
-        get: db.prepare<Row, [id: string]>(`SELECT * FROM ${tables[kind]} WHERE id = ?`),
+        get: db.prepare<Row, [id: string]>(`SELECT * FROM ${tables[kind]} WHERE id = $1`),
         all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
       },
     ]),

@@ -5,26 +5,26 @@ import { idempotency, usage, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, transact } from '#src/database/database.ts'
-import { withoutWaiting } from '#src/sqlite/database.ts'
+import { packingOf } from '#src/database/packing.ts'
 
 import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'
 
 export const createNonceTable = (db: Database) => ({
-  has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = ?'),
+  has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = $1'),
   insert: change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert()),
   /** One that expires this very moment is kept: nobody can gain by the edge. */
-  forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < ?'),
+  forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1'),
 })
 
 export function createAnswerTable(db: Database) {
   const sql = sqlOf(idempotency)
   const find = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
     `SELECT ${sql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
-     WHERE id = ? AND created_ms > ?`,
+     WHERE id = $1 AND created_ms > $2`,
   )
   const insert = change<[typeof idempotency.$inferSelect]>(db, sql.insert())
-  const forget = change<[sinceMs: number]>(db, 'DELETE FROM idempotency WHERE created_ms <= ?')
+  const forget = change<[sinceMs: number]>(db, 'DELETE FROM idempotency WHERE created_ms <= $1')
   return {
     find: (id: string, nowMs: number): StoredAnswer | undefined =>
       find.get(id, nowMs - DAY_MS) ?? undefined,
@@ -48,15 +48,16 @@ export function createUsage(db: Database) {
      WHERE id = $keyId AND (last_used_ms IS NULL OR last_used_ms < $lastUsedMs)`,
   )
   const listOf = db.prepare<UsageRow, [accountId: string, fromDay: string]>(
-    `SELECT day, route, sum(requests) AS requests, sum(bytes) AS bytes
+    `SELECT day, route, CAST(sum(requests) AS BIGINT) AS requests,
+       CAST(sum(bytes) AS BIGINT) AS bytes
      FROM usage JOIN api_key ON api_key.id = usage.key_id
-     WHERE account_id = ? AND day >= ? GROUP BY day, route ORDER BY day, route`,
+     WHERE account_id = $1 AND day >= $2 GROUP BY day, route ORDER BY day, route`,
   )
-  const removeBefore = change<[day: string]>(db, 'DELETE FROM usage WHERE day < ?')
+  const removeBefore = change<[day: string]>(db, 'DELETE FROM usage WHERE day < $1')
 
   /** Never waits, except within a transaction. Throws while another process writes. */
   const run = (body: () => void): void =>
-    db.inTransaction ? body() : withoutWaiting(db, () => transact(db, body))
+    db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
 
   return {
     addUsage(entries) {
@@ -75,10 +76,13 @@ export function createUsage(db: Database) {
 
 /** Opens the facts of a ledger, whose challenge key the first opening makes. */
 export function createMeta(db: Database) {
-  const find = db.prepare<{ value: unknown }, [key: string]>('SELECT value FROM meta WHERE key = ?')
-  const put = change<[value: number]>(
+  const find = db.prepare<{ value: number | Uint8Array }, [key: string]>(
+    'SELECT value FROM meta WHERE key = $1',
+  )
+  const { pack, unpack } = packingOf(db)
+  const put = change<[value: number | Uint8Array]>(
     db,
-    `INSERT INTO meta (key, value) VALUES ('time_floor', ?)
+    `INSERT INTO meta (key, value) VALUES ('time_floor', $1)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   )
 
@@ -86,7 +90,7 @@ export function createMeta(db: Database) {
     const read = () => find.get('challenge_key')?.value
     if (read() === undefined) {
       // Another process may be making one: whichever is first stays.
-      const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', ?) ON CONFLICT (key) DO NOTHING`
+      const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', $1) ON CONFLICT (key) DO NOTHING`
       change<[Uint8Array]>(db, sql)(randomBytes(32))
     }
     const value = read()
@@ -98,9 +102,11 @@ export function createMeta(db: Database) {
     challengeKey: readChallengeKey(),
 
     timeFloor() {
-      const value = find.get('time_floor')?.value
+      const row = find.get('time_floor')
+      const value = row === null ? undefined : unpack(row.value)
       return typeof value === 'number' ? value : undefined
     },
-    putTimeFloor: (nowMs) => withoutWaiting(db, () => transact(db, () => void put(nowMs))),
+    putTimeFloor: (nowMs) =>
+      db.engine.withoutWaiting(db, () => transact(db, () => void put(pack(nowMs)))),
   } satisfies Partial<Ledger>
 }

@@ -64,7 +64,7 @@ export function createRows<T extends Table, D>(
     }
   }
 
-  const find = one<[id: string]>('WHERE id = ?')
+  const find = one<[id: string]>('WHERE id = $1')
 
   return {
     one,

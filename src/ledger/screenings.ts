@@ -23,9 +23,9 @@ export function createScreenings({ db, atomically, chain }: Tables) {
     `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded(facts)}`,
   )
   const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
-  const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES (?)')
+  const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES ($1)')
   const list = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
-  const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = ?')
+  const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = $1')
   const find = (): SanctionsList | undefined => get.get() ?? undefined
   /** Any case: a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())

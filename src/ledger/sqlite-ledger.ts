@@ -1,5 +1,5 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
-import { type Database, transact } from '#src/database/database.ts'
+import { type Database, nest, transact } from '#src/database/database.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { defaultTiers, isPack } from '#src/selling/tier.ts'
 
@@ -153,20 +153,26 @@ function createTransactions(db: Database, lagMs: number) {
     /** The outermost call is the transaction. Verbs check first, so one that threw left nothing. */
     atomically<T>(body: () => T): T {
       if (db.inTransaction) {
-        const result = body()
+        const result = nest(db, body)
         // The outer transaction would commit without what it still had to do.
         if (result instanceof Promise) throw new Error('A transaction must be synchronous.')
         return result
       }
-      let atStart: number | undefined
+      let atStart: { revision: number; commits: unknown } | undefined
       try {
         return transact(db, () => {
           // Others cannot commit from here on, so this holds again after a rollback.
-          atStart = ask()
-          return body()
+          atStart = { revision: ask(), commits: seenCommits }
+          const result = body()
+          // Some engines count our own changes, too.
+          seenCommits = commitCount()
+          return result
         })
       } catch (error) {
-        if (atStart !== undefined) revision = atStart
+        if (atStart !== undefined) {
+          revision = atStart.revision
+          seenCommits = atStart.commits
+        }
         throw error
       }
     },

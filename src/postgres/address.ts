@@ -8,12 +8,10 @@ export type Address = {
 /** True for what names a PostgreSQL in place of a file. */
 export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
 
-const SCHEMA = 'bookfeed'
-
 /** `?schema=name` is ours: the rest is for the driver. Throws for what is no address. */
-export function addressOf(place: string): Address {
+export function addressOf(place: string, usual = 'public'): Address {
   const url = new URL(place)
-  const schema = url.searchParams.get('schema') ?? SCHEMA
+  const schema = url.searchParams.get('schema') ?? usual
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
     throw new Error('A schema has lower-case letters, digits and _, 51 at most.')
   url.searchParams.delete('schema')

@@ -108,14 +108,19 @@ export function connect({ url, schema }: Address, connections = 1): SQL {
 }
 
 /** As the stores know values: integers are numbers, bytes have a buffer of their own. */
-export function toValue(value: unknown): Value {
+function toValue(value: unknown): Value {
   if (typeof value === 'bigint') return Number(value)
   return value instanceof Uint8Array ? new Uint8Array(value) : (value as Value)
 }
 
-/** As the driver takes them: a number without a type could be taken for one of 32 bits. */
-export const toParameter = (value: unknown): unknown =>
-  typeof value === 'number' ? BigInt(value) : (value ?? null)
+/**
+ * As the driver takes them: a number without a type could be taken for one of 32 bits, and no text
+ * of PostgreSQL has U+0000.
+ */
+function toParameter(value: unknown): unknown {
+  if (typeof value === 'number') return BigInt(value)
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : (value ?? null)
+}
 
 /** Runs a statement on a connection. */
 export async function runOn(

@@ -1,5 +1,5 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
-import { postgresHistoryMigrations } from '#db/migrations.ts'
+import { postgresHistoryMigrations, postgresLedgerMigrations } from '#db/migrations.ts'
 import { Damage } from '#src/database/checksum.ts'
 import { type Database, type Engine, StoreFault, transact } from '#src/database/database.ts'
 
@@ -22,10 +22,15 @@ const engine: Engine = {
   beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   now: 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS ms',
   mixesTypes: false,
+  // A statement that failed would end the whole transaction.
+  hasSavepoints: true,
   indexedBy: () => '',
   createCommitCount(db) {
-    const snapshot = db.prepare<unknown, []>('SELECT CAST(pg_current_snapshot() AS TEXT)')
-    return () => snapshot.values()[0]?.[0]
+    if (db instanceof PostgresDatabase && db.reads !== undefined) return db.reads.changeCount
+    const count = db.prepare<unknown, []>(
+      db instanceof PostgresDatabase ? db.format.commitCount : '',
+    )
+    return () => count.values()[0]?.[0]
   },
   fileBytesOf(db) {
     const total = db.prepare<{ bytes: number }, []>(
@@ -43,6 +48,8 @@ const engine: Engine = {
     if (readingNow() !== undefined) db.prepare<unknown, []>(FIND_VERSION).get()
     else transact(db, () => db.run('UPDATE format SET version = version'))
   },
+  // A connection that is not asked for long is as near as it comes.
+  withoutWaiting: (_db, body) => body(),
   close: (db) => db.close(),
   // What it reports is thrown as a fault of the store at once.
   faultOf: () => undefined,
@@ -70,8 +77,11 @@ export class PostgresDatabase implements Database {
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
 
-  constructor(place: string, isServing: boolean) {
-    const address = addressOf(place)
+  readonly format: Format
+
+  constructor(place: string, format: Format, isServing: boolean) {
+    const address = addressOf(place, format.schema)
+    this.format = format
     const { beginReading: begin } = engine
     this.filename = place
     this.#bridge = openBridge(address)
@@ -91,7 +101,7 @@ export class PostgresDatabase implements Database {
       this.#pending = [question]
       return { changes: 0 }
     }
-    if (word === 'ROLLBACK') {
+    if (text === 'ROLLBACK') {
       // What is pending comes to nothing with it, and the connection may be gone.
       const isBegun = this.#pending[0]?.text.startsWith('BEGIN') !== true
       this.#pending = []
@@ -221,14 +231,32 @@ export function errorOf({ message, code, isLost }: Fault): Error {
   return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
 }
 
+type Format = {
+  schema: string
+  migrations: readonly string[]
+  /** A query of what changes with each commit that matters. */
+  commitCount: string
+}
+
+export const postgresHistory: Format = {
+  schema: 'bookfeed',
+  migrations: postgresHistoryMigrations,
+  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
+}
+export const postgresLedger: Format = {
+  schema: 'bookfeed_ledger',
+  migrations: postgresLedgerMigrations,
+  commitCount: 'SELECT last_value FROM change_count',
+}
+
 /**
- * Opens a history, which is made where there is none. `isServing`: what is read within
- * `reads.eventually` is not waited for. Throws `StoreFault`.
+ * Opens what is kept at an address, which is made where there is none. `isServing`: what is read
+ * within `reads.eventually` is not waited for. Throws `StoreFault`.
  */
-export function openPostgres(place: string, isServing = false): PostgresDatabase {
-  const db = new PostgresDatabase(place, isServing)
+export function openPostgres(place: string, format: Format, isServing = false): PostgresDatabase {
+  const db = new PostgresDatabase(place, format, isServing)
   try {
-    migrate(db, addressOf(place).schema)
+    migrate(db, addressOf(place, format.schema).schema, format.migrations)
     return db
   } catch (error) {
     db.close()
@@ -237,8 +265,8 @@ export function openPostgres(place: string, isServing = false): PostgresDatabase
   }
 }
 
-function migrate(db: Database, schema: string): void {
-  const known = postgresHistoryMigrations.length
+function migrate(db: Database, schema: string, migrations: readonly string[]): void {
+  const known = migrations.length
   const find = db.prepare<{ version: number }, []>(FIND_VERSION)
   const exists = db.prepare<{ found: string | null }, [string]>(
     'SELECT CAST(to_regclass($1) AS TEXT) AS found',
@@ -259,7 +287,7 @@ function migrate(db: Database, schema: string): void {
     db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     db.run('CREATE TABLE IF NOT EXISTS format (version bigint NOT NULL)')
     const from = versionNow()
-    for (const sql of postgresHistoryMigrations.slice(from)) db.run(sql)
+    for (const sql of migrations.slice(from)) db.run(sql)
     db.run(
       from === 0 ? `INSERT INTO format VALUES (${known})` : `UPDATE format SET version = ${known}`,
     )

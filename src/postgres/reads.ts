@@ -52,6 +52,9 @@ export function createReads({ address, begin, toError }: Deps) {
       return result
     },
 
+    /** A number that rises with every change that is announced. */
+    changeCount: changes.count,
+
     /** Another number after each change of a market that the state which is read has. */
     changeOf(conditionId: string): number {
       const reading = readingNow()

@@ -175,11 +175,7 @@ const diskFaults: Partial<Record<string, string>> = {
   SQLITE_READONLY: 'The disk may only be read. Make it writable and try again.',
 }
 
-/**
- * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
- * with it) nor for another process that writes: the caller tries again.
- */
-export function withoutWaiting(db: Database, body: () => void): void {
+function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
   db.run('PRAGMA synchronous = NORMAL')
   db.run('PRAGMA busy_timeout = 0')
@@ -205,6 +201,7 @@ const engine: Engine = {
   beginReading: 'BEGIN',
   now: "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
   mixesTypes: true,
+  hasSavepoints: false,
   indexedBy: (index) => `INDEXED BY ${index}`,
   createCommitCount(db) {
     const commits = db.prepare<unknown, []>('PRAGMA data_version')
@@ -219,6 +216,7 @@ const engine: Engine = {
       .filter((answer) => answer !== 'ok')
       .map((answer) => `SQLite: ${answer}`),
   probeWrite: probeFile,
+  withoutWaiting,
   close: closeFile,
   continueIds() {},
   faultOf: (error) => diskFaults[codeOf(error)],

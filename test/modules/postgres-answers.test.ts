@@ -10,7 +10,7 @@ import { copyHistory } from '#src/history/copy.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
-import { openPostgres } from '#src/postgres/database.ts'
+import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
@@ -111,7 +111,10 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
     const history = openHistory(join(folder, 'history.db'))
     fill(history)
     history.dispose()
-    const [from, to] = [openDatabase(join(folder, 'history.db')), openPostgres(place)]
+    const [from, to] = [
+      openDatabase(join(folder, 'history.db')),
+      openPostgres(place, postgresHistory),
+    ]
     for (const _ of copyHistory(from, to));
     for (const db of [from, to]) db.close()
   }, START_MS_MAX)

@@ -5,6 +5,7 @@ import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, StoreFault, transact } from '#src/database/database.ts'
+import { packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
 
@@ -183,24 +184,11 @@ function createDue(meta: ReturnType<typeof createMeta>) {
   }
 }
 
-type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
-const asItIs: Packing = { pack: (value) => value, unpack: (value) => value }
-/** What is no number has 32 bytes. */
-const NUMBER_BYTES = 8
-const inBytes: Packing = {
-  pack: (value) =>
-    typeof value === 'number' ? new Uint8Array(new Float64Array([value]).buffer) : value,
-  unpack: (value) =>
-    typeof value !== 'number' && value.length === NUMBER_BYTES
-      ? new DataView(value.buffer, value.byteOffset).getFloat64(0, true)
-      : value,
-}
-
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
 export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
-  const { pack, unpack } = db.engine.mixesTypes ? asItIs : inBytes
+  const { pack, unpack } = packingOf(db)
   const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
   const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,

@@ -78,7 +78,7 @@ function createReads(db: Database, rows: Offers) {
   )
   const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<
     [nowMs: number]
-  >(`WHERE reserved_until_ms > ? AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
+  >(`WHERE reserved_until_ms > $1 AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
   // The empty text keeps the engine from the index of amounts, which other accounts share.
   const ofAccount = rows.list<[Omit<AtAmount, 'nowMs'> & { accountId: string }]>(
     `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
@@ -87,7 +87,7 @@ function createReads(db: Database, rows: Offers) {
 
   return {
     findOffer: rows.find,
-    isOfferTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`),
+    isOfferTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = $1 AND ${IS_TAKEN}`),
     listReservedOffers: reserved,
 
     listOffersOf: ({ asset, amount, ...query }) =>
@@ -122,7 +122,7 @@ function createFindAmount(db: Database, rows: Offers) {
     `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
        AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
-  const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = ?')
+  const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = $1')
   const counts = db.prepare<{ every: number; uniqueOnes: number }, [OfAccount]>(
     `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,

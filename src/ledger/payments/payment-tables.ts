@@ -31,7 +31,7 @@ const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 export function createPaymentTable(db: Database) {
   const rows = createRows(db, payments, { what: 'payment', parse: toPayment })
   const findByProof = rows.one<[network: string, txHash: string, logIndex: number]>(
-    'WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
+    'WHERE network = $1 AND proof_tx_hash = $2 AND log_index = $3',
   )
   const update = rows.update(
     ...(['state', 'attempts', 'leaseUntilMs', 'txHash', 'proofTxHash', 'blockNumber'] as const),
@@ -40,7 +40,7 @@ export function createPaymentTable(db: Database) {
   return {
     find: rows.find,
     get: rows.get,
-    listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = ? ORDER BY created_ms, id'),
+    listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = $1 ORDER BY created_ms, id'),
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       findByProof(network, txHash, logIndex),
     reads: createReads(db, rows),
@@ -79,7 +79,7 @@ function createReads(db: Database, rows: Payments) {
   const lists = new Map<string, (place: Place) => Payment[]>()
   // Literals: with one state the index is in order, and a page reads no more than it has.
   const inStates = (states: readonly PaymentState[]) => {
-    const names = namesOf(states)
+    const names = namesOf(states) || 'NULL'
     const list =
       lists.get(names) ??
       rows.list<[Place]>(`WHERE state IN (${names}) AND (created_ms, id) > ($createdMs, $id)
@@ -173,8 +173,8 @@ export function createTransferTable(db: Database) {
     }),
   })
   // One that a payment explains after all needs nobody any more.
-  const list = rows.list<[isResolved: boolean]>(
-    `WHERE (resolution IS NOT NULL) = ?
+  const list = rows.list<[isResolved: 0 | 1]>(
+    `WHERE CASE WHEN resolution IS NULL THEN 0 ELSE 1 END = $1
      AND NOT EXISTS (SELECT 1 FROM payment AS p WHERE p.network = unmatched_transfer.network
        AND p.proof_tx_hash = unmatched_transfer.tx_hash AND p.log_index = unmatched_transfer.log_index)
      ORDER BY block_number, log_index, id`,
@@ -197,7 +197,7 @@ export function createTransferTable(db: Database) {
 export function createScans({ db, atomically }: Tables) {
   const sql = sqlOf(scannedBlock)
   const find = db.prepare<{ blockNumber: number }, [network: string]>(
-    `SELECT ${sql.columns(['blockNumber'])} FROM scanned_block WHERE network = ?`,
+    `SELECT ${sql.columns(['blockNumber'])} FROM scanned_block WHERE network = $1`,
   )
   const put = change<[typeof scannedBlock.$inferSelect]>(
     db,

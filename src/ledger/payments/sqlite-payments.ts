@@ -244,7 +244,7 @@ function createReview({ db, atomically, note, payments }: Tables) {
         return true
       }),
 
-    listUnmatchedTransfers: transfers.list,
+    listUnmatchedTransfers: (isResolved) => transfers.list(isResolved ? 1 : 0),
 
     resolveReview: (id, resolution, by) =>
       atomically(() => {

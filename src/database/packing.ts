@@ -1,0 +1,17 @@
+/** Numbers and bytes in one column, where an engine gives a column one type. */
+import type { Database } from './database.ts'
+
+type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
+const asItIs: Packing = { pack: (value) => value, unpack: (value) => value }
+/** What is no number has 32 bytes. */
+const NUMBER_BYTES = 8
+const inBytes: Packing = {
+  pack: (value) =>
+    typeof value === 'number' ? new Uint8Array(new Float64Array([value]).buffer) : value,
+  unpack: (value) =>
+    typeof value !== 'number' && value.length === NUMBER_BYTES
+      ? new DataView(value.buffer, value.byteOffset).getFloat64(0, true)
+      : value,
+}
+
+export const packingOf = (db: Database): Packing => (db.engine.mixesTypes ? asItIs : inBytes)
