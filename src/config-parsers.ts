@@ -1,14 +1,18 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/core/market.ts'
-import { integer } from '#src/lib/setting.ts'
+import { bytes, integer } from '#src/lib/setting.ts'
 import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
-/** The address of a PostgreSQL, which may have a password; empty for none. */
-export function parseHistory(text: string): string | undefined {
+const CACHE_MB_MAX = 65_536
+export const BYTES_PER_MB = 1024 * 1024
+export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
+
+/** It may have a password; empty for none. */
+function parsePostgres(text: string): string | undefined {
   if (text === '') return text
   try {
     if (isPostgres(text)) addressOf(text)
@@ -16,6 +20,11 @@ export function parseHistory(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+export const postgresAddress = {
+  ...{ default: '', isSecret: true, parse: parsePostgres },
+  accepts: 'an address of a PostgreSQL, as postgres://user:password@host:5432/database',
 }
 
 /** An address and a port, or a port of this machine alone; empty for none. */

@@ -17,12 +17,13 @@ import {
 
 import {
   isHttpUrl,
-  parseHistory,
+  megabytes,
   parseListener,
   parseNodes,
   parseOrigin,
   parseRates,
   parseSpotSources,
+  postgresAddress,
 } from './config-parsers.ts'
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
@@ -36,11 +37,6 @@ export type ConfigVariable = {
   parse(text: string): unknown
 }
 
-const CACHE_MB_MAX = 65_536
-const BYTES_PER_MB = 1024 * 1024
-
-const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
-
 export const variables = {
   dataPath: {
     name: 'BOOKFEED_DATA',
@@ -50,13 +46,14 @@ export const variables = {
       'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
   },
   history: {
-    name: 'BOOKFEED_HISTORY',
-    default: '',
-    accepts: 'an address of a PostgreSQL, as postgres://user:password@host:5432/database',
+    ...{ name: 'BOOKFEED_HISTORY', ...postgresAddress },
     description:
       'PostgreSQL that the books are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it.',
-    isSecret: true,
-    parse: parseHistory,
+  },
+  ledger: {
+    ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
+    description:
+      'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it.',
   },
   host: {
     name: 'BOOKFEED_HOST',

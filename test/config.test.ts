@@ -8,7 +8,7 @@ describe('readConfig', () => {
   test('default: an empty environment is a working configuration', () => {
     expect(readConfig({})).toEqual({
       dataPath: './data',
-      history: '',
+      ...{ history: '', ledger: '' },
       host: '127.0.0.1',
       port: 3000,
       workers: 0,
@@ -63,6 +63,7 @@ describe('readConfig', () => {
       PATH: '/bin',
       BOOKFEED_DATA: '/srv/books',
       BOOKFEED_HISTORY: 'postgres://bookfeed:secret@db:5432/books?schema=one',
+      BOOKFEED_LEDGER: 'postgres://bookfeed:secret@db:5432/books',
       BOOKFEED_HOST: '::1',
       BOOKFEED_PORT: '0',
       BOOKFEED_WORKERS: 'auto',
@@ -113,6 +114,7 @@ describe('readConfig', () => {
     expect(config).toEqual({
       dataPath: '/srv/books',
       history: 'postgres://bookfeed:secret@db:5432/books?schema=one',
+      ledger: 'postgres://bookfeed:secret@db:5432/books',
       host: '::1',
       port: 0,
       workers: 'auto',

@@ -16,6 +16,7 @@ import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { isPostgres } from '#src/postgres/address.ts'
 import {
   type FileFormat,
   historyFormat,
@@ -27,7 +28,7 @@ import {
 import { readBackupNote } from './backup.ts'
 import { count, formatCount } from './command-line.ts'
 import type { CliContext } from './context.ts'
-import { historyOf, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 
@@ -126,7 +127,7 @@ function checkSpeed(folder: string): Finding {
 
 export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Finding {
   const path = historyOf(config)
-  const read = (): string => {
+  return checkStore('history', { path, format: historyFormat }, () => {
     const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
     try {
       const { markets, snapshots } = history.totals()
@@ -135,33 +136,39 @@ export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Find
     } finally {
       history.dispose()
     }
-  }
-  if (config.history === '') return checkFile('history', { path, format: historyFormat }, read)
-  const found = finder('history')
-  try {
-    return found('ok', read())
-  } catch (error) {
-    return found('wrong', messageOf(error), 'Start the database, or mend BOOKFEED_HISTORY.')
-  }
+  })
 }
 
-export const checkLedger = (dataPath: string, ledger: Ledger | undefined): Finding =>
-  checkFile('ledger', { path: ledgerPathOf(dataPath), format: ledgerFormat }, () => {
-    const faults = [...(ledger?.verifyAudit() ?? [])]
+/** Without a ledger there is none, or it cannot be opened. */
+export const checkLedger = (
+  config: Pick<Config, 'ledger' | 'dataPath'>,
+  ledger: Ledger | undefined,
+): Finding =>
+  checkStore('ledger', { path: ledgerOf(config), format: ledgerFormat }, () => {
+    if (ledger === undefined) throw new Error('The database of the ledger cannot be reached.')
+    const faults = [...ledger.verifyAudit()]
     if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
-    const head = ledger?.auditHead()
+    const head = ledger.auditHead()
     return head
       ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
       : 'New.'
   })
 
 /** `look` says what is held; what it throws is what is wrong. */
-function checkFile(
-  check: string,
+function checkStore(
+  check: 'history' | 'ledger',
   { path, format }: { path: string; format: FileFormat },
   look: () => string,
 ): Finding {
   const found = finder(check)
+  if (isPostgres(path)) {
+    try {
+      return found('ok', look())
+    } catch (error) {
+      const todo = `Start the database, or correct BOOKFEED_${check.toUpperCase()}.`
+      return found('wrong', messageOf(error), todo)
+    }
+  }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
   try {
     const db = openDatabase(path, { format, isReadOnly: true })

@@ -7,6 +7,7 @@ import { DAY_MS } from '#src/core/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { isPostgres } from '#src/postgres/address.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from './billing.ts'
@@ -22,7 +23,7 @@ import {
   finder,
   type Finding,
 } from './doctor-checks.ts'
-import { ledgerPathOf } from './open-data-folder.ts'
+import { ledgerOf } from './open-data-folder.ts'
 import { readToken } from './operator.ts'
 
 const help = `
@@ -72,7 +73,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ...permissions,
       ...disk,
       checkHistory(config),
-      checkLedger(dataPath, ledger),
+      checkLedger(config, ledger),
       checkBackup(context),
       checkRecorder(context),
       await checkClock(context),
@@ -99,8 +100,8 @@ function checkConfiguration({ config, env }: CliContext): Finding {
 
 /** Undefined where there is none that can be read; `checkLedger` says why. */
 function openExisting({ config, clock }: CliContext): Ledger | undefined {
-  const path = ledgerPathOf(config().dataPath)
-  if (!existsSync(path)) return undefined
+  const path = ledgerOf(config())
+  if (!isPostgres(path) && !existsSync(path)) return undefined
   try {
     return openLedger(path, { nowMs: clock(), isReadOnly: true })
   } catch {

@@ -24,6 +24,9 @@ export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataP
   history || historyPathOf(dataPath)
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
+/** The same of the ledger. */
+export const ledgerOf = ({ ledger, dataPath }: Pick<Config, 'ledger' | 'dataPath'>): string =>
+  ledger || ledgerPathOf(dataPath)
 
 /** What another process writes, such as an import, shows after this at most. */
 export const LAG_MS = 1
@@ -45,17 +48,17 @@ export function openDataFolder(
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-export function openLedgerFile({ config, clock }: CliContext): Ledger {
-  const { dataPath } = config()
-  makeFolder(dataPath)
-  return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
+export function openLedgerFile({ config, clock }: CliContext, purpose?: 'serve'): Ledger {
+  makeFolder(config().dataPath)
+  const isServing = purpose === 'serve'
+  return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing })
 }
 
 /** Throws `CliError` if there is no ledger yet. */
 export function openExistingLedger(context: CliContext): Ledger {
-  const { dataPath } = context.config()
+  const { dataPath, ledger } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
-  if (!existsSync(ledgerPathOf(dataPath))) {
+  if (ledger === '' && !existsSync(ledgerPathOf(dataPath))) {
     throw new CliError(
       `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )

@@ -8,7 +8,7 @@ import { readSecretFile } from '#src/lib/secret-file.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 
 import type { CliContext } from './context.ts'
-import { historyOf, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
@@ -55,7 +55,7 @@ export function createOperator(context: CliContext) {
       (job) => verifyAside({ verifies, path, nowMs: context.clock() }, job),
     )
   verify('history', historyOf(config))
-  verify('ledger', ledgerPathOf(dataPath))
+  verify('ledger', ledgerOf(config))
   const startedMs = context.clock()
   return {
     access: {

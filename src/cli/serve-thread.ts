@@ -15,7 +15,7 @@ import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
-import { historyOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { openTestData } from './test-data.ts'
@@ -71,8 +71,8 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   const history = openHistory(historyOf(config), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
   })
-  const ledger = openLedger(ledgerPathOf(dataPath), {
-    ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true },
+  const ledger = openLedger(ledgerOf(config), {
+    ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },
   })
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => post({ log: lines }))

@@ -56,7 +56,7 @@ export const serveCommand = (context: CliContext): Command =>
 export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   const context = asService(given)
   using history = openDataFolder(context, 'serve')
-  using ledger = openLedgerFile(context)
+  using ledger = openLedgerFile(context, 'serve')
   const config = configOf(context)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })

@@ -12,7 +12,6 @@ import {
   type Question,
   type Value,
 } from './bridge.ts'
-import { readingNow } from './reading.ts'
 import { createReads, type Reads } from './reads.ts'
 
 const engine: Engine = {
@@ -45,7 +44,8 @@ const engine: Engine = {
   listFaults: () => [],
   probeWrite(db) {
     // Who must not wait does not write: the database is there.
-    if (readingNow() !== undefined) db.prepare<unknown, []>(FIND_VERSION).get()
+    if (db instanceof PostgresDatabase && db.reads?.now())
+      db.prepare<unknown, []>(FIND_VERSION).get()
     else transact(db, () => db.run('UPDATE format SET version = version'))
   },
   // A connection that is not asked for long is as near as it comes.
@@ -82,15 +82,17 @@ export class PostgresDatabase implements Database {
   constructor(place: string, format: Format, isServing: boolean) {
     const address = addressOf(place, format.schema)
     this.format = format
-    const { beginReading: begin } = engine
     this.filename = place
     this.#bridge = openBridge(address)
-    this.reads = isServing ? createReads({ address, begin, toError: errorOf }) : undefined
+    const { connections } = format
+    this.reads = isServing
+      ? createReads({ address, connections, begin: engine.beginReading, toError: errorOf })
+      : undefined
   }
 
   /** What is read eventually is of one state anyway. */
   get inTransaction(): boolean {
-    return this.#isInTransaction || readingNow() !== undefined
+    return this.#isInTransaction || this.reads?.now() !== undefined
   }
 
   run(text: string): { changes: number } {
@@ -115,7 +117,7 @@ export class PostgresDatabase implements Database {
   }
 
   #ask(question: Question): Answer {
-    const reading = this.#isInTransaction ? undefined : readingNow()
+    const reading = this.#isInTransaction ? undefined : this.reads?.now()
     if (reading !== undefined) return { rows: reading.ask(question), changes: 0 }
     const questions = [...this.#pending, question]
     this.#pending = []
@@ -236,17 +238,21 @@ type Format = {
   migrations: readonly string[]
   /** A query of what changes with each commit that matters. */
   commitCount: string
+  /** Of a server, besides the one that waits and the one that listens. */
+  connections: number
 }
 
 export const postgresHistory: Format = {
   schema: 'bookfeed',
   migrations: postgresHistoryMigrations,
   commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
+  connections: 8,
 }
 export const postgresLedger: Format = {
   schema: 'bookfeed_ledger',
   migrations: postgresLedgerMigrations,
   commitCount: 'SELECT last_value FROM change_count',
+  connections: 1,
 }
 
 /**

@@ -16,10 +16,10 @@ const RUNS_MAX = 10_000
 
 const readings = new AsyncLocalStorage<Reading>()
 
-/** Of whoever asks now; undefined outside of a read, or after its end. */
-export function readingNow(): Reading | undefined {
+/** Of whoever asks now, of that database; undefined outside of a read, or after its end. */
+export function readingOf(sql: SQL | undefined): Reading | undefined {
   const reading = readings.getStore()
-  return reading?.isOver === true ? undefined : reading
+  return reading === undefined || reading.isOver || reading.sql !== sql ? undefined : reading
 }
 
 type Deps = {
@@ -41,6 +41,10 @@ export class Reading {
 
   constructor(deps: Deps) {
     this.#deps = deps
+  }
+
+  get sql(): SQL {
+    return this.#deps.sql
   }
 
   /**

@@ -5,10 +5,8 @@ import type { Eventually } from '#src/lib/eventually.ts'
 
 import type { Address } from './address.ts'
 import { connect, type Fault } from './bridge.ts'
-import { Reading, readingNow } from './reading.ts'
+import { Reading, readingOf } from './reading.ts'
 
-/** Reads that fetch something at a time; others wait for a connection. */
-const CONNECTIONS = 16
 /** Markets whose last change is remembered; beyond them all are read again. */
 const MARKETS_MAX = 100_000
 /** How often it is asked whether a notification was lost. */
@@ -16,29 +14,38 @@ const POLL_MS = 1000
 /** A market that somebody follows is read again when it changes, before it is asked for. */
 const FOLLOWED_MS = 5000
 
-type Deps = { address: Address; begin: string; toError: (fault: Fault) => Error }
+type Deps = {
+  address: Address
+  /** Reads that fetch something at a time; others wait for a connection. */
+  connections: number
+  begin: string
+  toError: (fault: Fault) => Error
+}
 
 export type Reads = ReturnType<typeof createReads>
 
-export function createReads({ address, begin, toError }: Deps) {
-  const sql = connect(address, CONNECTIONS)
+export function createReads({ address, connections, begin, toError }: Deps) {
+  const sql = connect(address, connections)
   const changes = createChanges((conditionId) => reads.eventually(() => refresh(conditionId)))
   const watch = watchDatabase(sql, address.schema, changes)
   const deps = { sql, begin, toError, onBegin: changes.count }
   let refresh: (conditionId: string) => void = () => {}
   const reads = {
+    /** The read that asks now, if it is one of these. */
+    now: (): Reading | undefined => readingOf(sql),
+
     /** Given what reads a market that somebody follows: it is called when the market changed. */
     onChange(read: (conditionId: string) => void): void {
       refresh = (conditionId) => {
         read(conditionId)
-        changes.show(conditionId, readingNow()?.begunAt)
+        changes.show(conditionId, readingOf(sql)?.begunAt)
       }
     },
 
     /** Runs a read, again where it lacked something; at once where it lacks nothing. */
     eventually<T>(read: () => Eventually<T>): Eventually<T> {
       // One within another is of the same state.
-      if (readingNow() !== undefined) return read()
+      if (readingOf(sql) !== undefined) return read()
       const reading = new Reading(deps)
       let result: Eventually<T>
       try {
@@ -57,7 +64,7 @@ export function createReads({ address, begin, toError }: Deps) {
 
     /** Another number after each change of a market that the state which is read has. */
     changeOf(conditionId: string): number {
-      const reading = readingNow()
+      const reading = readingOf(sql)
       if (reading === undefined) return changes.followedOf(conditionId)
       return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
     },
