@@ -33,7 +33,7 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
 
 /** Both engines know it. An empty text is found nowhere. */
 const has = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
-const MATCHES = `$search IS NULL OR ${has('id')} OR ${has('address')} OR ${has('lower(label)')}
+const MATCHES = `CAST($search AS TEXT) IS NULL OR ${has('id')} OR ${has('address')} OR ${has('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
       hint = $search OR ${has('api_key.id')} OR ${has('lower(api_key.label)')}))`
@@ -157,8 +157,8 @@ export function createSubscriptionTable(db: Database) {
     }),
   })
   const holders = db.prepare<{ bought: number; granted: number }, [string, number, number]>(
-    `SELECT count(DISTINCT iif(terms IS NULL, NULL, account_id)) AS bought,
-      count(DISTINCT iif(terms IS NULL, account_id, NULL)) AS granted
+    `SELECT count(DISTINCT CASE WHEN terms IS NULL THEN NULL ELSE account_id END) AS bought,
+      count(DISTINCT CASE WHEN terms IS NULL THEN account_id END) AS granted
       FROM subscription WHERE tier_id = $1 AND start_ms <= $2 AND (end_ms IS NULL OR end_ms > $3)`,
   )
   return {
