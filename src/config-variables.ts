@@ -48,12 +48,12 @@ export const variables = {
   history: {
     ...{ name: 'BOOKFEED_HISTORY', ...postgresAddress },
     description:
-      'PostgreSQL that the books are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it.',
+      'PostgreSQL that the books are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it. Empty: a file of the data folder. A secret; never shown.',
   },
   ledger: {
     ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
     description:
-      'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it.',
+      'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file of the data folder. A secret; never shown.',
   },
   host: {
     name: 'BOOKFEED_HOST',

@@ -149,9 +149,9 @@ async function drain(app: App, { drainSeconds }: Config, test?: TestServer): Pro
 
 /** Not before the server listens: a start that fails would take the key to its grave. */
 function ownKeys(context: CliContext, { history, ledger }: Stores) {
-  const { clock, invocation, config } = context
+  const { clock, invocation } = context
   return {
-    isSample: config().hasSample && ifSound(() => hasRecorded(history, clock())) === false,
+    isSample: configOf(context).hasSample && ifSound(() => hasRecorded(history, clock())) === false,
     localKey: makeLocalKey(context, ledger),
     makeKey: keyCommand(context, ledger),
     invocation,
