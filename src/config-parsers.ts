@@ -27,6 +27,14 @@ export const postgresAddress = {
   accepts: 'an address of a PostgreSQL, as postgres://user:password@host:5432/database',
 }
 
+/** It may have a password; empty for none. */
+export const redisAddress = {
+  ...{ default: '', isSecret: true },
+  parse: (text: string) =>
+    text === '' || /^rediss?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
+  accepts: 'an address of a Redis, as redis://user:password@host:6379, or rediss:// for TLS',
+}
+
 /** An address and a port, or a port of this machine alone; empty for none. */
 export function parseListener(text: string): { host: string; port: number } | '' | undefined {
   if (text === '') return text

@@ -24,6 +24,7 @@ import {
   parseRates,
   parseSpotSources,
   postgresAddress,
+  redisAddress,
 } from './config-parsers.ts'
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
@@ -55,15 +56,18 @@ export const variables = {
     description:
       'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file of the data folder. A secret; never shown.',
   },
+  limits: {
+    ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },
+    description:
+      'Redis (or Valkey) in which several servers count requests, so that the limits of keys and addresses hold over all of them. Empty: each server counts for itself. A secret; never shown.',
+  },
   host: {
-    name: 'BOOKFEED_HOST',
-    default: '127.0.0.1',
+    ...{ name: 'BOOKFEED_HOST', default: '127.0.0.1' },
     ...matching('an address or a host name of this machine', /^[A-Za-z0-9.:_-]+$/),
     description: 'Address to listen on; 0.0.0.0 for every interface, as in a container.',
   },
   port: {
-    name: 'BOOKFEED_PORT',
-    default: '3000',
+    ...{ name: 'BOOKFEED_PORT', default: '3000' },
     ...integer(0, 65_535),
     description: 'Port to listen on; 0 takes any free one.',
   },

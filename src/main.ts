@@ -90,7 +90,7 @@ async function runThread(given: object): Promise<void> {
   else if ('verifies' in given) await import('./cli/verify-aside.ts')
   else if (parentPort) {
     const { serveThread } = await import('./cli/serve-thread.ts')
-    serveThread(context, given as ThreadStart, parentPort)
+    await serveThread(context, given as ThreadStart, parentPort)
   }
 }
 

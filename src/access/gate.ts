@@ -4,7 +4,7 @@
  * has used that up can still buy a larger one.
  */
 import { AppError } from '#src/core/errors.ts'
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { Clock } from '#src/core/time.ts'
 import {
   isPreflight,
   RATE_WINDOW_MS,
@@ -12,7 +12,8 @@ import {
   writeRateHeaders,
 } from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
-import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
+import { after, type Eventually } from '#src/lib/eventually.ts'
+import type { RateWindow, RateWindows } from '#src/lib/rate-windows.ts'
 import { testKeyOf } from '#src/selling/api-key.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/selling/tier.ts'
@@ -22,8 +23,6 @@ import type { Limits } from './limits.ts'
 import { isSampleToken } from './sample.ts'
 import type { UsageMeter } from './usage-meter.ts'
 
-/** Addresses that sign up: beyond this many within a day, further ones share one window. */
-const SIGNUP_ADDRESSES_MAX = 100_000
 /** Of IPv6: whoever has a /48 has 65,536 networks of /64. */
 const SIGNUP_BITS = 48
 /** Of a day's signups, what a minute may have. */
@@ -36,9 +35,7 @@ const SECOND_MS = 1000
 type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
-  limits: Pick<Limits, 'keys' | 'addresses' | 'guests'>
-  /** Keeps others from knowing whose window is where. */
-  seed: number
+  limits: Pick<Limits, 'keys' | 'addresses' | 'guests' | 'signups'>
   /** Of IPv6 the network of `bits`, a /64 by itself. */
   addressOf: (request: Request, peers: PeerSource | undefined, bits?: number) => string
   signupsPerDay: number
@@ -110,20 +107,22 @@ export function createGate(deps: GateDeps) {
 
   const placeOf = createPlaceOf(deps)
 
-  function admit(arrival: Arrival, caller: Caller | undefined): Visit {
+  function admit(arrival: Arrival, caller: Caller | undefined): Eventually<Visit> {
     const { request, peers, allowance } = arrival
     const place = placeOf(arrival, caller)
     const guest = place.isGuest === true ? toGuest(place.key, sampleTerms()) : undefined
     const common = { caller, guest, enteredMs: place.nowMs, route: NO_ROUTE, peers }
     if (allowance === 'none' || isPreflight(request)) {
-      return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
+      const free = { ...common, isCounted: false, refusal: undefined }
+      return after(find(place), (rate) => ({ ...free, rate }))
     }
     const asked = deps.testRefusal?.(request)
-    if (asked !== undefined) return { ...common, ...refused(asked, stateOf(place)) }
-    const window = place.windows.take(place.key, place.limit, place.nowMs)
-    const rate = stateOf(place, window)
-    const refusal = window === undefined ? allowanceError(rate) : undefined
-    return { ...common, rate, isCounted: refusal === undefined, refusal }
+    if (asked !== undefined)
+      return after(find(place), (rate) => ({ ...common, ...refused(asked, rate) }))
+    return after(take(place), ({ rate, isTaken }) => {
+      const refusal = isTaken ? undefined : allowanceError(rate)
+      return { ...common, rate, isCounted: isTaken, refusal }
+    })
   }
 
   const gate: Gate = {
@@ -131,7 +130,8 @@ export function createGate(deps: GateDeps) {
       try {
         const caller = identify(arrival)
         if (caller !== undefined || !isElsewhere(arrival.request)) return admit(arrival, caller)
-        return toTest(placeOf(arrival, undefined))
+        const place = placeOf(arrival, undefined)
+        return after(find(place), (rate) => toTest(rate, place.nowMs))
       } catch (cause) {
         return toClosed(arrival, timer(), cause)
       }
@@ -159,13 +159,14 @@ export function createGate(deps: GateDeps) {
     ...gate,
 
     /** The windows of a caller, without taking anything. */
-    windowsOf(caller: Caller) {
+    async windowsOf(caller: Caller) {
       const limit = caller.standing.terms.requestsPerMinute
       const place = { key: caller.familyId, limit, nowMs: timer() }
-      return {
-        data: stateOf({ ...place, windows: ofKeys.data }),
-        billing: stateOf({ ...place, windows: ofKeys.billing }),
-      }
+      const [data, billing] = await Promise.all([
+        find({ ...place, windows: ofKeys.data }),
+        find({ ...place, windows: ofKeys.billing }),
+      ])
+      return { data, billing }
     },
 
     takeSignup: createSignupGate(deps),
@@ -176,13 +177,13 @@ export function createGate(deps: GateDeps) {
 /** Takes one from the window of a caller who was found after the visit began. */
 const createAdopt =
   (windows: RateWindows, timer: Clock) =>
-  (visit: Visit, caller: Caller): void => {
+  async (visit: Visit, caller: Caller): Promise<void> => {
     const limit = caller.standing.terms.requestsPerMinute
     const place = { windows, key: caller.familyId, limit, nowMs: timer() }
-    const window = windows.take(place.key, limit, place.nowMs)
-    visit.rate = stateOf(place, window)
+    const { rate, isTaken } = await take(place)
+    visit.rate = rate
     visit.enteredMs = place.nowMs
-    if (window === undefined) throw allowanceError(visit.rate)
+    if (!isTaken) throw allowanceError(rate)
     visit.caller = caller
   }
 
@@ -190,30 +191,28 @@ const createAdopt =
 const KEYLESS_PER_MINUTE = 240
 
 /** A minute and a day: the day alone would let a burst through, the minute alone a stream. */
-function createSignupGate({ addressOf, signupsPerDay, seed, timer }: GateDeps): TakeSignup {
-  const memory = () => makeRateMemory(SIGNUP_ADDRESSES_MAX, seed)
-  const minutes = createRateWindows(RATE_WINDOW_MS, memory())
-  const days = createRateWindows(DAY_MS, memory())
+function createSignupGate({ addressOf, signupsPerDay, limits, timer }: GateDeps): TakeSignup {
+  const { minutes, days } = limits.signups
   const perDay = signupsPerDay * REQUESTS_PER_SIGNUP
   const perMinute = Math.ceil(signupsPerDay / MINUTE_PART) * REQUESTS_PER_SIGNUP
 
-  return (request, visit) => {
+  return async (request, visit) => {
     const nowMs = timer()
     const key = addressOf(request, visit.peers, SIGNUP_BITS)
     const minute = { windows: minutes, key, limit: perMinute, nowMs }
     const day = { windows: days, key, limit: perDay, nowMs }
-    const isTaken = ({ windows, limit }: Place) => windows.take(key, limit, nowMs) !== undefined
-    if (isTaken(minute) && isTaken(day)) return
-    const ofDay: RateState = { ...stateOf(day), window: 'day' }
-    visit.rate = ofDay.remaining === 0 ? ofDay : stateOf(minute)
+    const ofMinute = await take(minute)
+    const ofDay = ofMinute.isTaken ? await take(day) : { rate: await find(day), isTaken: false }
+    if (ofDay.isTaken) return
+    visit.rate = ofDay.rate.remaining === 0 ? { ...ofDay.rate, window: 'day' } : ofMinute.rate
     visit.enteredMs = nowMs
     throw signupsError(visit.rate)
   }
 }
 
-const toTest = (place: Place): Visit => ({
+const toTest = (rate: RateState, enteredMs: number): Visit => ({
   ...{ caller: undefined, isCounted: false, refusal: undefined, route: NO_ROUTE, isTest: true },
-  ...{ rate: stateOf(place), enteredMs: place.nowMs },
+  ...{ rate, enteredMs },
 })
 
 /** As it asks for. */
@@ -241,14 +240,21 @@ type Place = {
   isGuest?: boolean
 }
 
-const stateOf = (
-  { windows, key, limit, nowMs }: Place,
-  window = windows.find(key, nowMs),
-): RateState => ({
+const stateOf = ({ limit, nowMs }: Place, window: RateWindow | undefined): RateState => ({
   limit,
   remaining: Math.max(0, limit - (window?.used ?? 0)),
   leftMs: window === undefined ? RATE_WINDOW_MS : window.endMs - nowMs,
 })
+
+/** Without taking anything. */
+const find = (place: Place): Eventually<RateState> =>
+  after(place.windows.find(place.key, place.nowMs), (window) => stateOf(place, window))
+
+const take = (place: Place): Eventually<{ rate: RateState; isTaken: boolean }> =>
+  after(place.windows.take(place.key, place.limit, place.nowMs), (window) => ({
+    rate: stateOf(place, window),
+    isTaken: window.isTaken,
+  }))
 
 function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
   const retryAfterSeconds = toSeconds(leftMs)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import { probeLimits } from '#src/access/limits-link.ts'
 import { type Config, ConfigError } from '#src/config.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
@@ -27,7 +28,7 @@ import { ledgerOf } from './open-data-folder.ts'
 import { readToken } from './operator.ts'
 
 const help = `
-Checks the configuration, the clock, the disk, permissions, both files, backups, the recorder, the chain,
+Checks the configuration, the clock, the disk, permissions, both stores, limits, backups, the recorder, the chain,
 the facilitator, the sanctions list and the address that is paid to, with the variables that the server
 has. Nothing is changed, and a server may run meanwhile. Without a network the clock is not compared.
 
@@ -74,6 +75,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ...disk,
       checkHistory(config),
       checkLedger(config, ledger),
+      ...(await checkLimits(config)),
       checkBackup(context),
       checkRecorder(context),
       await checkClock(context),
@@ -95,6 +97,17 @@ function checkConfiguration({ config, env }: CliContext): Finding {
   } catch (error) {
     const todo = error instanceof ConfigError ? 'See docs/configuration.md.' : undefined
     return found('wrong', messageOf(error), todo)
+  }
+}
+
+async function checkLimits({ limits }: Config): Promise<Finding[]> {
+  if (limits === '') return []
+  const found = finder('limits')
+  try {
+    return [found('ok', `Redis ${await probeLimits(limits)} answers.`)]
+  } catch (error) {
+    const todo = 'Until BOOKFEED_LIMITS can be used, each server admits its part of each limit.'
+    return [found('wrong', `Redis cannot be used: ${messageOf(error)}`, todo)]
   }
 }
 

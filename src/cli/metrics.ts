@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 
 import type { Limits } from '#src/access/limits.ts'
+import type { SharedWindows } from '#src/access/shared-windows.ts'
 import type { App, Reader } from '#src/app.ts'
 import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -39,6 +40,8 @@ type Sources = {
   app: App
   ledger: Ledger
   limits: Limits
+  /** Of several servers, where they have the same limits. */
+  joint: Pick<SharedWindows, 'isUp'> | undefined
   meterMemory: SharedArrayBuffer
 }
 
@@ -68,7 +71,7 @@ function printMetrics(sources: Sources): string {
 const MS = 1000
 const boundsSeconds = boundsMs.map((ms) => ms / MS)
 
-function printServer({ app, limits, meterMemory }: Sources): string[] {
+function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
   const { answered, problems, loops, gauges } = readMeters(meterMemory)
   const byThread = (name: keyof Gauges) =>
     gauges.map((own, thread) => [{ thread }, own[name]] as const)
@@ -118,6 +121,11 @@ function printServer({ app, limits, meterMemory }: Sources): string[] {
         [{ kind: 'stream' }, limits.streams.total()],
         [{ kind: 'websocket' }, limits.connections.total()],
       ],
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_limits_shared', type: 'gauge' },
+      help: '1 while requests are counted over all servers; 0 while BOOKFEED_LIMITS does not answer.',
+      samples: joint === undefined ? [] : [[{}, Number(joint.isUp())]],
     }),
     ...printFamily({
       ...{ name: 'bookfeed_cache_bytes', type: 'gauge' },

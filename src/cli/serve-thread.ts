@@ -13,6 +13,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
 
 import type { CliContext } from './context.ts'
+import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
 import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
@@ -27,6 +28,8 @@ export type ThreadStart = {
   threads: number
   port: number
   limits: LimitMemory
+  /** Names this process where several have the same limits. */
+  server: string
   /** What is measured; undefined where nobody reads it. */
   meters: SharedArrayBuffer | undefined
   /** The first thread's monotonic clock at the start of this one. */
@@ -62,7 +65,11 @@ const BEAT_MS = 1000
 /** How long a connection is kept whose request the first thread answers: as long as Bun can. */
 const ASKED_SECONDS_MAX = 255
 
-export function serveThread(context: CliContext, start: ThreadStart, parent: MessagePort): void {
+export async function serveThread(
+  context: CliContext,
+  start: ThreadStart,
+  parent: MessagePort,
+): Promise<void> {
   const { thread, threads, port, startedMs, beats } = start
   const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
     parent.postMessage(message, moved)
@@ -76,13 +83,14 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   })
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => post({ log: lines }))
+  const joint = await joinLimits(config, { server: start.server, timer })
   const meters = start.meters && openMeters(start.meters, thread)
   const real = {
     ...context,
     ...{ history, ledger, timer, config },
     silence: watchSilence(dataPath, context.clock),
     clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
-    limits: createLimits(start.limits, config.streamsMax, thread),
+    limits: createLimits(start.limits, config.streamsMax, { thread, share: joint?.share }),
     meters,
     log: log.write,
   }
@@ -121,6 +129,7 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
     await atMost(server.stop(), DRAIN_MS_MAX)
     await server.stop(true)
     for (const job of jobs) job.dispose()
+    await joint?.dispose()
     log.flush()
     for (const file of [history, ledger, ...(testData ? [testData] : [])]) file.dispose()
     post({ stopped: true })

@@ -5,7 +5,7 @@ import { type App, type AppDeps, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
-import { toIso } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
@@ -19,6 +19,7 @@ import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
+import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMetrics } from './metrics.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
@@ -70,7 +71,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const shared = shareMemory(context)
+  const shared = await shareMemory(context, timer)
   const operator = createOperator(timed)
   const report = operator?.report
   const real: AppDeps & { limits: Limits } = {
@@ -113,7 +114,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   if (config.isRecording)
     recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()
-  for (const job of jobs) ends.defer(() => job?.dispose())
+  for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   await selling?.checked
   const payments = describeBilling(shop)
   const state = { url: server.url, history, signup: signup(), payments, metrics: metrics?.url }
@@ -158,14 +159,16 @@ function ownKeys(context: CliContext, { history, ledger }: Stores) {
   }
 }
 
-/** What bounds callers and what is measured, over all threads that answer. */
-function shareMemory(context: CliContext) {
+/** What bounds callers and what is measured, over all threads that answer, and over servers. */
+async function shareMemory(context: CliContext, timer: Clock) {
   const config = context.config()
   const threads = threadsOf(config)
   const memory = makeLimitMemory(Buffer.from(context.randomBytes(4)).readInt32LE(), threads + 1)
   const meterMemory = makeMeterMemory(threads + 1)
-  const limits = createLimits(memory, config.streamsMax)
-  return { threads, memory, limits, meterMemory, meters: openMeters(meterMemory) }
+  const server = context.mint()
+  const joint = await joinLimits(config, { server, timer, say: context.printError })
+  const limits = createLimits(memory, config.streamsMax, { share: joint?.share })
+  return { threads, server, memory, joint, limits, meterMemory, meters: openMeters(meterMemory) }
 }
 
 /** Answers in this thread. */

@@ -4,7 +4,7 @@
  */
 import { setImmediate as othersTurn } from 'node:timers/promises'
 
-import { createPlaceLimits, type Limits } from '#src/access/limits.ts'
+import { createTestLimits, type Limits } from '#src/access/limits.ts'
 import { createTestKeys, createTestUsage } from '#src/access/test-keys.ts'
 import {
   type AppDeps,
@@ -165,11 +165,10 @@ const makingError = () =>
     { retryAfterSeconds: RETRY_SECONDS },
   )
 
-/** Windows are those of addresses, as for whoever has no key; places are no one else's. */
 function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { limits: Limits }) {
   const seed = Buffer.from(randomBytes(4)).readInt32LE()
   return {
-    limits: { ...limits, ...createPlaceLimits(seed), keys: limits.addresses },
+    limits: createTestLimits(limits, seed),
     config: {
       ...{ ...config, sampleMarket: 'off', isKeyless: false },
       pageCacheBytes: PAGE_CACHE_BYTES,

@@ -31,12 +31,14 @@ type Deps = {
   memory: LimitMemory
   meterMemory: SharedArrayBuffer
   limits: Limits
+  /** As `ThreadStart` has it. */
+  server: string
   timer: () => number
 }
 
 /** Starts them; resolves when all of them listen. Throws `CliError`. */
 export async function startThreads(deps: Deps) {
-  const { context, app, test, memory, meterMemory, limits, timer } = deps
+  const { context, app, test, memory, meterMemory, limits, server, timer } = deps
   const config = context.config()
   const threads = threadsOf(config)
   const meters = config.metrics === '' ? undefined : meterMemory
@@ -57,8 +59,10 @@ export async function startThreads(deps: Deps) {
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
-    const start = { thread, threads, port, limits: memory, meters, beats, startedMs: timer() }
-    const worker = new Worker(context.program, { workerData: start satisfies ThreadStart })
+    const own = { thread, threads, port, limits: memory, server, meters, beats }
+    const worker = new Worker(context.program, {
+      workerData: { ...own, startedMs: timer() } satisfies ThreadStart,
+    })
     running.set(thread, worker)
     ends.add(ended.promise)
     worker.on('error', (error) => {

@@ -5,6 +5,7 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import { after, type Eventually } from '#src/lib/eventually.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import { createAccessLine } from './access-log.ts'
@@ -98,18 +99,19 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     }
   }
 
-  function begin(request: Request, peers: PeerSource | undefined): Exchange {
+  function begin(request: Request, peers: PeerSource | undefined): Eventually<Exchange> {
     const startedMs = timer()
     const place = routes.placeOf(request.url)
     const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
     const traceparent = traceOf(request)
     const from = peers && peerOf(request, inner, peers)
-    const visit = gate.enter({ request, allowance: place.allowance, peers: from })
-    bindVisit(inner, visit)
-    visit.requestId = requestId
-    visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    return { requestId, traceparent, place, request, inner, visit, peers, startedMs }
+    return after(gate.enter({ request, allowance: place.allowance, peers: from }), (visit) => {
+      bindVisit(inner, visit)
+      visit.requestId = requestId
+      visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
+      return { requestId, traceparent, place, request, inner, visit, peers, startedMs }
+    })
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {
@@ -141,10 +143,10 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     }
   }
 
-  return (request, peers) => {
-    const exchange = begin(request, peers)
-    return exchange.visit.isTest ? answerTest(exchange) : answer(exchange)
-  }
+  return (request, peers) =>
+    after(begin(request, peers), (exchange) =>
+      exchange.visit.isTest ? answerTest(exchange) : answer(exchange),
+    )
 }
 
 function assertServable({ request, place, visit }: Exchange): void {

@@ -6,6 +6,7 @@
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import { coins, isCoin, type Market } from '#src/core/market.ts'
 import { assert } from '#src/lib/assert.ts'
+import type { Eventually } from '#src/lib/eventually.ts'
 import {
   blockedError,
   type Caller,
@@ -75,9 +76,9 @@ export type Arrival = { request: Request; allowance: Allowance; peers: PeerSourc
 /** What a route is asked. */
 export type Arrived = { request: Request; place: Place; visit: Visit }
 
-/** None of it may throw. */
+/** None of it may throw or reject. */
 export type Gate = {
-  enter(arrival: Arrival): Visit
+  enter(arrival: Arrival): Eventually<Visit>
   /** Reports its window to the caller, in the headers of any response. */
   mark(visit: Visit, headers: Headers): void
   /** Counts a piece of a body that is being sent; the request with the first. */
@@ -87,10 +88,10 @@ export type Gate = {
 }
 
 /**
- * Takes one from the signups of the address that a request came from, with a key or without. Throws
- * `rate_limited`, and then the headers report that window.
+ * Takes one from the signups of the address that a request came from, with a key or without.
+ * Rejects with `rate_limited`, and then the headers report that window.
  */
-export type TakeSignup = (request: Request, visit: Visit) => void
+export type TakeSignup = (request: Request, visit: Visit) => Promise<void>
 
 const VISIT = Symbol('visit')
 type Visited = Request & { [VISIT]?: Visit }
@@ -140,7 +141,6 @@ export type AssertOperator = (request: Request, visit: Visit) => void
 export type AccessPorts = {
   assertOperator: AssertOperator
   listTiers: () => readonly Tier[]
-  takeSignup: TakeSignup
   sample: Pick<Sample, 'assertIncluded'>
 }
 
@@ -156,7 +156,7 @@ type Asked = {
 export function admit(
   request: Request,
   asked: Asked,
-  { assertOperator, takeSignup, listTiers, sample }: AccessPorts,
+  { assertOperator, listTiers, sample }: AccessPorts,
 ): Caller | undefined {
   const { access, coin } = asked
   const visit = visitOf(request)
@@ -166,7 +166,6 @@ export function admit(
   }
   assert(visit.isCounted, 'A route with access must be counted.')
   visit.route = labels[access] ?? access
-  if (access === 'signup') takeSignup(request, visit)
   if (isOpen(access)) return undefined
   if (visit.guest !== undefined) {
     sample.assertIncluded({ ...asked, method: request.method })

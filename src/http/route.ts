@@ -34,6 +34,7 @@ import {
   type Allowance,
   type Arrived,
   isOpen,
+  type TakeSignup,
   visitOf,
 } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
@@ -56,6 +57,7 @@ type RoutePorts = AccessPorts &
     findMarket: FindMarket
     eventually: Eventual
     places: Pick<RouteTable, 'keep'>
+    takeSignup: TakeSignup
   }
 
 /**
@@ -219,7 +221,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     caching,
     isTable,
   } = spec
-  const { findMarket, work, eventually } = ports
+  const { findMarket, work, eventually, takeSignup } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
   const answers = caching === 'page' ? createAnswers(ports) : undefined
   const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
@@ -262,15 +264,14 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
         return act(readAll(caller))
       })
     }
-    return after(
-      eventually(() => readAll(begin())),
-      (call) => {
-        if (bodySchema === undefined) return act(call)
-        // A body can be read once.
-        const read = readBody(bodySchema, request)
-        return read.then((body) => eventually(() => act({ ...call, body })))
-      },
-    )
+    return after(eventually(begin), async (caller) => {
+      if (access === 'signup') await takeSignup(request, visitOf(request))
+      const call = await eventually(() => readAll(caller))
+      if (bodySchema === undefined) return act(call)
+      // A body can be read once.
+      const body = await readBody(bodySchema, request)
+      return eventually(() => act({ ...call, body }))
+    })
   }
 }
 

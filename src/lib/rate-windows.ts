@@ -2,15 +2,24 @@
  * Fixed windows that count up to a limit; each begins with its key's first request in it. They are
  * in memory that threads share, so a limit is exact over all of them.
  */
+import type { Eventually } from './eventually.ts'
 import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
-type RateWindow = {
+export type RateWindow = {
   readonly used: number
   /** Exclusive, on the clock of `nowMs`. */
   readonly endMs: number
 }
 
-export type RateWindows = ReturnType<typeof createRateWindows>
+/** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
+export type RateWindows = {
+  /** The window that a key is in; undefined if its next request begins one. */
+  find(key: string, nowMs: number): Eventually<RateWindow | undefined>
+  /** Takes one from a key's window, if any is left; the window then. */
+  take(key: string, limit: number, nowMs: number): Eventually<RateWindow & { isTaken: boolean }>
+}
+
+export type OwnRateWindows = ReturnType<typeof createRateWindows>
 
 const [END, USED, COLUMNS] = [0, 1, 2]
 
@@ -18,7 +27,6 @@ const [END, USED, COLUMNS] = [0, 1, 2]
 export const makeRateMemory = (capacity: number, seed: number): SharedArrayBuffer =>
   makeSharedTable({ capacity, columns: COLUMNS, seed })
 
-/** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
 export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
   const table = openSharedTable(memory)
   const { cells } = table
@@ -32,24 +40,22 @@ export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
   })
 
   return {
-    /** The window that a key is in; undefined if its next request begins one. */
     find: (key: string, nowMs: number): RateWindow | undefined =>
       table.use(() => {
         const at = table.find(key, hasEnded(nowMs))
         return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
       }),
 
-    /** Takes one from a key's window, if any is left; returns the window then. */
-    take: (key: string, limit: number, nowMs: number): RateWindow | undefined =>
+    take: (key: string, limit: number, nowMs: number): RateWindow & { isTaken: boolean } =>
       table.use(() => {
         const at = table.claim(key, hasEnded(nowMs))
         if (read(at + END) <= nowMs) {
           cells[at + END] = nowMs + windowMs
           cells[at + USED] = 0
         }
-        if (read(at + USED) >= limit) return undefined
-        cells[at + USED] = read(at + USED) + 1
-        return show(at, nowMs)
+        const isTaken = read(at + USED) < limit
+        if (isTaken) cells[at + USED] = read(at + USED) + 1
+        return { ...show(at, nowMs), isTaken }
       }),
   }
 }

@@ -56,7 +56,7 @@ describe('createRateWindows', () => {
       let passed = 0
       for (let index = 0; index < requests; index++) {
         const nowMs = 12_345 + (index * 1000) / perSecond
-        if (windows.take('key', limit, nowMs)) passed++
+        if (windows.take('key', limit, nowMs).isTaken) passed++
       }
       expect(passed).toBe(passes)
     },
@@ -65,18 +65,18 @@ describe('createRateWindows', () => {
   test('default: a window begins with the first request, and its end is exclusive', () => {
     const windows = createWindows()
     expect(windows.find('key', 1000)).toBeUndefined()
-    expect(windows.take('key', 2, 1000)).toEqual({ used: 1, endMs: 61_000 })
-    expect(windows.take('key', 2, 60_999)).toEqual({ used: 2, endMs: 61_000 })
-    expect(windows.take('key', 2, 60_999.999)).toBeUndefined()
-    expect(windows.take('key', 2, 61_000)).toEqual({ used: 1, endMs: 121_000 })
+    expect(windows.take('key', 2, 1000)).toEqual({ used: 1, endMs: 61_000, isTaken: true })
+    expect(windows.take('key', 2, 60_999)).toEqual({ used: 2, endMs: 61_000, isTaken: true })
+    expect(windows.take('key', 2, 60_999.999)).toEqual({ used: 2, endMs: 61_000, isTaken: false })
+    expect(windows.take('key', 2, 61_000)).toEqual({ used: 1, endMs: 121_000, isTaken: true })
   })
 
   test('behavior: a larger limit counts at once, within the window that runs', () => {
     const windows = createWindows()
     for (let index = 0; index < 10; index++) windows.take('key', 10, 0)
-    expect(windows.take('key', 10, 1)).toBeUndefined()
-    expect(windows.take('key', 60, 1)?.used).toBe(11)
-    expect(windows.take('key', 5, 2)).toBeUndefined()
+    expect(windows.take('key', 10, 1).isTaken).toBe(false)
+    expect(windows.take('key', 60, 1).used).toBe(11)
+    expect(windows.take('key', 5, 2).isTaken).toBe(false)
   })
 
   test('behavior: any keys at any times get what one plain window each would give them', () => {
@@ -98,7 +98,7 @@ describe('createRateWindows', () => {
           let nowMs = 0
           for (const { key, waitMs } of steps) {
             nowMs += waitMs
-            const isTaken = windows.take(key, limit, nowMs) !== undefined
+            const { isTaken } = windows.take(key, limit, nowMs)
             expect(isTaken).toBe(model(key, limit, nowMs))
           }
         },
@@ -112,8 +112,8 @@ describe('createRateWindows', () => {
     for (let minute = 0; minute < 100; minute++) {
       const nowMs = minute * MINUTE_MS
       for (let index = 0; index < 1000; index++) {
-        expect(windows.take(`${minute} ${index}`, 1, nowMs)).toBeDefined()
-        expect(windows.take(`${minute} ${index}`, 1, nowMs)).toBeUndefined()
+        expect(windows.take(`${minute} ${index}`, 1, nowMs).isTaken).toBe(true)
+        expect(windows.take(`${minute} ${index}`, 1, nowMs).isTaken).toBe(false)
       }
     }
   })
@@ -122,12 +122,12 @@ describe('createRateWindows', () => {
     const windows = createWindows()
     let passed = 0
     for (let index = 0; index < 1_000_000; index++) {
-      if (windows.take(`key ${index}`, 10, index / 100_000)) passed++
+      if (windows.take(`key ${index}`, 10, index / 100_000).isTaken) passed++
     }
     // Each of 2,048 places once, and ten for all others together.
     expect(passed).toBe(2058)
     // Who was there before is not touched by the crowd.
-    expect(windows.take('key 0', 10, 11)?.used).toBe(2)
+    expect(windows.take('key 0', 10, 11).used).toBe(2)
   })
 
   test('behavior: a full house lets nobody pass twice whose window has ended, and resets nobody', () => {
@@ -135,7 +135,7 @@ describe('createRateWindows', () => {
     for (let index = 0; index < 100_000; index++) windows.take(`key ${index}`, 10, index / 1000)
     const passes = (key: string, nowMs: number) => {
       let passed = 0
-      for (let index = 0; index < 100; index++) if (windows.take(key, 10, nowMs)) passed++
+      for (let index = 0; index < 100; index++) if (windows.take(key, 10, nowMs).isTaken) passed++
       return passed
     }
     expect(passes('newcomer', 59_000)).toBe(0)

@@ -27,7 +27,7 @@ test('behavior: threads that take from the same windows take exactly the limit',
     const { createRateWindows } = require(root + 'rate-windows.ts')
     const windows = createRateWindows(60_000, memory)
     let passed = 0
-    for (let i = 0; i < tries; i++) if (windows.take('key ' + i % 10, 1234, 1)) passed++
+    for (let i = 0; i < tries; i++) if (windows.take('key ' + i % 10, 1234, 1).isTaken) passed++
     parentPort.postMessage(passed)`
   const passed = await inThreads(script, memory)
   expect(passed.reduce((sum, count) => sum + count, 0)).toBe(10 * 1234)

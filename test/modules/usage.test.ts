@@ -117,9 +117,8 @@ const caller: Caller = {
 
 function usageOf(rows: readonly UsageRow[], leftMs = 60_000): UsageBody {
   const rate = { limit: 300, remaining: 0, leftMs }
-  const windowsOf = () => ({ data: rate, billing: rate })
-  const ports = { windowsOf, usageOf: () => rows, creditsOf: () => [] }
-  return describeUsage({ clock: () => NOW_MS, ...ports }, caller)
+  const ports = { usageOf: () => rows, creditsOf: () => [] }
+  return describeUsage({ clock: () => NOW_MS, ...ports }, caller, { data: rate, billing: rate })
 }
 
 describe('usage', () => {

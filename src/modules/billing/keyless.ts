@@ -36,7 +36,7 @@ export type KeylessDeps = {
   /** What is sold without a key. */
   listPacks: () => readonly Pack[]
   /** Takes one from the window of a caller who was found late. Throws `rate_limited`. */
-  adopt: (visit: Visit, caller: Caller) => void
+  adopt: (visit: Visit, caller: Caller) => Promise<void>
 }
 
 const SIGN_IN = 'sign-in-with-x'
@@ -189,7 +189,7 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
       })
       // What an account knows of itself takes from the allowance of the address alone.
       if (asked.access === 'key') visit.caller = means.caller
-      else adopt(visit, means.caller)
+      else await adopt(visit, means.caller)
       const answer = async (): Promise<Response> => next(arrived)
       return means.credit === undefined ? answer() : credits.spend(means.credit, visit, answer)
     }

@@ -6,10 +6,11 @@ import type { Credit } from '#src/selling/credit.ts'
 
 import { UsageBody, type UsageDay } from './model.ts'
 
+type Windows = { data: RateState; billing: RateState }
 type Deps = {
   clock: Clock
   /** Port: the current allowances of a caller, without taking from them. */
-  windowsOf: (caller: Caller) => { data: RateState; billing: RateState }
+  windowsOf: (caller: Caller) => Promise<Windows>
   /** Port: the counters of a caller's account, those that are not written yet included. */
   usageOf: (caller: Caller) => readonly UsageRow[]
   /** Port: requests that the caller's account has bought and not used up. */
@@ -29,16 +30,16 @@ export const usageRoutes = (deps: Deps) => [
       'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
     ok: { description: 'What you may use and have used.', schema: UsageBody },
     caching: 'no-store',
-    answer: ({ caller }) => describeUsage(deps, caller),
+    answer: async ({ caller }) => describeUsage(deps, caller, await deps.windowsOf(caller)),
   }),
 ]
 
 export function describeUsage(
-  { clock, windowsOf, usageOf, creditsOf }: Deps,
+  { clock, usageOf, creditsOf }: Omit<Deps, 'windowsOf'>,
   caller: Caller,
+  { data, billing }: Windows,
 ): UsageBody {
   const nowMs = clock()
-  const { data, billing } = windowsOf(caller)
   const { terms, subscription } = caller.standing
   const { tierId, name, requestsPerMinute, coins, routes } = terms
   const packs = creditsOf(caller).map(({ id, terms: of, requests, used }) => ({

@@ -1,0 +1,110 @@
+/** The connection to the Redis in which servers count together, and how many of them there are. */
+import { RedisClient } from 'bun'
+
+import { messageOf } from '#src/lib/message.ts'
+
+const CONNECT_MS_MAX = 1_000
+/** Longer than an answer takes, and shorter than anybody minds to wait for one. */
+const ANSWER_MS_MAX = 200
+const BEAT_MS = 250
+/** A server that was not heard of for so long is not counted. */
+const ABSENT_SECONDS = 10
+/** For ever: the client waits a little between them. */
+const RETRIES_MAX = 2 ** 31 - 1
+const SERVERS = 'bookfeed:servers'
+
+/** Counts the servers that were heard of lately, this one among them. */
+const BEAT = `local now = redis.call('TIME')
+redis.call('ZADD', KEYS[1], now[1], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] - ARGV[2])
+return redis.call('ZCARD', KEYS[1])`
+
+export type LimitsLink = Awaited<ReturnType<typeof connectLimits>>
+
+export type LinkOptions = {
+  /** `redis://…` or `rediss://…`. */
+  url: string
+  /** Names this server among the others; the same for all its threads. */
+  server: string
+  say?: ((line: string, level: 'error' | 'info') => void) | undefined
+}
+
+/** The version of what answers there. Rejects where nothing does, or no script may run. */
+export async function probeLimits(url: string): Promise<string> {
+  const client = new RedisClient(url, { connectionTimeout: CONNECT_MS_MAX, autoReconnect: false })
+  try {
+    await client.send('EVAL', [BEAT, '1', `${SERVERS}:probe`, '', '0'])
+    const info: string = await client.send('INFO', ['server'])
+    return /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? 'unknown'
+  } finally {
+    client.close()
+  }
+}
+
+/** Connects, and again whenever the connection is lost; resolves also where there is no answer. */
+export async function connectLimits({ url, server, say = () => undefined }: LinkOptions) {
+  let client = makeClient()
+  let isUp = false
+  let hasSaid = false
+  let servers = 1
+
+  function makeClient(): RedisClient {
+    const options = { connectionTimeout: CONNECT_MS_MAX, maxRetries: RETRIES_MAX }
+    return new RedisClient(url, { ...options, enableOfflineQueue: false })
+  }
+
+  /** Rejects where there is no answer in time; then nothing is asked until the next beat. */
+  async function run<T>(script: string, key: string, ...given: readonly unknown[]): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const late = setTimeout(() => reject(new Error('It does not answer')), ANSWER_MS_MAX)
+    client.send('EVAL', [script, '1', key, ...given.map(String)]).then(resolve, reject)
+    try {
+      return await promise
+    } catch (error) {
+      isUp = false
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  function tell(error: unknown): void {
+    const what = `cannot be used (${messageOf(error)})`
+    const until = `This server admits 1/${servers} of each limit until it can.`
+    if (!hasSaid) say(`BOOKFEED_LIMITS ${what}. ${until}`, 'error')
+    hasSaid = true
+  }
+
+  async function beat(): Promise<void> {
+    try {
+      servers = await run<number>(BEAT, SERVERS, server, ABSENT_SECONDS)
+      if (hasSaid) say(`BOOKFEED_LIMITS answers again; ${servers} servers share limits.`, 'info')
+      isUp = true
+      hasSaid = false
+    } catch (error) {
+      tell(error)
+      if (!client.connected) return
+      // What was sent on a connection that does not answer must not wait for ever.
+      client.close()
+      client = makeClient()
+      client.connect().catch(() => undefined)
+    }
+  }
+  await Promise.race([client.connect().catch(() => undefined), Bun.sleep(CONNECT_MS_MAX)])
+  await beat()
+  const beating = setInterval(beat, BEAT_MS)
+
+  return {
+    run,
+    isUp: (): boolean => isUp,
+    /** As last heard; this one among them. */
+    servers: (): number => servers,
+
+    /** The others are told. */
+    async dispose(): Promise<void> {
+      clearInterval(beating)
+      if (isUp) await client.send('ZREM', [SERVERS, server]).catch(() => undefined)
+      client.close()
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/** Limits over several servers, on a real Redis. */
+import { describe, expect, test } from 'bun:test'
+
+import { shareWindows } from '#src/access/shared-windows.ts'
+import { createRateWindows, makeRateMemory } from '#src/lib/rate-windows.ts'
+
+import { redisProgram, startRedis } from '../support/engines/redis.ts'
+
+const WINDOW_MS = 60_000
+const timer = () => performance.now()
+
+/** One of several servers, with its windows of keys. */
+async function startServer(url: string, server: string, windowMs = WINDOW_MS) {
+  const said: string[] = []
+  const shared = await shareWindows({ url, server, timer, say: (line) => said.push(line) })
+  const own = createRateWindows(windowMs, makeRateMemory(100, 1))
+  const windows = shared.share('key', windowMs, own)
+  return {
+    ...{ said, windows, isUp: shared.isUp },
+    take: (key: string, limit: number) => windows.take(key, limit, timer()),
+    [Symbol.asyncDispose]: shared.dispose,
+  }
+}
+
+type Server = Awaited<ReturnType<typeof startServer>>
+
+/** How many of `count` requests pass that come at once, spread over servers. */
+async function passing(servers: readonly Server[], [key, limit]: [string, number], count: number) {
+  const all = Array.from({ length: count }, (_, at) =>
+    servers[at % servers.length]?.take(key, limit),
+  )
+  return (await Promise.all(all)).filter((window) => window?.isTaken).length
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let waits = 0; !isTrue() && waits < 200; waits++) await Bun.sleep(20)
+  expect(isTrue()).toBe(true)
+}
+
+describe.skipIf(redisProgram === null)('shareWindows', () => {
+  test('default: three servers let exactly 600 of 5,000 requests pass that come at once', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    await using b = await startServer(redis.url, 'b')
+    await using c = await startServer(redis.url, 'c')
+    expect(await passing([a, b, c], ['key', 600], 5_000)).toBe(600)
+    // Any other key is untouched, and so is the same one under a larger limit.
+    expect((await b.take('other', 600)).used).toBe(1)
+    expect(await c.take('key', 601)).toMatchObject({ used: 601, isTaken: true })
+    expect(await a.windows.find('key', timer())).toMatchObject({ used: 601 })
+    expect(await a.windows.find('nobody', timer())).toBeUndefined()
+  })
+
+  test('behavior: a window begins with its first request, and waiting for its end is enough', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a', 300)
+    await using b = await startServer(redis.url, 'b', 300)
+    for (let window = 0; window < 5; window++) {
+      const begunMs = timer()
+      expect((await a.take('key', 1)).isTaken).toBe(true)
+      const refused = await b.take('key', 1)
+      expect(refused.isTaken).toBe(false)
+      expect(refused.endMs - begunMs).toBeGreaterThanOrEqual(300)
+      expect(refused.endMs - timer()).toBeLessThanOrEqual(301)
+      // A timer may be early.
+      while (timer() < refused.endMs) await Bun.sleep(1)
+    }
+  })
+
+  test('behavior: without Redis each admits its part, from what was used on, and it comes back by itself', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    await using b = await startServer(redis.url, 'b')
+    await using c = await startServer(redis.url, 'c')
+    const servers = [a, b, c]
+    // Each knows of the two others by its next beat.
+    await Bun.sleep(600)
+    expect(await passing(servers, ['used', 100], 30)).toBe(30)
+    await redis.kill()
+    await until(() => servers.every(({ isUp }) => !isUp()))
+    const begunMs = timer()
+    // 33 each of what is new; 33 less the ten that each has taken of what was used.
+    expect(await passing(servers, ['new', 100], 1_000)).toBe(99)
+    expect(await passing(servers, ['used', 100], 1_000)).toBe(69)
+    expect(timer() - begunMs).toBeLessThan(1_000)
+    const refused = await a.take('new', 100)
+    expect([refused.isTaken, refused.used]).toEqual([false, 100])
+    expect(a.said.join()).toContain('1/3 of each limit')
+
+    await redis.restart()
+    await until(() => servers.every(({ isUp }) => isUp()))
+    expect(await passing(servers, ['later', 100], 1_000)).toBe(100)
+    expect(a.said).toHaveLength(2)
+  })
+
+  test('error: one that keeps connections and answers nothing delays a request once, and no longer than 0.2 s', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    redis.hang()
+    const begunMs = timer()
+    expect((await a.take('key', 10)).isTaken).toBe(true)
+    expect(timer() - begunMs).toBeLessThan(400)
+    const againMs = timer()
+    expect(await passing([a], ['key', 10], 100)).toBe(9)
+    expect(timer() - againMs).toBeLessThan(100)
+    redis.wake()
+    await until(a.isUp)
+  })
+
+  test('error: one that is not there when a server starts', async () => {
+    const redis = await startRedis()
+    await redis.kill()
+    await using a = await startServer(redis.url, 'a')
+    expect(a.isUp()).toBe(false)
+    expect(await passing([a], ['key', 10], 100)).toBe(10)
+    await redis.restart()
+    await until(a.isUp)
+    await redis.kill()
+  })
+
+  test('behavior: a server that stops leaves its part to the others', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    {
+      await using _b = await startServer(redis.url, 'b')
+      await Bun.sleep(600)
+    }
+    await Bun.sleep(600)
+    await redis.kill()
+    await until(() => !a.isUp())
+    expect(await passing([a], ['key', 100], 1_000)).toBe(100)
+  })
+})

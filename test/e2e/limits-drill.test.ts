@@ -1,0 +1,179 @@
+/**
+ * Three servers that share accounts (PostgreSQL) and limits (Redis): what holds for one key over
+ * all of them, and that nobody gets an error while Redis is dead.
+ */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { digestOf } from '#src/selling/api-key.ts'
+import type { Tier } from '#src/selling/tier.ts'
+
+import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { redisProgram, startRedis } from '../support/engines/redis.ts'
+import { addKey } from '../support/harness.ts'
+import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
+import { asJson } from '../support/signup-client.ts'
+import { systemClock } from '../support/venue/venue.ts'
+
+const DRILL_MS_MAX = 120_000
+const AT_ONCE = 250
+const LIMIT = 600
+const tierOf = (requestsPerMinute: number): Tier => ({
+  ...{ tierId: `drill-${requestsPerMinute}`, name: 'Drill', rank: requestsPerMinute },
+  ...{ isForSale: false, requestsPerMinute, coins: ['btc'], routes: ['markets', 'snapshots'] },
+})
+const MANY = 1_000_000
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-limits-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type Servers = readonly KillableServer[]
+type Asked = RequestInit & { path?: string }
+
+async function startServers(count: number, env: Record<string, string>): Promise<Servers> {
+  const started = Array.from({ length: count }, (_, at) => {
+    const data = join(folder, `${at}`)
+    mkdirSync(data, { recursive: true })
+    return startKillableServer({
+      ...{ ...env, BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' },
+      // One of them answers with threads.
+      ...{ BOOKFEED_LOG: 'off', BOOKFEED_WORKERS: at === 0 ? '2' : '0' },
+    })
+  })
+  return Promise.all(started)
+}
+
+/** Asks the servers in turns, with one key. */
+function createAsker(servers: Servers, token: string) {
+  const ask = async (at: number, { path = '/v1/btc/markets', ...init }: Asked = {}) => {
+    const headers = { ...init.headers, authorization: `Bearer ${token}` }
+    const response = await fetch(`${servers[at % servers.length]?.origin}${path}`, {
+      ...{ ...init, headers },
+    })
+    return { response, text: await response.text() }
+  }
+  return {
+    ask,
+
+    /** How many of so many requests are let through and refused. */
+    async flood(count: number) {
+      const tally = { passed: 0, refused: 0 }
+      for (let sent = 0; sent < count; sent += AT_ONCE) {
+        const wave = Array.from({ length: Math.min(AT_ONCE, count - sent) }, async (_, at) => {
+          const { status } = (await ask(at)).response
+          // A server that has too much to do for a moment says so to whom it has counted.
+          expect([200, 429, 503]).toContain(status)
+          tally[status === 429 ? 'refused' : 'passed']++
+        })
+        await Promise.all(wave)
+      }
+      return tally
+    },
+
+    /** Sends one request after the other; `stop` returns every status that there was. */
+    load() {
+      const seen = new Set<number>()
+      let isOver = false
+      const loop = async (): Promise<void> => {
+        for (let at = 0; !isOver; at++) seen.add((await ask(at)).response.status)
+      }
+      const loops = [loop(), loop(), loop()]
+      return async () => {
+        isOver = true
+        await Promise.all(loops)
+        return [...seen]
+      }
+    },
+  }
+}
+
+/** An address is one wherever it signs up: 2 times a minute, of two requests each. */
+async function expectSignups({ ask }: ReturnType<typeof createAsker>): Promise<void> {
+  const statuses: number[] = []
+  for (let at = 0; at < 6; at++) {
+    const body = asJson({ address: `0x${`${at}`.padStart(40, '0')}` })
+    statuses.push((await ask(at, { ...body, path: '/v1/keys/challenge' })).response.status)
+  }
+  // 503: nobody is screened here.
+  expect(statuses).toEqual([503, 503, 503, 503, 429, 429])
+}
+
+/** Connections are upgraded after an answer of Redis. */
+async function expectStreams(servers: Servers, token: string): Promise<void> {
+  for (const { origin } of servers) {
+    const headers = { authorization: `Bearer ${token}` }
+    const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/stream`, { headers } as never)
+    const first = await new Promise((resolve, reject) => {
+      socket.onmessage = ({ data }) => resolve(JSON.parse(`${data}`))
+      socket.onerror = reject
+    })
+    expect(first).toMatchObject({ type: 'authenticated' })
+    socket.close()
+  }
+}
+
+async function expectRevoked(servers: Servers, ledger: Ledger): Promise<void> {
+  const token = addKey(ledger, tierOf(MANY))
+  const { ask } = createAsker(servers, token)
+  for (const at of servers.keys()) expect((await ask(at)).response.status).toBe(200)
+  const { id = '' } = ledger.findKeyByDigest(digestOf(token)) ?? {}
+  ledger.revokeKey(id, byOperator(systemClock()))
+  const revokedMs = systemClock()
+  for (const at of servers.keys()) {
+    while ((await ask(at)).response.status !== 401)
+      expect(systemClock() - revokedMs).toBeLessThan(1_000)
+  }
+}
+
+describe.skipIf(postgresPrograms === undefined || redisProgram === null)(
+  'three servers with the same accounts and limits',
+  () => {
+    test(
+      'behavior: limits are exact over all, a revoked key is refused by all, and Redis may die',
+      async () => {
+        await using postgres = await startPostgres()
+        await using redis = await startRedis()
+        using ledger = openLedger(postgres.url, { nowMs: systemClock() })
+        const large = addKey(ledger, tierOf(MANY))
+        const servers = await startServers(3, {
+          ...{ BOOKFEED_LEDGER: postgres.url, BOOKFEED_LIMITS: redis.url },
+          BOOKFEED_SIGNUPS_PER_DAY: '12',
+        })
+        await using ends = new AsyncDisposableStack()
+        for (const server of servers) ends.defer(() => server.kill())
+        const asker = createAsker(servers, large)
+        const [first, second] = [0, 1].map(() =>
+          createAsker(servers, addKey(ledger, tierOf(LIMIT))),
+        )
+
+        expect(await first?.flood(5_000)).toEqual({ passed: LIMIT, refused: 5_000 - LIMIT })
+        const usage = await second?.ask(2, { path: '/v1/usage' })
+        const { windows } = JSON.parse(usage?.text ?? '')
+        expect(windows.data.remaining).toBe(LIMIT - 1)
+        await expectSignups(asker)
+        await expectStreams(servers, large)
+        await expectRevoked(servers, ledger)
+
+        const stop = asker.load()
+        await Bun.sleep(500)
+        await redis.kill()
+        await Bun.sleep(1_000)
+        // The last server may have 199 more, the others 200.
+        expect((await second?.flood(1_000))?.passed).toBe(LIMIT - 1)
+        await redis.restart()
+        await Bun.sleep(2_000)
+        expect((await second?.flood(1_000))?.passed).toBe(LIMIT)
+        expect((await stop()).filter((status) => status !== 200)).toEqual([])
+        for (const { errors } of servers) {
+          expect(errors()).toContain('This server admits 1/3 of each limit')
+          expect(errors()).toContain('BOOKFEED_LIMITS answers again')
+        }
+      },
+      DRILL_MS_MAX,
+    )
+  },
+)
