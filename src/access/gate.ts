@@ -13,7 +13,7 @@ import {
 } from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { after, type Eventually } from '#src/lib/eventually.ts'
-import type { RateWindow, RateWindows } from '#src/lib/rate-windows.ts'
+import type { RateWindow, RateWindows, TakenWindow } from '#src/lib/rate-windows.ts'
 import { testKeyOf } from '#src/selling/api-key.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/selling/tier.ts'
@@ -119,10 +119,11 @@ export function createGate(deps: GateDeps) {
     const asked = deps.testRefusal?.(request)
     if (asked !== undefined)
       return after(find(place), (rate) => ({ ...common, ...refused(asked, rate) }))
-    return after(take(place), ({ rate, isTaken }) => {
-      const refusal = isTaken ? undefined : allowanceError(rate)
-      return { ...common, rate, isCounted: isTaken, refusal }
-    })
+    const window = place.windows.take(place.key, place.limit, place.nowMs)
+    // Without a closure where it is there: this is on the way of every request.
+    return window instanceof Promise
+      ? window.then((taken) => toVisit(common, place, taken))
+      : toVisit(common, place, window)
   }
 
   const gate: Gate = {
@@ -246,15 +247,23 @@ const stateOf = ({ limit, nowMs }: Place, window: RateWindow | undefined): RateS
   leftMs: window === undefined ? RATE_WINDOW_MS : window.endMs - nowMs,
 })
 
+type Common = Omit<Visit, 'rate' | 'isCounted' | 'refusal'>
+
+function toVisit(common: Common, place: Place, window: TakenWindow): Visit {
+  const rate = stateOf(place, window)
+  const { isTaken } = window
+  const refusal = isTaken ? undefined : allowanceError(rate)
+  return { ...common, rate, isCounted: isTaken, refusal }
+}
+
 /** Without taking anything. */
 const find = (place: Place): Eventually<RateState> =>
   after(place.windows.find(place.key, place.nowMs), (window) => stateOf(place, window))
 
-const take = (place: Place): Eventually<{ rate: RateState; isTaken: boolean }> =>
-  after(place.windows.take(place.key, place.limit, place.nowMs), (window) => ({
-    rate: stateOf(place, window),
-    isTaken: window.isTaken,
-  }))
+async function take(place: Place): Promise<{ rate: RateState; isTaken: boolean }> {
+  const window = await place.windows.take(place.key, place.limit, place.nowMs)
+  return { rate: stateOf(place, window), isTaken: window.isTaken }
+}
 
 function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
   const retryAfterSeconds = toSeconds(leftMs)

@@ -5,7 +5,6 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import { after, type Eventually } from '#src/lib/eventually.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import { createAccessLine } from './access-log.ts'
@@ -67,8 +66,9 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, work, meters, mint, timer, testMode } = options
+  const { handle, takeError, routes, sockets, gate, work, meters, timer, testMode } = options
   const finish = createFinish(options)
+  const arrive = createArrivals(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
     if (error instanceof MissingRoute) return answerMissing(exchange, routes)
@@ -99,19 +99,13 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     }
   }
 
-  function begin(request: Request, peers: PeerSource | undefined): Eventually<Exchange> {
-    const startedMs = timer()
-    const place = routes.placeOf(request.url)
-    const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
-    const requestId = requestIdOf(request, mint)
-    const traceparent = traceOf(request)
-    const from = peers && peerOf(request, inner, peers)
-    return after(gate.enter({ request, allowance: place.allowance, peers: from }), (visit) => {
-      bindVisit(inner, visit)
-      visit.requestId = requestId
-      visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-      return { requestId, traceparent, place, request, inner, visit, peers, startedMs }
-    })
+  function proceed(arrival: Omit<Exchange, 'visit'>, visit: Visit) {
+    const { request, inner, peers, requestId, traceparent, place, startedMs } = arrival
+    bindVisit(inner, visit)
+    visit.requestId = requestId
+    visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
+    const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }
+    return visit.isTest ? answerTest(exchange) : answer(exchange)
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {
@@ -143,11 +137,28 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     }
   }
 
-  return (request, peers) =>
-    after(begin(request, peers), (exchange) =>
-      exchange.visit.isTest ? answerTest(exchange) : answer(exchange),
-    )
+  return (request, peers) => {
+    const arrival = arrive(request, peers)
+    const { inner, place } = arrival
+    const from = peers && peerOf(request, inner, peers)
+    const visit = gate.enter({ request, allowance: place.allowance, peers: from })
+    return visit instanceof Promise
+      ? visit.then((later) => proceed(arrival, later))
+      : proceed(arrival, visit)
+  }
 }
+
+/** What is known of a request before the gate. */
+const createArrivals =
+  ({ routes, mint, timer }: FrontDoorOptions) =>
+  (request: Request, peers: PeerSource | undefined): Omit<Exchange, 'visit'> => {
+    const startedMs = timer()
+    const place = routes.placeOf(request.url)
+    const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
+    const requestId = requestIdOf(request, mint)
+    const traceparent = traceOf(request)
+    return { requestId, traceparent, place, request, inner, peers, startedMs }
+  }
 
 function assertServable({ request, place, visit }: Exchange): void {
   if (visit.refusal) throw visit.refusal

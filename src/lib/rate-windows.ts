@@ -11,12 +11,14 @@ export type RateWindow = {
   readonly endMs: number
 }
 
+export type TakenWindow = RateWindow & { readonly isTaken: boolean }
+
 /** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
 export type RateWindows = {
   /** The window that a key is in; undefined if its next request begins one. */
   find(key: string, nowMs: number): Eventually<RateWindow | undefined>
   /** Takes one from a key's window, if any is left; the window then. */
-  take(key: string, limit: number, nowMs: number): Eventually<RateWindow & { isTaken: boolean }>
+  take(key: string, limit: number, nowMs: number): Eventually<TakenWindow>
 }
 
 export type OwnRateWindows = ReturnType<typeof createRateWindows>
@@ -46,7 +48,7 @@ export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
         return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
       }),
 
-    take: (key: string, limit: number, nowMs: number): RateWindow & { isTaken: boolean } =>
+    take: (key: string, limit: number, nowMs: number): TakenWindow =>
       table.use(() => {
         const at = table.claim(key, hasEnded(nowMs))
         if (read(at + END) <= nowMs) {
@@ -55,7 +57,8 @@ export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
         }
         const isTaken = read(at + USED) < limit
         if (isTaken) cells[at + USED] = read(at + USED) + 1
-        return { ...show(at, nowMs), isTaken }
+        const { used, endMs } = show(at, nowMs)
+        return { used, endMs, isTaken }
       }),
   }
 }
