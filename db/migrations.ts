@@ -19,7 +19,9 @@ import settlement from './history/migrations/0013_settlement.sql' with { type: '
 import revisions from './history/migrations/0014_revisions.sql' with { type: 'text' }
 import manifests from './history/migrations/0015_manifests.sql' with { type: 'text' }
 import knownEvents from './history/migrations/0016_known_events.sql' with { type: 'text' }
+import segments from './history/migrations/0017_segments.sql' with { type: 'text' }
 import postgresHistory from './history/postgres/0000_history.sql' with { type: 'text' }
+import postgresSegments from './history/postgres/0001_segments.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -48,9 +50,10 @@ export const historyMigrations: readonly string[] = [
   revisions,
   manifests,
   knownEvents,
+  segments,
 ]
 /** The same for PostgreSQL. */
-export const postgresHistoryMigrations: readonly string[] = [postgresHistory]
+export const postgresHistoryMigrations: readonly string[] = [postgresHistory, postgresSegments]
 export const postgresLedgerMigrations: readonly string[] = [postgresLedger]
 export const ledgerMigrations: readonly string[] = [
   ledger,

@@ -1,5 +1,6 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/core/market.ts'
+import { parseBucketPlace } from '#src/lib/bucket-place.ts'
 import { bytes, integer } from '#src/lib/setting.ts'
 import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
@@ -10,6 +11,10 @@ export const isHttpUrl = (text: string): boolean =>
 const CACHE_MB_MAX = 65_536
 export const BYTES_PER_MB = 1024 * 1024
 export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
+
+/** A place in a bucket; empty for none. */
+export const parseArchive = (text: string): string | undefined =>
+  text === '' || parseBucketPlace(text) ? text : undefined
 
 /** It may have a password; empty for none. */
 function parsePostgres(text: string): string | undefined {

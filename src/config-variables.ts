@@ -18,6 +18,7 @@ import {
 import {
   isHttpUrl,
   megabytes,
+  parseArchive,
   parseListener,
   parseNodes,
   parseOrigin,
@@ -40,8 +41,7 @@ export type ConfigVariable = {
 
 export const variables = {
   dataPath: {
-    name: 'BOOKFEED_DATA',
-    default: './data',
+    ...{ name: 'BOOKFEED_DATA', default: './data' },
     ...anyText('a folder path'),
     description:
       'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
@@ -55,6 +55,16 @@ export const variables = {
     ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
     description:
       'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file of the data folder. A secret; never shown.',
+  },
+  archive: {
+    ...{ name: 'BOOKFEED_ARCHIVE', default: '', parse: parseArchive },
+    accepts: 's3://bucket/prefix',
+    description:
+      'Bucket that books of markets go to which ended long ago, out of the database; they are served from there. S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…, are used for it. Empty: none.',
+  },
+  archiveDays: {
+    ...{ name: 'BOOKFEED_ARCHIVE_DAYS', default: '30', ...integer(0, 36_500) },
+    description: 'Days after their end that markets stay whole in the database.',
   },
   limits: {
     ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },
@@ -86,8 +96,7 @@ export const variables = {
       'Lines of a server and a recorder on standard error, one for each request and what they do by themselves: JSON, or text for people; `off` is JSON without requests that did not fail.',
   },
   metrics: {
-    name: 'BOOKFEED_METRICS',
-    default: '',
+    ...{ name: 'BOOKFEED_METRICS', default: '' },
     accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9464',
     description:
       'Where Prometheus reads /metrics, which anybody may who gets there. Empty: nowhere.',
@@ -196,27 +205,23 @@ export const variables = {
     description: 'Whether one more connection hears which markets are announced and resolved.',
   },
   batchMs: {
-    name: 'BOOKFEED_BATCH_MS',
-    default: '50',
+    ...{ name: 'BOOKFEED_BATCH_MS', default: '50' },
     ...integer(1, 1000),
     description: 'Milliseconds that a recorded state waits for others, to be written with them.',
   },
   freeBytesMin: {
-    name: 'BOOKFEED_FREE_MB',
-    default: '1000',
+    ...{ name: 'BOOKFEED_FREE_MB', default: '1000' },
     ...megabytes,
     description:
       'Room on the disk, in MiB, below which nothing is recorded, imported, simulated or backed up to it, so that keys and payments can be written.',
   },
   keepDays: {
-    name: 'BOOKFEED_KEEP_DAYS',
-    default: '0',
+    ...{ name: 'BOOKFEED_KEEP_DAYS', default: '0' },
     ...integer(0, 36_500),
     description: 'Days after which markets and prices are deleted; 0 keeps all.',
   },
   keepGb: {
-    name: 'BOOKFEED_KEEP_GB',
-    default: '0',
+    ...{ name: 'BOOKFEED_KEEP_GB', default: '0' },
     ...integer(0, 1_000_000),
     description: 'Size of the history, in GB, beyond which the oldest is deleted; 0 is no bound.',
   },
@@ -341,8 +346,7 @@ export const variables = {
       'Sell to whoever has no key: data routes answer 402 in place of 401, and packs and tiers can be bought by x402 clients directly.',
   },
   payTo: {
-    name: 'BOOKFEED_PAY_TO',
-    default: '',
+    ...{ name: 'BOOKFEED_PAY_TO', default: '' },
     ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
     description: 'Address that payments go to, of this server alone. Empty: nothing is sold.',
   },
@@ -357,8 +361,7 @@ export const variables = {
       text === '' || text === 'local' || isHttpUrl(text) ? text : undefined,
   },
   facilitatorKeyId: {
-    name: 'BOOKFEED_FACILITATOR_KEY_ID',
-    default: '',
+    ...{ name: 'BOOKFEED_FACILITATOR_KEY_ID', default: '' },
     ...anyText('a text'),
     description:
       'Name of the key that signs a token for each call of the facilitator, as CDP wants it.',
@@ -378,21 +381,18 @@ export const variables = {
     description: 'Private key that pays gas for the `local` facilitator. A secret; never shown.',
   },
   confirmations: {
-    name: 'BOOKFEED_CONFIRMATIONS',
-    default: 'final',
+    ...{ name: 'BOOKFEED_CONFIRMATIONS', default: 'final' },
     ...orWord('final', integer(1, 1000)),
     description:
       'Blocks, that of the payment included, after which it counts; `final` waits for the finality of the chain.',
   },
   keysPerAccountMax: {
-    name: 'BOOKFEED_KEYS_PER_ACCOUNT',
-    default: '10',
+    ...{ name: 'BOOKFEED_KEYS_PER_ACCOUNT', default: '10' },
     ...integer(1, 1000),
     description: 'Valid keys that an account may have at a time; one that never paid has one.',
   },
   signupsPerDay: {
-    name: 'BOOKFEED_SIGNUPS_PER_DAY',
-    default: '30',
+    ...{ name: 'BOOKFEED_SIGNUPS_PER_DAY', default: '30' },
     ...integer(1, 1_000_000),
     description:
       'Signups a day that an address (IPv6: a /48) may make; in a minute a sixth of them, rounded up.',

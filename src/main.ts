@@ -84,6 +84,7 @@ async function run(): Promise<void> {
 async function runThread(given: object): Promise<void> {
   if ('checkpointsOf' in given) await import('./sqlite/checkpoints.ts')
   else if ('bridgeTo' in given) await import('./postgres/bridge.ts')
+  else if ('archiveOf' in given) await import('./archive/range-reader.ts')
   else if ('exportsOf' in given) await import('./modules/exports/thread.ts')
   else if ('makesTestData' in given) await import('./cli/test-data.ts')
   else if ('manifestsOf' in given) await import('./cli/manifests-aside.ts')

@@ -8,7 +8,7 @@ describe('readConfig', () => {
   test('default: an empty environment is a working configuration', () => {
     expect(readConfig({})).toEqual({
       dataPath: './data',
-      ...{ history: '', ledger: '', limits: '' },
+      ...{ history: '', ledger: '', limits: '', archive: '', archiveDays: 30 },
       host: '127.0.0.1',
       port: 3000,
       workers: 0,
@@ -82,6 +82,7 @@ describe('readConfig', () => {
       BOOKFEED_RECORD_COINS: 'xrp, btc',
       BOOKFEED_RECORD_TIMEFRAMES: '1h',
       BOOKFEED_RECORD_RATE: '5m=10, 1d=1',
+      ...{ BOOKFEED_ARCHIVE: 's3://books/history', BOOKFEED_ARCHIVE_DAYS: '7' },
       BOOKFEED_LIMITS: 'rediss://:secret@cache:6380/1',
       BOOKFEED_FEED_URL: 'ws://127.0.0.1:9/ws/market',
       BOOKFEED_CATALOGUE_URL: 'http://127.0.0.1:9/',
@@ -117,6 +118,7 @@ describe('readConfig', () => {
       history: 'postgres://bookfeed:secret@db:5432/books?schema=one',
       ledger: 'postgres://bookfeed:secret@db:5432/books',
       limits: 'rediss://:secret@cache:6380/1',
+      ...{ archive: 's3://books/history', archiveDays: 7 },
       host: '::1',
       port: 0,
       workers: 'auto',

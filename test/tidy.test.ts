@@ -12,17 +12,14 @@ type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 
 /** Folder or file → what it may import. A feature never imports another one: see `unitOf`. */
 const layers: Record<string, string[]> = {
-  lib: [],
-  core: ['lib'],
-  wire: ['core', 'lib'],
-  selling: ['core', 'lib'],
+  ...{ lib: [], core: ['lib'], wire: ['core', 'lib'], selling: ['core', 'lib'] },
   venue: ['core', 'wire', 'lib'],
   db: [],
   ...{ database: ['core', 'lib'], sqlite: ['core', 'database', 'lib', 'db'] },
   postgres: ['core', 'database', 'lib', 'db'],
-  backup: ['database', 'sqlite', 'lib'],
-  parquet: ['lib'],
-  history: ['core', 'wire', 'venue', 'database', 'sqlite', 'postgres', 'lib', 'db'],
+  archive: ['database', 'lib'],
+  ...{ backup: ['archive', 'database', 'sqlite', 'lib'], parquet: ['lib'] },
+  history: ['archive', 'core', 'wire', 'venue', 'database', 'sqlite', 'postgres', 'lib', 'db'],
   files: ['core', 'history', 'parquet', 'lib'],
   ledger: ['core', 'selling', 'database', 'sqlite', 'postgres', 'lib', 'db'],
   http: ['core', 'wire', 'selling', 'lib'],
@@ -52,14 +49,17 @@ const layers: Record<string, string[]> = {
   cli: [
     ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'backup'],
     ...['files', 'http', 'ingest', 'lib', 'operator', 'screening', 'history', 'ledger', 'database'],
-    ...['sqlite', 'postgres', 'venue', 'recorder'],
+    ...['archive', 'sqlite', 'postgres', 'venue', 'recorder'],
     'dev', // The command alone, which loads it when it is there.
   ],
   dev: [
     ...['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
     ...['main', 'web/build'],
   ],
-  main: ['app', 'cli', 'config', 'history', 'ledger', 'lib', 'modules', 'sqlite', 'postgres'],
+  main: [
+    ...['app', 'archive', 'cli', 'config', 'history', 'ledger', 'lib'],
+    ...['modules', 'sqlite', 'postgres'],
+  ],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['modules', 'core'],
   'web/parts': ['web/lib'],

@@ -313,26 +313,17 @@ export const revision = sqliteTable(
   ],
 )
 
-/** By second in which snapshots were accepted, the first id that was given in it. */
-export const moment = sqliteTable('moment', {
-  second: integer('second').primaryKey(),
-  nextId: integer('next_id').notNull(),
-  checksum: integer('checksum').notNull(),
-})
-
-/** As `moment`, of trades. */
-export const tradeMoment = sqliteTable('trade_moment', {
-  second: integer('second').primaryKey(),
-  nextId: integer('next_id').notNull(),
-  checksum: integer('checksum').notNull(),
-})
-
-/** As `moment`, of reference prices. */
-export const spotMoment = sqliteTable('spot_moment', {
-  second: integer('second').primaryKey(),
-  nextId: integer('next_id').notNull(),
-  checksum: integer('checksum').notNull(),
-})
+/** By second in which something was accepted, the first id that was given in it. */
+const moments = <N extends string>(name: N) =>
+  sqliteTable(name, {
+    second: integer('second').primaryKey(),
+    nextId: integer('next_id').notNull(),
+    checksum: integer('checksum').notNull(),
+  })
+/** Of snapshots, trades and reference prices. */
+export const moment = moments('moment')
+export const tradeMoment = moments('trade_moment')
+export const spotMoment = moments('spot_moment')
 
 /**
  * What became of markets besides their rows and facts: gaps that came and went, and when a market
@@ -356,6 +347,27 @@ export const marketEvent = sqliteTable(
     checksum: integer('checksum').notNull(),
   },
   (table) => [index('market_event_order').on(table.marketId, table.id)],
+)
+
+/** Objects of the archive. A row is there before its object, and goes after it. */
+export const segment = sqliteTable(
+  'segment',
+  {
+    id: integer('id').primaryKey({ autoIncrement: true }),
+    /** Null once the market is deleted. */
+    marketId: integer('market_id'),
+    /** Of the market, when nothing of it was left to put; else null. */
+    layout: integer('layout'),
+    /** In the archive: history/tables/segment-table.ts. */
+    name: text('name').notNull(),
+    bytes: integer('bytes').notNull(),
+    /** In hex. */
+    sha256: text('sha256').notNull(),
+    madeMs: integer('made_ms').notNull(),
+    /** 1 once chunks are read from it, 0 before. */
+    isSealed: integer('is_sealed').notNull(),
+  },
+  (table) => [index('segment_market').on(table.marketId, table.layout)],
 )
 
 /** The digests of a day's markets, chained and signed: core/manifest.ts. Only added to. */

@@ -36,7 +36,7 @@ const quote = (text: string): string =>
 const commandNames = [
   ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'cite', 'doctor'],
   ...['prune', 'backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay'],
-  ...['sandbox', 'files', 'copy'],
+  ...['sandbox', 'files', 'archive', 'copy'],
 ] as const
 export type CommandName = (typeof commandNames)[number]
 

@@ -39,11 +39,12 @@ export function openDataFolder(
   { config, clock, printError }: CliContext,
   purpose?: 'record' | 'serve',
 ): MarketHistory & Disposable {
-  const { dataPath, chunkCacheBytes } = config()
+  const { dataPath, chunkCacheBytes, archive } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
   const history = openHistory(historyOf(config()), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
+    isArchiving: archive !== '',
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

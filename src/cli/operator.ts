@@ -43,6 +43,7 @@ export function createOperator(context: CliContext) {
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
     backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
     files: jobs.add('files', 'Makes files of days that are final, if BOOKFEED_FILES is on.'),
+    archive: jobs.add('archive', 'Moves old books to the bucket of BOOKFEED_ARCHIVE, every hour.'),
     manifests: jobs.add('manifests', 'Signs the digests of days that are over, every hour.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }

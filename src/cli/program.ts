@@ -52,6 +52,7 @@ const commands: Record<CommandName, () => Promise<(context: CliContext) => Comma
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   prune: async () => (await import('./prune.ts')).pruneCommand,
   files: async () => (await import('./files.ts')).filesCommand,
+  archive: async () => (await import('./archive.ts')).archiveCommand,
   copy: async () => (await import('./copy.ts')).copyCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./backup.ts')).restoreCommand,

@@ -1,4 +1,4 @@
-/** What a server does by the clock beside its work: backups, manifests, and files of final days. */
+/** What a server does by the clock beside its work. */
 import { setPriority } from 'node:os'
 
 import { createShownJob, type JobReport } from '#src/lib/job.ts'
@@ -15,21 +15,40 @@ const FIRST_MS = 2 * MINUTE_MS
 const EVERY_MS = 60 * MINUTE_MS
 const LOW_PRIORITY = 10
 
+type Command = { args: string[]; failed: string; firstMs: number }
+
 /** Undefined where none are to be made. */
 export function startFiles(context: CliContext, report?: JobReport, firstMs = FIRST_MS) {
-  const { clock, config, printError } = context
-  if (!config().makesFiles) return undefined
+  if (!context.config().makesFiles) return undefined
+  const command = { args: ['files', 'make'], failed: 'files could not be made', firstMs }
+  return startCommand(context, command, report)
+}
+
+/** Undefined where there is no archive. */
+function startArchive(context: CliContext, report?: JobReport) {
+  if (context.config().archive === '') return undefined
+  const failed = 'old books could not be archived'
+  return startCommand(context, { args: ['archive'], failed, firstMs: FIRST_MS }, report)
+}
+
+/** Runs a command of this program every hour, in a process of its own. */
+function startCommand(
+  context: CliContext,
+  { args, failed, firstMs }: Command,
+  report: JobReport | undefined,
+) {
+  const { clock, printError } = context
   let child: ReturnType<typeof spawn> | undefined
   let isDisposed = false
   const job = createShownJob({ startTimer, clock, report }, async () => {
-    child = spawn(context, ['files', 'make'])
+    child = spawn(context, args)
     // It gives way to the one that serves.
     setPriority(child.pid, LOW_PRIORITY)
     try {
       return { outcome: await outcomeOf(child), waitMs: EVERY_MS }
     } catch (error) {
       const outcome = messageOf(error)
-      if (!isDisposed) printError(`bookfeed: files could not be made: ${outcome}`, 'error')
+      if (!isDisposed) printError(`bookfeed: ${failed}: ${outcome}`, 'error')
       return { outcome, isFailed: true, waitMs: EVERY_MS }
     }
   })
@@ -46,9 +65,10 @@ export function startFiles(context: CliContext, report?: JobReport, firstMs = FI
 /** Those that are not configured are undefined. */
 export const startScheduled = (
   context: CliContext,
-  report?: { backup: JobReport; files: JobReport; manifests: JobReport },
+  report?: Record<'backup' | 'files' | 'manifests' | 'archive', JobReport>,
 ) => [
   startBackups(context, report?.backup),
   startFiles(context, report?.files),
   startManifests(context, report?.manifests),
+  startArchive(context, report?.archive),
 ]

@@ -77,6 +77,7 @@ export async function serveThread(
   const { dataPath, chunkCacheBytes } = config
   const history = openHistory(historyOf(config), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
+    isArchiving: config.archive !== '',
   })
   const ledger = openLedger(ledgerOf(config), {
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },

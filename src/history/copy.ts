@@ -14,6 +14,7 @@ import {
   marketEvent,
   moment,
   revision,
+  segment,
   spot,
   spotMoment,
   tail,
@@ -29,7 +30,7 @@ import { COPYING, createMeta } from './tables/meta-table.ts'
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [
   ...[market, chunk, tail, trade, gap, spot, batch],
-  ...[revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
+  ...[segment, revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
 ]
 
 /** Some megabytes of chunks. */
@@ -57,7 +58,7 @@ export function* copyHistory(from: Database, to: Database): Generator<CopyStep> 
   }
   for (const table of tables) yield* copyTable(from, to, table)
   transact(to, () => {
-    to.engine.continueIds(to, 'chunk')
+    for (const name of ['chunk', 'segment']) to.engine.continueIds(to, name)
     for (const name of ['log_meta', 'meta'] as const) {
       const { checksum: _, ...rows } = createMeta(from, name).list()
       const there = createMeta(to, name)

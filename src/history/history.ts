@@ -14,6 +14,7 @@ import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
 import type { Eventual, Eventually } from '#src/lib/eventually.ts'
 
+import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
 
 type Iterated<T> = Iterable<T> | AsyncIterable<T>
@@ -189,6 +190,7 @@ export type MarketHistory = HistoryWriter &
      * read runs again from its start once it is there.
      */
     eventually: Eventual
+    archive: Archiver
     lines(encoding: Encoding): LineStream
     events(): EventStream
   }
@@ -285,8 +287,7 @@ export type RowQuery = TimeRange & {
   /** Also when each row was received. */
   withReceived?: boolean | undefined
 }
-
-/** All rows of a query in ascending order; as of `RowQuery`. */
+/** Rows in ascending order; as of `RowQuery`. */
 export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>
 
 export type RunQuery = StreamQuery &
@@ -386,7 +387,6 @@ type RowEvents = {
   hasMore: boolean
 }
 export type TextSum = { crc: number; bytes: number }
-
 export type Top = Position & {
   outcome: Outcome
   /** Best bid price and size, in millionths; both 0 when the side is empty. */

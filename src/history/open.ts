@@ -14,8 +14,10 @@ export type HistoryOptions = {
   lagMs?: number
   /** Of a file: whether checkpoints are made on a thread of their own, so that nobody waits. */
   hasCheckpointThread?: boolean
-  /** Of a PostgreSQL: what is read `eventually` is not waited for, and all else not for long. */
+  /** Of an engine elsewhere: what is read `eventually` is not waited for, all else not for long. */
   isServing?: boolean
+  /** Books may go to an archive while it is open. */
+  isArchiving?: boolean
   /** Of a file that is up to date; what writes to it fails. */
   isReadOnly?: boolean
   /** Size that the file may not outgrow. */
@@ -37,7 +39,9 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   try {
     const { clock } = options
     const { reads } = postgres ?? {}
-    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs, clock, reads })
+    const { isServing, isArchiving } = options
+    const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving }
+    const history = createSqliteHistory(db, shared)
     if (options.isServing) postgres?.hurry()
     if (!options.hasCheckpointThread || postgres !== undefined) return history
     const checkpoints = startCheckpoints(db, path)

@@ -6,9 +6,9 @@ import type { Clock } from '#src/core/time.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { atOnce } from '#src/lib/eventually.ts'
 import type { Reads } from '#src/postgres/reads.ts'
 
+import { createArchiver } from './archiver.ts'
 import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
 import { createEventReads } from './reads/events.ts'
@@ -46,6 +46,7 @@ type FileVerbs =
   | 'revisions'
   | 'manifests'
   | 'path'
+  | 'archive'
   | 'eventually'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
@@ -58,15 +59,18 @@ type Options = {
   chunkCacheBytes: number
   lagMs: number
   clock?: Clock | undefined
+  isServing?: boolean | undefined
+  /** Books may go to an archive while this is open. */
+  isArchiving?: boolean | undefined
   /** Of an engine elsewhere. */
   reads?: Pick<Reads, 'eventually' | 'changeOf' | 'onChange'> | undefined
 }
 
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs, clock, reads }: Options,
+  { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving = false }: Options,
 ): MarketHistory {
-  const stored = createTables(db, chunkCacheBytes, clock)
+  const stored = createTables(db, { chunkCacheBytes, clock, isServing })
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
@@ -93,8 +97,12 @@ export function createSqliteHistory(
     totals: meta.totals,
     cacheCounts: stored.chunks.cacheCounts,
     usedBytes: () => db.engine.usedBytesOf(db),
-    eventually: reads?.eventually ?? atOnce,
-    dispose: () => db.engine.close(db),
+    archive: createArchiver(tables),
+    eventually: reads?.eventually ?? stored.archive.eventuallyOf(isArchiving),
+    dispose() {
+      stored.archive.close()
+      db.engine.close(db)
+    },
   }
 }
 

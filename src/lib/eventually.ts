@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /** What an engine elsewhere returns later, and one in this process at once. */
 export type Eventually<T> = T | Promise<T>
 
@@ -10,11 +12,18 @@ export const after = <T, U>(
 /** Runs a synchronous read, and where it lacks something, again when that is there. */
 export type Eventual = <T>(read: () => Eventually<T>) => Eventually<T>
 
+/** Where nothing is ever lacking. */
+export const atOnce: Eventual = (read) => read()
+
 /** Thrown by a read that lacks something; nobody but what runs it again may take it. */
 export class Missing extends Error {
-  constructor() {
+  /** Resolves when it is there, or cannot be had; never rejects. */
+  readonly coming: Promise<unknown>
+
+  constructor(coming: Promise<unknown> = Promise.resolve()) {
     super('This has to be fetched.')
     this.name = 'Missing'
+    this.coming = coming
   }
 }
 
@@ -22,19 +31,73 @@ export class Missing extends Error {
 export function together<const Reads extends readonly (() => unknown)[]>(
   ...reads: Reads
 ): { [at in keyof Reads]: ReturnType<Reads[at]> } {
-  let missing: Missing | undefined
+  const missing: Missing[] = []
   const results = reads.map((read) => {
     try {
       return read()
     } catch (error) {
       if (!(error instanceof Missing)) throw error
-      missing = error
+      missing.push(error)
       return undefined
     }
   })
-  if (missing !== undefined) throw missing
+  if (missing.length > 0) throw new Missing(Promise.all(missing.map(({ coming }) => coming)))
   return results as { [at in keyof Reads]: ReturnType<Reads[at]> }
 }
 
-/** Where nothing is ever lacking. */
-export const atOnce: Eventual = (read) => read()
+/** A read that never comes to its end is a fault of ours. */
+const RUNS_MAX = 10_000
+
+const readings = new AsyncLocalStorage<Reading>()
+
+/** Of whoever asks now; undefined outside of a read that runs again, or after its end. */
+export function readingNow(): Reading | undefined {
+  const reading = readings.getStore()
+  return reading?.isOver === false ? reading : undefined
+}
+
+/** One read, over all its runs. */
+export class Reading {
+  isOver = false
+  /** What it has found so far and would ask for again; or why that cannot be had. */
+  readonly found = new Map<string, unknown>()
+
+  /** To be called once. */
+  run<T>(read: () => Eventually<T>): Eventually<T> {
+    let result: Eventually<T>
+    try {
+      result = this.#run(read, 0)
+    } catch (error) {
+      this.end()
+      throw error
+    }
+    if (result instanceof Promise) return result.finally(() => this.end())
+    this.end()
+    return result
+  }
+
+  /** Called when nothing is read any more. */
+  end(): void {
+    this.isOver = true
+  }
+
+  /** Called before the next run; what it lacked is there then. Never rejects. */
+  async fetch(): Promise<void> {
+    // What is coming by itself is all.
+  }
+
+  #run<T>(read: () => Eventually<T>, runs: number): Eventually<T> {
+    const again = async (error: unknown): Promise<T> => {
+      if (!(error instanceof Missing) || runs === RUNS_MAX) throw error
+      await Promise.all([error.coming, this.fetch()])
+      return this.#run(read, runs + 1)
+    }
+    try {
+      const result = readings.run(this, read)
+      if (!(result instanceof Promise)) return result
+      return result.catch(again)
+    } catch (error) {
+      return again(error)
+    }
+  }
+}

@@ -3,15 +3,11 @@
  * and whoever asks stands still until the answer is there. For what records, imports and verifies;
  * a thread that serves requests must not wait like that (postgres/reads.ts).
  */
-import {
-  MessageChannel,
-  type MessagePort,
-  receiveMessageOnPort,
-  Worker,
-  workerData,
-} from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 
 import { SQL } from 'bun'
+
+import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
 
 import type { Address } from './address.ts'
 
@@ -41,38 +37,20 @@ const CLOSE = 'close'
 
 const NO_ANSWER: Fault = { message: 'PostgreSQL does not answer.', code: 'timeout', isLost: true }
 
-type Asked = { id: number; message: unknown }
-type Told = { id: number; answer: Answer[] | Fault }
-type Start = { bridgeTo: Address; port: MessagePort; state: Int32Array }
+type Start = { bridgeTo: Address; line: Line }
 
 export type Bridge = ReturnType<typeof openBridge>
 
 /** Connects when it is first asked, and again after the connection was lost. */
 export function openBridge(address: Address) {
-  const state = new Int32Array(new SharedArrayBuffer(4))
-  const { port1: port, port2 } = new MessageChannel()
-  const start: Start = { bridgeTo: address, port: port2, state }
-  const worker = new Worker(import.meta.filename, { workerData: start, transferList: [port2] })
-  worker.unref()
-  port.unref()
-  worker.on('error', () => {})
+  const thread = openBlocking<Answer[] | Fault>(import.meta.filename, { bridgeTo: address })
 
-  let asked = 0
-  function wait(message: unknown, msMax: number): Answer[] | Fault {
-    port.postMessage({ id: ++asked, message } satisfies Asked)
-    const endMs = performance.now() + msMax
-    for (;;) {
-      const seen = Atomics.load(state, 0)
-      const answer: Told | undefined = receiveMessageOnPort(port)?.message
-      // One that came too late is of an earlier question.
-      if (answer?.id === asked) return answer.answer
-      if (answer !== undefined) continue
-      const leftMs = endMs - performance.now()
-      if (leftMs > 0 && Atomics.wait(state, 0, seen, leftMs) !== 'timed-out') continue
-      // Nothing of its transaction may be joined by the next one.
-      port.postMessage({ id: ++asked, message: CLOSE } satisfies Asked)
-      return NO_ANSWER
-    }
+  function wait(questions: readonly Question[], msMax: number): Answer[] | Fault {
+    const answers = thread.ask(questions, msMax)
+    if (answers !== undefined) return answers
+    // Nothing of its transaction may be joined by the next one.
+    thread.tell(CLOSE)
+    return NO_ANSWER
   }
 
   let [isShort, pausedMs] = [false, Number.NEGATIVE_INFINITY]
@@ -92,9 +70,8 @@ export function openBridge(address: Address) {
     },
 
     close(): void {
-      wait(CLOSE, END_MS_MAX)
-      port.close()
-      void worker.terminate()
+      thread.ask(CLOSE, END_MS_MAX)
+      thread.close()
     },
   }
 }
@@ -146,7 +123,7 @@ export function faultOf(error: unknown): Fault {
   return { message, code: errno ?? code, isLost }
 }
 
-function serve({ bridgeTo, port, state }: Start): void {
+function serve({ bridgeTo, line }: Start): void {
   let sql: SQL | undefined
 
   async function answer(questions: readonly Question[]): Promise<Answer[] | Fault> {
@@ -167,13 +144,9 @@ function serve({ bridgeTo, port, state }: Start): void {
     await ending?.catch(() => {})
   }
 
-  port.on('message', async ({ id, message }: Asked) => {
-    const told =
-      message === CLOSE ? await end().then(() => []) : await answer(message as Question[])
-    port.postMessage({ id, answer: told } satisfies Told)
-    Atomics.add(state, 0, 1)
-    Atomics.notify(state, 0)
-  })
+  answerFor(line, (message) =>
+    message === CLOSE ? end().then(() => []) : answer(message as Question[]),
+  )
 }
 
 // Other threads of ours load this file, too.

@@ -3,23 +3,16 @@
  * ends with `Missing`, the answer is fetched, and it runs again from its start. All that one read
  * asks is of one unchanging state of the database.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
-
 import type { ReservedSQL, SQL } from 'bun'
 
-import { type Eventually, Missing } from '#src/lib/eventually.ts'
+import { Missing, Reading, readingNow } from '#src/lib/eventually.ts'
 
 import { type Answer, type Fault, faultOf, type Question, runOn } from './bridge.ts'
 
-/** A read that never comes to its end is a fault of ours. */
-const RUNS_MAX = 10_000
-
-const readings = new AsyncLocalStorage<Reading>()
-
 /** Of whoever asks now, of that database; undefined outside of a read, or after its end. */
-export function readingOf(sql: SQL | undefined): Reading | undefined {
-  const reading = readings.getStore()
-  return reading === undefined || reading.isOver || reading.sql !== sql ? undefined : reading
+export function readingOf(sql: SQL | undefined): PostgresReading | undefined {
+  const reading = readingNow()
+  return reading instanceof PostgresReading && reading.sql === sql ? reading : undefined
 }
 
 type Deps = {
@@ -30,16 +23,15 @@ type Deps = {
   toError: (fault: Fault) => Error
 }
 
-export class Reading {
-  isOver = false
+export class PostgresReading extends Reading {
   /** What `onBegin` returned; undefined while nothing was fetched. */
   begunAt: number | undefined
   readonly #deps: Deps
-  readonly #answers = new Map<string, Answer['rows'] | Error>()
   #missing = new Map<string, Question>()
   #connection: Promise<ReservedSQL> | undefined
 
   constructor(deps: Deps) {
+    super()
     this.#deps = deps
   }
 
@@ -53,7 +45,7 @@ export class Reading {
    */
   ask(question: Question): Answer['rows'] {
     const key = `${question.isBare ? 'values' : 'rows'} ${JSON.stringify(question.values)} ${question.text}`
-    const rows = this.#answers.get(key)
+    const rows = this.found.get(key) as Answer['rows'] | Error | undefined
     if (rows === undefined) {
       this.#missing.set(key, question)
       throw new Missing()
@@ -62,24 +54,8 @@ export class Reading {
     return rows.map((row) => copyOf(row)) as Answer['rows']
   }
 
-  run<T>(read: () => Eventually<T>, runs = 0): Eventually<T> {
-    const again = async (error: unknown): Promise<T> => {
-      if (!(error instanceof Missing) || runs === RUNS_MAX) throw error
-      await this.#fetch()
-      return this.run(read, runs + 1)
-    }
-    try {
-      const result = readings.run(this, read)
-      if (!(result instanceof Promise)) return result
-      return result.catch(again)
-    } catch (error) {
-      return again(error)
-    }
-  }
-
-  /** To be called once nothing is read any more. */
-  end(): void {
-    this.isOver = true
+  override end(): void {
+    super.end()
     void this.#connection
       ?.then(async (connection) => {
         try {
@@ -92,7 +68,8 @@ export class Reading {
       .catch(() => {})
   }
 
-  async #fetch(): Promise<void> {
+  override async fetch(): Promise<void> {
+    if (this.#missing.size === 0) return
     const asked = [...this.#missing]
     this.#missing = new Map()
     try {
@@ -105,11 +82,11 @@ export class Reading {
       const questions = [...begin, ...asked.map(([, question]) => question)]
       const found = await Promise.all(questions.map((each) => runOn(connection, each)))
       const answers = found.slice(begin.length)
-      for (const [at, [key]] of asked.entries()) this.#answers.set(key, answers[at]?.rows ?? [])
+      for (const [at, [key]] of asked.entries()) this.found.set(key, answers[at]?.rows ?? [])
     } catch (error) {
       // Whoever asked gets it, as if the call had thrown.
       const fault = this.#deps.toError(faultOf(error))
-      for (const [key] of asked) this.#answers.set(key, fault)
+      for (const [key] of asked) this.found.set(key, fault)
     }
   }
 }

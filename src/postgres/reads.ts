@@ -5,7 +5,7 @@ import type { Eventually } from '#src/lib/eventually.ts'
 
 import type { Address } from './address.ts'
 import { connect, type Fault } from './bridge.ts'
-import { Reading, readingOf } from './reading.ts'
+import { PostgresReading, readingOf } from './reading.ts'
 
 /** Markets whose last change is remembered; beyond them all are read again. */
 const MARKETS_MAX = 100_000
@@ -32,7 +32,7 @@ export function createReads({ address, connections, begin, toError }: Deps) {
   let refresh: (conditionId: string) => void = () => {}
   const reads = {
     /** The read that asks now, if it is one of these. */
-    now: (): Reading | undefined => readingOf(sql),
+    now: (): PostgresReading | undefined => readingOf(sql),
 
     /** Given what reads a market that somebody follows: it is called when the market changed. */
     onChange(read: (conditionId: string) => void): void {
@@ -46,17 +46,7 @@ export function createReads({ address, connections, begin, toError }: Deps) {
     eventually<T>(read: () => Eventually<T>): Eventually<T> {
       // One within another is of the same state.
       if (readingOf(sql) !== undefined) return read()
-      const reading = new Reading(deps)
-      let result: Eventually<T>
-      try {
-        result = reading.run(read)
-      } catch (error) {
-        reading.end()
-        throw error
-      }
-      if (result instanceof Promise) return result.finally(() => reading.end())
-      reading.end()
-      return result
+      return new PostgresReading(deps).run(read)
     },
 
     /** A number that rises with every change that is announced. */

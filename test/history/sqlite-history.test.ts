@@ -71,6 +71,9 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
     eventually: atOnce,
+    get archive() {
+      return again().archive
+    },
     cacheCounts: () => again().cacheCounts(),
     get cursorKey() {
       return again().cursorKey

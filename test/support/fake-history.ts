@@ -40,6 +40,10 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     listOldest: refuse,
     usedBytes: () => 0,
     eventually: atOnce,
+    archive: {
+      ...{ place: () => undefined, setPlace: refuse, due: () => [], pack: refuse },
+      ...{ orphans: () => [], forget: refuse, totals: () => ({ objects: 0, bytes: 0 }) },
+    },
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),

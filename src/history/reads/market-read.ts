@@ -14,9 +14,10 @@ import { together } from '#src/lib/eventually.ts'
 import { codeOf } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import { ChunkGone, type ChunkRef, type TailRun } from '../tables/chunk-table.ts'
+import { ChunkGone, type ChunkRef } from '../tables/chunk-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
+import type { TailRun } from '../tables/tail-table.ts'
 import type { Runs } from '../writes/runs.ts'
 
 /** A market with its chunks in order, unfinished run and gaps, of one state of the file. */

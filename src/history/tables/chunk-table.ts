@@ -1,17 +1,9 @@
-/** Rows of the chunk table, of the tail table, which holds unfinished runs, and chunks of both. */
-import { chunk as chunkTable, tail } from '#db/history/schema.ts'
-import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
-import {
-  assertSealed,
-  checksumOf,
-  Damage,
-  type Place,
-  seal,
-  unseal,
-} from '#src/database/checksum.ts'
+/** Rows of the chunk table, and chunks that are kept in memory. */
+import { chunk as chunkTable } from '#db/history/schema.ts'
+import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
+import { Damage, type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import { createCache } from '#src/lib/cache.ts'
 
 import {
@@ -21,12 +13,11 @@ import {
   encodeNotes,
   encodeTops,
   readHash,
-  topOf,
   withReceipt,
 } from '../codec/beside.ts'
-import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
+import { Chunk, type ChunkWriter } from '../codec/chunk.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
-import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
+import { type Archive, decodePointer, encodePointer, type Pointer } from './segment-table.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -42,6 +33,9 @@ const ENTRY_BYTES = 1024
 
 const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
+/** What an archive takes; notes may change. */
+export const packedKinds = ['tops', 'rows', 'hashes'] as const
+export type PackedKind = (typeof packedKinds)[number]
 type ChunkBlobs = Pick<ChunkRow, Kind>
 
 const refColumns = [
@@ -106,17 +100,21 @@ export const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
 const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
   new Damage(`${kind} of chunk ${id} of market ${marketId} are not as they were written.`)
 
-/** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
-function createBlobs(db: Database) {
+/** Reads blobs, as they are now. Throws `Damage`, and `ChunkGone`; and as the archive does. */
+function createBlobs(db: Database, archive: Archive) {
   const prepare = (kind: Kind) =>
     db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = $1`)
   const statements = new Map(kinds.map((kind) => [kind, prepare(kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements.get(kind)?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
-    const bytes = unseal(row[0], placeOf(kind, ref))
-    if (bytes === undefined) throw damageOf(kind, ref)
-    return bytes
+    const place = placeOf(kind, ref)
+    const bytes = unseal(row[0], place)
+    if (bytes !== undefined) return bytes
+    const pointer = decodePointer(row[0], place)
+    const archived = pointer && unseal(archive.read(pointer), place)
+    if (archived === undefined) throw damageOf(kind, ref)
+    return archived
   }
   return {
     readBlob,
@@ -146,6 +144,9 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   const note = db.prepare<unknown, [Uint8Array, number]>(
     'UPDATE chunk SET notes = $1 WHERE id = $2',
   )
+  const pointTo = db.prepare<unknown, [Pick<ChunkRow, 'id' | PackedKind>]>(
+    `UPDATE chunk SET ${sql.set(packedKinds)} WHERE id = $id`,
+  )
   const putBlobs = db.prepare<unknown, [ChunkBlobs & { id: number }]>(
     `UPDATE chunk SET ${sql.set(kinds)} WHERE id = $id`,
   )
@@ -174,6 +175,21 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
     findBlobs: (id: number): ChunkBlobs | undefined => findBlobs.get(id) ?? undefined,
     putBlobs: (id: number, blobs: ChunkBlobs) => putBlobs.run({ id, ...blobs }),
 
+    /** Sealed bytes of a kind that are in the database; undefined where they are elsewhere. */
+    findOwn(kind: PackedKind, ref: ChunkRef): Uint8Array | undefined {
+      const bytes = findBlobs.get(ref.id)?.[kind]
+      if (bytes === undefined || decodePointer(bytes, placeOf(kind, ref))) return undefined
+      if (unseal(bytes, placeOf(kind, ref)) === undefined) throw damageOf(kind, ref)
+      return bytes
+    },
+
+    /** Puts where bytes are in their place. What was cut anew since has another id. */
+    point(ref: ChunkRef, pointers: Readonly<Record<PackedKind, Pointer>>): void {
+      const encode = (kind: PackedKind) => encodePointer(pointers[kind], placeOf(kind, ref))
+      const [tops, rows, hashes] = [encode('tops'), encode('rows'), encode('hashes')]
+      pointTo.run({ id: ref.id, tops, rows, hashes })
+    },
+
     putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
       note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
     },
@@ -187,8 +203,8 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
 }
 
 /** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
-export function createChunkTable(db: Database, cacheBytesMax: number) {
-  const blobs = createBlobs(db)
+export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: number) {
+  const blobs = createBlobs(db, archive)
   const users = createUsers()
   const cache = createCache<number, Kept>(cacheBytesMax, ({ chunk }) => users.remove(chunk))
 
@@ -288,113 +304,3 @@ function createUsers() {
 }
 
 export type ChunkTable = ReturnType<typeof createChunkTable>
-
-type TailRow = typeof tail.$inferSelect
-
-/** The unfinished run of a market as a chunk, and what its other columns would hold. */
-export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
-
-export function createTailTable(db: Database) {
-  const sql = sqlOf(tail)
-  const rowsOf = db.prepare<TailRow, [number]>(
-    `SELECT ${sql.columns()} FROM tail WHERE market_id = $1 ORDER BY time_ms, id`,
-  )
-  const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = $1')
-  const insert = db.prepare<unknown, [TailRow]>(sql.insert())
-  const update = db.prepare<unknown, [TailRow]>(
-    `UPDATE tail SET ${sql.set(['notes', 'checksum'])}
-     WHERE market_id = $marketId AND time_ms = $timeMs AND id = $id`,
-  )
-
-  const reseal = (row: TailRow, notes = row.notes): void => {
-    const noted = { ...row, notes }
-    update.run({ ...noted, checksum: checksumOf(noted) })
-  }
-
-  return {
-    /** Throws `Damage`. */
-    read(marketId: number): TailRun | undefined {
-      const rows = rowsOf.all(marketId)
-      for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
-      return toRun(rows)
-    },
-
-    insert(marketId: number, writer: ChunkWriter, from: number): void {
-      const frames = writer.frames(from)
-      for (const [at, frame] of frames.entries()) {
-        const row = from + at
-        const snapshot = writer.snapshots[row] as Snapshot
-        const { timeMs, id, outcome, textLength, textCrc, bitEnd } = writer.columns.rows[
-          row
-        ] as ColumnRow
-        const [bidPrice, bidSize, askPrice, askSize] = topOf(snapshot)
-        const { sourceHash } = snapshot
-        // In the order of the table, which the checksum follows.
-        const columns: TailRow = {
-          ...{ marketId, timeMs, id, outcome, bidPrice, bidSize, askPrice, askSize, textLength },
-          bitLength: bitEnd - writer.columns.bitStart(row),
-          ...{ textCrc, frame },
-          sourceHash: sourceHash === undefined ? null : Uint8Array.fromHex(sourceHash),
-          checksum: null,
-          notes: encodeNotes([snapshot]),
-        }
-        columns.checksum = checksumOf(columns)
-        insert.run(columns)
-      }
-    },
-
-    putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
-      const notesOf = new Map(rows.map((row) => [row.id, encodeNotes([row])]))
-      for (const row of rowsOf.all(marketId)) reseal(row, notesOf.get(row.id))
-    },
-
-    sealAll(marketId: number): void {
-      for (const row of rowsOf.all(marketId)) reseal(row)
-    },
-
-    removeAll(marketId: number): void {
-      removeAll.run(marketId)
-    },
-  }
-}
-
-function toRun(rows: readonly TailRow[]): TailRun | undefined {
-  if (rows.length === 0) return undefined
-  const bits = new BitWriter(rows.length * 256)
-  const columns = new RunColumns()
-  for (const { frame, bitLength, ...row } of rows) {
-    bits.reserve(frame.length)
-    bits.copy(toWords(frame), 0, bitLength)
-    columns.add({ ...row, bitEnd: bits.length })
-  }
-  return {
-    chunk: new Chunk(encodeChunk({ columns, rowStream: bits.toBytes(READ_SLACK) })),
-    beside: (row) => besideOf(rows[row]),
-    tops: Float64Array.from(
-      rows.flatMap((row) => [row.bidPrice, row.bidSize, row.askPrice, row.askSize]),
-    ),
-  }
-}
-
-/** The run of a writer, as it would be read from the table. */
-export function toTail(writer: ChunkWriter): TailRun | undefined {
-  if (writer.count === 0) return undefined
-  // What is kept must not hold the levels.
-  const besides = writer.snapshots.map(({ sourceHash, isVerified, sequence, receivedMs }) => ({
-    ...{ sourceHash, isVerified, receivedMs },
-    sequence: sequence === 0 ? undefined : sequence,
-  }))
-  return {
-    chunk: new Chunk(writer.toChunk()),
-    beside: (row) => besides[row] ?? {},
-    tops: Float64Array.from(writer.snapshots.flatMap(topOf)),
-  }
-}
-
-const besideOf = (row: TailRow | undefined): Beside =>
-  row === undefined
-    ? {}
-    : {
-        sourceHash: row.sourceHash?.toHex(),
-        ...withReceipt(decodeNotes(row.notes, 1)[0], row.timeMs),
-      }

@@ -18,6 +18,7 @@ const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
 const EVENTS_SINCE = 'events_since_ms'
 const SIGNING_KEY = 'signing_key'
+const ARCHIVE = 'archive'
 const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
@@ -116,6 +117,14 @@ export function createLogMeta(db: Database) {
       assertSound(meta.isSound(), 'the log_meta table')
       return meta.get(SIGNING_KEY) as Uint8Array
     },
+
+    /** Of books that are not in the database: `s3://bucket/prefix`; undefined where all are. */
+    archivePlace(): string | undefined {
+      assertSound(meta.isSound(), 'the log_meta table')
+      const place = meta.get(ARCHIVE)
+      return place instanceof Uint8Array ? new TextDecoder().decode(place) : undefined
+    },
+    putArchivePlace: (place: string): void => meta.put(ARCHIVE, new TextEncoder().encode(place)),
 
     /** Begins to keep them, unless that is so. */
     begin(clock: () => number): void {
@@ -219,7 +228,7 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
     isSound,
     list: (): Record<string, Value> =>
       Object.fromEntries(all.all().map(({ key, value }) => [key, unpack(value)])),
-    put: (key: string, value: number): void => change(() => write(key, value)),
+    put: (key: string, value: Value): void => change(() => write(key, value)),
     remove: (key: string): void => change(() => remove.run(key)),
 
     begin(rows: Readonly<Record<string, Value>>): void {

@@ -6,27 +6,32 @@ import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
-import {
-  type ChunkRef,
-  type ChunkTable,
-  createChunkTable,
-  createTailTable,
-  type ReadBeside,
-  type TailRun,
-} from './chunk-table.ts'
+import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
 import { createEventTable } from './event-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
 import { createMoments, createRevisionTable } from './revision-table.ts'
+import { createArchive, createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
+import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-export function createTables(db: Database, chunkCacheBytes: number, given?: Clock) {
-  const chunks = createChunkTable(db, chunkCacheBytes)
+type Options = {
+  chunkCacheBytes: number
+  clock?: Clock | undefined
+  isServing?: boolean | undefined
+}
+
+export function createTables(
+  db: Database,
+  { chunkCacheBytes, clock: given, isServing = false }: Options,
+) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
+  const archive = createArchive(db, logMeta, isServing)
+  const chunks = createChunkTable(db, archive, chunkCacheBytes)
   const clock = given ?? createClock(db)
   const events = createEventTable(db, logMeta, clock)
   const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })
@@ -37,6 +42,8 @@ export function createTables(db: Database, chunkCacheBytes: number, given?: Cloc
   }
   return {
     db,
+    archive,
+    segments: createSegmentTable(db),
     chunks,
     meta,
     logMeta,

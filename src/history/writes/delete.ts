@@ -48,7 +48,15 @@ export function createOldestList(db: Database) {
 }
 
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
-export function createDelete({ db, meta, spot, runs, revisions, events }: Tables & { runs: Runs }) {
+export function createDelete({
+  db,
+  meta,
+  spot,
+  runs,
+  revisions,
+  events,
+  segments,
+}: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
     `SELECT id, order_ms AS "orderMs" FROM market
@@ -83,6 +91,7 @@ export function createDelete({ db, meta, spot, runs, revisions, events }: Tables
       discount(counted)
       revisions.note({ ...counted, orderMs: oldest.orderMs }, deletionOf(counted))
     }
+    segments.release(oldest.id)
     runs.forget(oldest.id)
     meta.noteMarketId(oldest.id)
     meta.putDeletion(oldest.id)

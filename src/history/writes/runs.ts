@@ -4,8 +4,8 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import { createCache } from '#src/lib/cache.ts'
 
 import { CHUNK_ROWS, ChunkWriter } from '../codec/chunk.ts'
-import { type TailRun, toTail } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
+import { type TailRun, toTail } from '../tables/tail-table.ts'
 
 /** A writer takes about 200 kB; a run that is dropped costs one rebuild. */
 const OPEN_RUNS_MAX = 128

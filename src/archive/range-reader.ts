@@ -1,0 +1,173 @@
+/**
+ * Parts of objects that never change. Within a read that runs again nothing is waited for; anybody
+ * else stands still. Objects are fetched in blocks, because most reads go on where the last ended.
+ */
+import { workerData } from 'node:worker_threads'
+
+import { Damage } from '#src/database/checksum.ts'
+import { StoreFault } from '#src/database/database.ts'
+import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
+import { parseBucketPlace } from '#src/lib/bucket-place.ts'
+import { createCache } from '#src/lib/cache.ts'
+import { Missing, readingNow } from '#src/lib/eventually.ts'
+
+import { createObjectStore, ObjectFault, type ObjectStore } from './object-store.ts'
+
+const BLOCK_BYTES = 128 * 1024
+/** What was fetched besides what was asked for. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024
+/** Whoever serves others waits no longer, where it cannot run again. */
+const SHORT_MS_MAX = 250
+const ANSWER_MS_MAX = 30_000
+/** After a failure nothing is asked for so long. */
+const PAUSE_MS = 1000
+/** Of a read that others do not wait for. */
+const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
+
+/** `size` is that of the whole object, in bytes. */
+export type Part = { name: string; size: number; at: number; length: number }
+type Range = Pick<Part, 'name' | 'at' | 'length'>
+type Start = { archiveOf: string; line: Line }
+type WaitingAnswer = { bytes: Uint8Array } | { reason: ObjectFault['reason'] }
+
+export type RangeReader = ReturnType<typeof createRangeReader>
+
+export function openArchive(place: string): ObjectStore {
+  const bucket = parseBucketPlace(place)
+  if (bucket === undefined) throw new StoreFault(`${place} is no place of an archive.`)
+  return createObjectStore(bucket, { reads: patience })
+}
+
+/** `place` is `s3://bucket/prefix`. */
+export function createRangeReader(place: string, isServing: boolean) {
+  const store = openArchive(place)
+  const { missingRange, keep, copy } = createBlocks()
+  const coming = new Map<string, Promise<void>>()
+  let failedAtMs = Number.NEGATIVE_INFINITY
+  let thread: ReturnType<typeof openBlocking<WaitingAnswer>> | undefined
+
+  function assertReachable(): void {
+    if (performance.now() - failedAtMs < PAUSE_MS) throw unreachable()
+  }
+
+  function faultOf(reason: ObjectFault['reason'] | undefined, name: string): Error {
+    if (reason === 'missing') return new Damage(`${name} is not in the archive.`)
+    failedAtMs = performance.now()
+    return unreachable()
+  }
+
+  async function fetch(range: Range, found: Map<string, unknown>): Promise<void> {
+    try {
+      assertReachable()
+      keep(range, await store.read(range.name, range.at, range.length), found)
+    } catch (error) {
+      const fault = error instanceof ObjectFault ? faultOf(error.reason, range.name) : error
+      for (const block of blocksOf(range.at, range.length))
+        found.set(keyOf(range.name, block), fault)
+    }
+  }
+
+  /** Those who ask for the same at the same time wait for one request. */
+  function fetchOnce(range: Range, found: Map<string, unknown>): Promise<void> {
+    const key = `${range.name} ${range.at} ${range.length}`
+    const running = coming.get(key)
+    if (running !== undefined) return running
+    const fetching = fetch(range, found).finally(() => coming.delete(key))
+    coming.set(key, fetching)
+    return fetching
+  }
+
+  function wait(range: Range): void {
+    assertReachable()
+    thread ??= openBlocking(import.meta.filename, { archiveOf: place })
+    const answer = thread.ask(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
+    if (answer === undefined || 'reason' in answer) throw faultOf(answer?.reason, range.name)
+    keep(range, answer.bytes)
+  }
+
+  return {
+    /** A copy. Throws `Missing` within a read that runs again, `StoreFault` and `Damage`. */
+    read(part: Part): Uint8Array {
+      const reading = readingNow()
+      const range = missingRange(part)
+      if (range !== undefined) {
+        if (reading !== undefined) throw new Missing(fetchOnce(range, reading.found))
+        wait(range)
+      }
+      return copy(part)
+    },
+
+    close: (): void => thread?.close(),
+  }
+}
+
+/** What was fetched: for all, while there is room, and for the read that it was fetched for. */
+function createBlocks() {
+  const kept = createCache<string, Uint8Array>(KEPT_BYTES_MAX)
+
+  /** The blocks of a part that are not there, as one range. */
+  function missingRange({ name, size, at, length }: Part): Range | undefined {
+    const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
+    const [first, last] = [lacks[0], lacks.at(-1)]
+    if (first === undefined || last === undefined) return undefined
+    const end = Math.min(size, (last + 1) * BLOCK_BYTES)
+    return { name, at: first * BLOCK_BYTES, length: end - first * BLOCK_BYTES }
+  }
+
+  /** Throws why it could not be fetched, in this read. */
+  function find(name: string, block: number): Uint8Array | undefined {
+    const key = keyOf(name, block)
+    const own = readingNow()?.found.get(key)
+    if (own instanceof Error) throw own
+    return (own as Uint8Array | undefined) ?? kept.get(key)
+  }
+
+  function keep({ name, at }: Range, bytes: Uint8Array, found?: Map<string, unknown>): void {
+    for (let from = 0; from < bytes.length; from += BLOCK_BYTES) {
+      const key = keyOf(name, (at + from) / BLOCK_BYTES)
+      const block = bytes.slice(from, from + BLOCK_BYTES)
+      kept.set(key, block, { size: block.length })
+      found?.set(key, block)
+    }
+  }
+
+  /** Of blocks that are all there. */
+  function copy(part: Part): Uint8Array {
+    const bytes = new Uint8Array(part.length)
+    for (const block of blocksOf(part.at, part.length)) {
+      const start = block * BLOCK_BYTES - part.at
+      const found = find(part.name, block)
+      if (found === undefined) throw new Error('A block is gone while it is read.')
+      const from = Math.max(0, -start)
+      bytes.set(found.subarray(from, from + part.length - Math.max(0, start)), Math.max(0, start))
+    }
+    return bytes
+  }
+  return { missingRange, keep, copy }
+}
+
+const keyOf = (name: string, block: number): string => `${name} ${block}`
+
+function blocksOf(at: number, length: number): number[] {
+  const first = Math.floor(at / BLOCK_BYTES)
+  const last = Math.floor((at + Math.max(1, length) - 1) / BLOCK_BYTES)
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+const unreachable = (): StoreFault =>
+  new StoreFault('Older books are in an archive that does not answer. Try again in a moment.')
+
+function serve({ archiveOf, line }: Start): void {
+  const store = openArchive(archiveOf)
+  answerFor(line, async (message): Promise<WaitingAnswer> => {
+    const { name, at, length } = message as Range
+    try {
+      return { bytes: await store.read(name, at, length) }
+    } catch (error) {
+      return { reason: error instanceof ObjectFault ? error.reason : 'unreachable' }
+    }
+  })
+}
+
+// Other threads of ours load this file, too.
+if ((workerData as Start | null)?.archiveOf !== undefined) serve(workerData as Start)

@@ -1,0 +1,80 @@
+import { Command } from 'commander'
+
+import type { ObjectStore } from '#src/archive/object-store.ts'
+import { openArchive } from '#src/archive/range-reader.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import type { Archiver } from '#src/history/archiver.ts'
+
+import { count, formatCount, integerIn } from './command-line.ts'
+import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
+import { openDataFolder } from './open-data-folder.ts'
+
+const DAYS_MAX = 36_500
+const PROGRESS_EVERY_MS = 2000
+
+const help = `
+Moves the books of markets that are over to the bucket of BOOKFEED_ARCHIVE: each object is put, read back
+and compared by its SHA-256 before the database lets go of what is in it. Pages, cursors and tags stay what
+they were. Books that come later stay in the database until the next time. Objects that nobody needs any
+more are removed. It may be stopped at any time, and run beside servers and recorders; a server with
+BOOKFEED_ARCHIVE does it every hour. A backup of the database has no books that are in the bucket.
+
+Examples:
+  BOOKFEED_ARCHIVE=s3://books/history bookfeed archive
+  bookfeed archive --days 0`
+
+/** `bookfeed archive`: moves old books out of the database. */
+export const archiveCommand = (context: CliContext): Command =>
+  new Command('archive')
+    .description('move books of old markets to a bucket, from which they are served')
+    .option(
+      '--days <n>',
+      'days after their end that markets stay; BOOKFEED_ARCHIVE_DAYS if it is not given',
+      integerIn(0, DAYS_MAX),
+    )
+    .addHelpText('after', help)
+    .action((flags: { days?: number }) => archive(context, flags))
+
+async function archive(context: CliContext, flags: { days?: number }): Promise<void> {
+  const { clock, config, print } = context
+  const { archive: place, archiveDays } = config()
+  if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
+  const store = openArchive(place)
+  using history = openDataFolder(context)
+  const { archive: archiver } = history
+  const known = archiver.place()
+  if (known !== undefined && known !== place)
+    throw new CliError(`Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that.`)
+  if (known === undefined) archiver.setPlace(place)
+  const before = clock() - (flags.days ?? archiveDays) * DAY_MS
+  const { objects, bytes } = await putAll(context, archiver, { store, before })
+  const orphans = archiver.orphans(clock())
+  for (const { id, name } of orphans) {
+    await store.remove(name)
+    archiver.forget(id)
+  }
+  const removed = orphans.length > 0 ? `, ${count(orphans.length, 'object')} removed` : ''
+  print(`${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`)
+}
+
+type Task = { store: ObjectStore; before: number }
+
+async function putAll(context: CliContext, archiver: Archiver, { store, before }: Task) {
+  const { clock, printError } = context
+  using stop = stopSignal(context)
+  const due = archiver.due(before)
+  let [objects, bytes, shownMs] = [0, 0, clock()]
+  for (const [at, marketId] of due.entries()) {
+    for (let packed = archiver.pack(marketId, clock()); packed !== undefined; objects++) {
+      if (stop.signal.aborted) throw new CliError('Stopped. Run it again to go on.')
+      await store.put(packed.name, packed.bytes)
+      packed.seal()
+      bytes += packed.bytes.length
+      packed = archiver.pack(marketId, clock())
+    }
+    if (clock() - shownMs < PROGRESS_EVERY_MS) continue
+    shownMs = clock()
+    printError(`archived ${formatCount(at + 1)} of ${formatCount(due.length)} markets`)
+  }
+  return { objects, bytes }
+}

@@ -1,0 +1,120 @@
+/** A history with something of everything, all questions about it, and answers of two servers. */
+import { expect } from 'bun:test'
+
+import type { SpotTick } from '#src/core/spot.ts'
+import { toIso } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { simulate } from '#src/ingest/simulator/simulator.ts'
+
+import { aSnapshot, START_MS } from '../history/books.ts'
+import { createHarness } from './harness.ts'
+
+const MINUTE_MS = 60_000
+const ROWS = 450
+
+/** Two coins, both outcomes, trades, gaps, prices, a market that is open, late rows. */
+export function fillAnswers(history: MarketHistory): void {
+  const batches = simulate({
+    ...{ seed: 'answers', coins: ['btc', 'eth'], timeframes: ['5m'], markets: 3 },
+    ...{ startMs: START_MS, maxSnapshotsPerMarket: ROWS },
+  })
+  let id = 0
+  for (const { snapshots, facts } of batches) {
+    for (const each of facts) history.putMarket(each)
+    history.append({ id: `b${++id}`, source: 'simulated', snapshots })
+  }
+  const markets = history.listMarkets({ coin: 'btc', limit: 10, order: 'asc' })
+  for (const [at, { conditionId }] of markets.entries()) {
+    const timestampMs = (markets[at]?.windowStartMs ?? START_MS) + 1000
+    history.putTrades({
+      ...{ id: `t${at}`, conditionId },
+      trades: Array.from({ length: 30 }, (_, second) => ({
+        timestampMs: timestampMs + second * 1000,
+        price: 500_000 + second,
+        size: 1_000_000,
+      })),
+    })
+    history.putGaps(conditionId, [
+      { outcome: 'up', fromMs: timestampMs, toMs: timestampMs + 5000, reason: 'recorder_down' },
+    ])
+    if (at > 0) history.close(conditionId)
+  }
+  const ticks = Array.from({ length: 600 }, (_, second): SpotTick => ({
+    ...{ coin: 'btc', source: 'live', windowSeconds: 0, price: `${95_000 + (second % 7)}.5` },
+    ...{ timestampMs: START_MS + second * 1000, receivedMs: START_MS + second * 1000 + 40 },
+  }))
+  history.putSpot(ticks)
+  const [open] = markets
+  if (open === undefined) throw new Error('The simulator makes markets.')
+  const late = { ...open, outcome: 'up', timestampMs: (open.lastSnapshotMs ?? 0) - 1 } as const
+  const { conditionId } = open
+  history.append({
+    ...{ id: 'late', source: 'simulated' },
+    snapshots: [aSnapshot({ ...late, conditionId, assetId: open.assetIds.up ?? '' })],
+  })
+}
+
+export function requestsFor(history: MarketHistory): string[] {
+  const day = toIso(START_MS).slice(0, 10)
+  const markets = history.listMarkets({ coin: 'btc', limit: 10, order: 'asc' })
+  const ofMarkets = markets.flatMap(({ conditionId, windowStartMs = START_MS, slug }) => {
+    const at = `/v1/btc/markets/${conditionId}`
+    const ts = windowStartMs + MINUTE_MS
+    return [
+      ...['', '/coverage', '/snapshots', '/quotes', '/prices', '/trades'].map((part) => at + part),
+      `/v1/btc/markets/${slug}/snapshots?limit=7&order=desc&depth=3`,
+      ...['up', 'down'].flatMap((outcome) =>
+        [1, 100, 1000].map((limit) => `${at}/snapshots?outcome=${outcome}&limit=${limit}`),
+      ),
+      ...['1s', '1m'].flatMap((interval) =>
+        ['snapshots', 'quotes', 'prices'].map((part) => `${at}/${part}?interval=${interval}`),
+      ),
+      `${at}/snapshots?view=consolidated&limit=20`,
+      `${at}/snapshots?include=receivedAt&from=${ts}&to=${ts + MINUTE_MS}`,
+      `${at}/snapshots/at?ts=${ts}`,
+      `${at}/fill?ts=${ts}&outcome=up&side=buy&size=100`,
+      `${at}/heatmap?outcome=up`,
+      `${at}/snapshots?format=csv&limit=20`,
+      ...['ndjson', 'csv', 'parquet'].map((format) => `${at}/export?format=${format}`),
+    ]
+  })
+  return [
+    ...ofMarkets,
+    ...['/v1/coins', '/v1/btc/markets', '/v1/eth/markets?limit=2&order=asc', '/v1/btc/prices'],
+    ...['open', 'closed', 'resolved', 'upcoming'].map((one) => `/v1/btc/markets?status=${one}`),
+    `/v1/btc/panel?timeframe=5m&offsets=-60s,0s&from=${START_MS}&to=${START_MS + 20 * MINUTE_MS}`,
+    `/v1/btc/coverage?from=${day}&to=${day}`,
+    `/v1/btc/spot?from=${START_MS}&limit=100`,
+    `/v1/btc/spot?interval=1m&from=${START_MS}`,
+    `/v1/btc/export?day=${day}`,
+    ...['/v1/revisions', '/v1/manifests', '/v1/btc/markets/0x00/snapshots', '/readyz'],
+  ]
+}
+
+/** Two servers give the same texts, tags, coverage and cursors. */
+export async function expectSameAnswers(
+  histories: readonly [MarketHistory, MarketHistory],
+  asked: readonly string[],
+): Promise<void> {
+  const servers = histories.map((history) => createHarness({ history }))
+  for (const path of asked) {
+    const [expected, answer] = await Promise.all(
+      servers.map(async (server) => {
+        const response = await server.send(path, { headers: { 'accept-encoding': 'gzip' } })
+        const names = ['etag', 'x-coverage', 'x-resume-cursor', 'content-type', 'cache-control']
+        return {
+          path,
+          status: response.status,
+          headers: names.map((name) => response.headers.get(name)),
+          body: Buffer.from(await response.arrayBuffer()).toString('latin1'),
+        }
+      }),
+    )
+    expect(withoutRequestId(answer)).toEqual(withoutRequestId(expected))
+  }
+}
+
+const withoutRequestId = <A extends { body: string } | undefined>(answer: A) => ({
+  ...answer,
+  body: answer?.body.replace(/"requestId":"[^"]*"/, ''),
+})
