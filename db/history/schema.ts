@@ -366,6 +366,7 @@ export const segment = sqliteTable(
     madeMs: integer('made_ms').notNull(),
     /** 1 once chunks are read from it, 0 before. */
     isSealed: integer('is_sealed').notNull(),
+    checksum: integer('checksum').notNull(),
   },
   (table) => [index('segment_market').on(table.marketId, table.layout)],
 )

@@ -18,6 +18,8 @@ export type ObjectStore = {
   get(key: string): Promise<Uint8Array>
   /** Names and sizes in bytes of what begins with a text. */
   list(prefix: string): Promise<Map<string, number>>
+  /** Asks whether it may be listed. */
+  probe(): Promise<void>
   /** Nothing happens where there is none. */
   remove(key: string): Promise<void>
 }
@@ -114,6 +116,10 @@ export function createObjectStore(
         token = page.isTruncated ? page.nextContinuationToken : undefined
         if (token === undefined) return found
       }
+    },
+    async probe() {
+      const what = `${urlOf('')} cannot be listed`
+      await attempt(what, reads, () => client.list({ prefix, maxKeys: 1 }))
     },
     remove: (key) =>
       attempt(`${urlOf(key)} cannot be removed`, writes, () => client.delete(prefix + key)),

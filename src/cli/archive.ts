@@ -45,6 +45,8 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   const known = archiver.place()
   if (known !== undefined && known !== place)
     throw new CliError(`Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that.`)
+  // Before anything is noted.
+  await store.probe()
   if (known === undefined) archiver.setPlace(place)
   const before = clock() - (flags.days ?? archiveDays) * DAY_MS
   const { objects, bytes } = await putAll(context, archiver, { store, before })

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import { probeLimits } from '#src/access/limits-link.ts'
+import { openArchive } from '#src/archive/range-reader.ts'
 import { type Config, ConfigError } from '#src/config.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
@@ -76,6 +77,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       checkHistory(config),
       checkLedger(config, ledger),
       ...(await checkLimits(config)),
+      ...(await checkArchive(config)),
       checkBackup(context),
       checkRecorder(context),
       await checkClock(context),
@@ -108,6 +110,18 @@ async function checkLimits({ limits }: Config): Promise<Finding[]> {
   } catch (error) {
     const todo = 'Until BOOKFEED_LIMITS can be used, each server admits its part of each limit.'
     return [found('wrong', `Redis cannot be used: ${messageOf(error)}`, todo)]
+  }
+}
+
+async function checkArchive({ archive }: Config): Promise<Finding[]> {
+  if (archive === '') return []
+  const found = finder('archive')
+  try {
+    await openArchive(archive).probe()
+    return [found('ok', `${archive} answers.`)]
+  } catch (error) {
+    const todo = 'Until it answers, books that are there are not served.'
+    return [found('wrong', messageOf(error), todo)]
   }
 }
 

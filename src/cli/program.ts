@@ -1,6 +1,7 @@
 /** The command line as a whole: its help, its commands, and how failures end it. */
 import { Command, CommanderError } from 'commander'
 
+import { ObjectFault } from '#src/archive/object-store.ts'
 import { BackupFault } from '#src/backup/store.ts'
 import { ConfigError, configVariables } from '#src/config.ts'
 import { AppError } from '#src/core/errors.ts'
@@ -127,7 +128,15 @@ function renderVariables(): string {
 /** One line a failure; commander has printed its own already. */
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
-  const expected = [CliError, ConfigError, AppError, SecretFault, OperatorFault, BackupFault]
+  const expected = [
+    CliError,
+    ConfigError,
+    AppError,
+    SecretFault,
+    OperatorFault,
+    BackupFault,
+    ObjectFault,
+  ]
   const isExpected = expected.some((kind) => error instanceof kind)
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)

@@ -5,8 +5,9 @@
  */
 import { transact } from '#src/database/database.ts'
 
+import type { Pointer } from './tables/archive.ts'
 import { type ChunkRef, type PackedKind, packedKinds } from './tables/chunk-table.ts'
-import type { Pointer, Segment } from './tables/segment-table.ts'
+import { createDueList, type Segment } from './tables/segment-table.ts'
 import type { Tables } from './tables/tables.ts'
 
 /** Of an object; a market of a day has several. */
@@ -47,7 +48,7 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
   return {
     place: logMeta.archivePlace,
     setPlace: (place) => transact(db, () => logMeta.putArchivePlace(place)),
-    due: segments.due,
+    due: createDueList(db),
     orphans: (nowMs) => segments.orphans(nowMs - BEGUN_MS_MAX),
     forget: (id) => transact(db, () => segments.forget(id)),
     totals: segments.totals,

@@ -2,7 +2,7 @@
 import { silenceMs } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
-import { readConsistently } from '#src/database/database.ts'
+import { readConsistently, StoreFault } from '#src/database/database.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
@@ -19,9 +19,8 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
-  const { db, meta, markets, chunks, tails, gaps, trades, spot, snapshots, revisions, manifests } =
-    tables
-  const { events, moments } = tables
+  const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
+  const { spot, revisions, manifests, segments, events, moments } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -72,13 +71,8 @@ export function createVerify(tables: Tables) {
   return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
     yield* attempt(() => db.engine.listFaults(db))
     yield* attempt(() => checkCoinTotals(db))
-    yield* attempt(() => readConsistently(db, meta.verify))
-    yield* attempt(() => readConsistently(db, spot.verify))
-    yield* attempt(() => readConsistently(db, revisions.verify))
-    yield* attempt(() => readConsistently(db, manifests.verify))
-    yield* attempt(() => readConsistently(db, events.verify))
-    for (const each of Object.values(moments))
-      yield* attempt(() => readConsistently(db, each.verify))
+    const parts = [meta, spot, revisions, manifests, segments, events, ...Object.values(moments)]
+    for (const each of parts) yield* attempt(() => readConsistently(db, each.verify))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()
@@ -121,6 +115,8 @@ export function attempt(check: () => string[]): string[] {
   try {
     return check()
   } catch (error) {
+    // Nobody knows what is stored while it does not answer.
+    if (error instanceof StoreFault) throw error
     return [`cannot be read: ${messageOf(error)}`]
   }
 }

@@ -39,6 +39,8 @@ sound.putSpot(someTicks('btc', 8))
 sound.putSpot(someTicks('eth', 8))
 for (const day of ['2026-04-14', '2026-04-15'])
   sound.manifests.add({ day, madeMs: 0, series: [], files: [] })
+// Noted, and not put.
+sound.archive.pack(1, 0)
 sound.dispose()
 checkpoint(path)
 let copies = 0

@@ -8,7 +8,8 @@ CREATE TABLE segment (
   bytes bigint NOT NULL,
   sha256 text COLLATE "C" NOT NULL,
   made_ms bigint NOT NULL,
-  is_sealed bigint NOT NULL
+  is_sealed bigint NOT NULL,
+  checksum bigint NOT NULL
 );
 CREATE INDEX segment_market ON segment (market_id, layout);
 

@@ -17,7 +17,7 @@ import {
 } from '../codec/beside.ts'
 import { Chunk, type ChunkWriter } from '../codec/chunk.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
-import { type Archive, decodePointer, encodePointer, type Pointer } from './segment-table.ts'
+import { type Archive, decodePointer, encodePointer, type Pointer } from './archive.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>

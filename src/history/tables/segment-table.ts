@@ -1,110 +1,107 @@
-/**
- * What is in the archive in place of the database: books of markets that are over, packed into
- * objects. Where they were is where they are now, sealed for its place as they are for theirs.
- */
+/** Objects of the archive, each noted before it is put and until it is gone. */
 import { segment } from '#db/history/schema.ts'
-import { createRangeReader, type RangeReader } from '#src/archive/range-reader.ts'
-import { type Place, seal, unseal } from '#src/database/checksum.ts'
+import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, StoreFault } from '#src/database/database.ts'
-import { atOnce, type Eventual, Reading, readingNow } from '#src/lib/eventually.ts'
+import type { Database } from '#src/database/database.ts'
 
+import { nameOf } from './archive.ts'
 import type { LogMeta } from './meta-table.ts'
 
-/** Where sealed bytes are: of an object of `size` bytes, from `at` on. */
-export type Pointer = {
-  segmentId: number
-  digest: string
-  size: number
-  at: number
-  length: number
-}
-
-/** Numbers of a pointer, and bytes of its digest. */
-const NUMBERS = 4
-const DIGEST_BYTES = 8
-const POINTER_BYTES = NUMBERS * 8 + DIGEST_BYTES
-/** The first number of its place, beyond those of what it stands for. */
-const POINTERS = 16
-
-const placeOf = ([kind = 0, ...rest]: Place): Place => [kind + POINTERS, ...rest]
-
-/** `place` is that of the bytes. */
-export function encodePointer(pointer: Pointer, place: Place): Uint8Array {
-  const bytes = new Uint8Array(POINTER_BYTES)
-  const { segmentId, size, at, length, digest } = pointer
-  new Float64Array(bytes.buffer, 0, NUMBERS).set([segmentId, size, at, length])
-  bytes.set(Uint8Array.fromHex(digest), NUMBERS * 8)
-  return seal(bytes, placeOf(place))
-}
-
-/** Undefined of anything else. */
-export function decodePointer(stored: unknown, place: Place): Pointer | undefined {
-  const bytes = unseal(stored, placeOf(place))
-  if (bytes?.length !== POINTER_BYTES) return undefined
-  const [segmentId = 0, size = 0, at = 0, length = 0] = new Float64Array(
-    bytes.slice(0, NUMBERS * 8).buffer,
-  )
-  return { segmentId, size, at, length, digest: bytes.subarray(NUMBERS * 8).toHex() }
-}
-
-/** Named by its content besides: what another history puts there never takes its place. */
-export const nameOf = (id: number, sha256: string): string =>
-  `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
-
-/** `isServing`: whoever cannot run again waits for a moment only. */
-export function createArchive(db: Database, logMeta: LogMeta, isServing: boolean) {
-  let reader: RangeReader | undefined
-  const anySegment = db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1')
-
-  function openReader(): RangeReader {
-    const place = logMeta.archivePlace()
-    if (place === undefined) throw new StoreFault('It is not known where the archive is.')
-    reader = createRangeReader(place, isServing)
-    return reader
-  }
-  const eventually: Eventual = (read) =>
-    readingNow() === undefined ? new Reading().run(read) : read()
-
-  return {
-    read({ segmentId, digest, ...part }: Pointer): Uint8Array {
-      return (reader ?? openReader()).read({ ...part, name: nameOf(segmentId, digest) })
-    },
-
-    /** Runs reads again that lack something of it; where nothing is in it, at once. */
-    eventuallyOf: (isUsed: boolean): Eventual =>
-      isUsed || anySegment.get() !== null ? eventually : atOnce,
-
-    close: (): void => reader?.close(),
-  }
-}
-
-export type Archive = ReturnType<typeof createArchive>
-
 type SegmentRow = typeof segment.$inferSelect
+const given = [
+  ...['marketId', 'layout', 'name', 'bytes', 'sha256', 'madeMs', 'isSealed', 'checksum'],
+] as const
 export type Segment = Pick<SegmentRow, 'id' | 'name'>
 
-export function createSegmentTable(db: Database) {
+/** Each change is sealed: what a row gives up is removed for good. */
+export function createSegmentTable(db: Database, logMeta: LogMeta) {
   const sql = sqlOf(segment)
+  const columns = sql.columns()
   const insert = db.prepare<{ id: number }, [Omit<SegmentRow, 'id'>]>(
-    `${sql.insert(['marketId', 'layout', 'name', 'bytes', 'sha256', 'madeMs', 'isSealed'])} RETURNING id`,
+    `${sql.insert(given)} RETURNING id`,
   )
-  const rename = db.prepare<unknown, [string, number]>('UPDATE segment SET name = $1 WHERE id = $2')
-  const sealById = db.prepare<unknown, [number | null, number]>(
-    'UPDATE segment SET is_sealed = 1, layout = $1 WHERE id = $2',
+  const update = db.prepare<unknown, [SegmentRow]>(
+    `UPDATE segment SET ${sql.set(given)} WHERE id = $id`,
   )
-  const forget = db.prepare<unknown, [number]>('DELETE FROM segment WHERE id = $1')
-  const relayout = db.prepare<unknown, [number, number]>(
-    `UPDATE segment SET layout = $1
-     WHERE id = (SELECT max(id) FROM segment WHERE market_id = $2 AND is_sealed = 1)`,
+  const removeById = db.prepare<unknown, [number]>('DELETE FROM segment WHERE id = $1')
+  const find = db.prepare<SegmentRow, [number]>(`SELECT ${columns} FROM segment WHERE id = $1`)
+  const ofMarket = db.prepare<SegmentRow, [number]>(
+    `SELECT ${columns} FROM segment WHERE market_id = $1 ORDER BY id DESC`,
   )
-  const release = db.prepare<unknown, [number]>(
-    'UPDATE segment SET market_id = NULL WHERE market_id = $1',
-  )
-  const orphans = db.prepare<Segment, [number]>(
-    `SELECT id, name FROM segment
-     WHERE market_id IS NULL OR (is_sealed = 0 AND made_ms < $1) ORDER BY id`,
-  )
+  const list = db.prepare<SegmentRow, []>(`SELECT ${columns} FROM segment ORDER BY id`)
+  const sound = <R extends SegmentRow | null>(row: R): R => {
+    if (row !== null) assertSealed(row, `segment ${row.id}`)
+    return row
+  }
+
+  /** In the order of the table, which the checksum follows. */
+  function save(row: SegmentRow): void {
+    const { checksum: before, ...rest } = row
+    const { id, marketId, layout, name, bytes, sha256, madeMs, isSealed } = rest
+    const values = { id, marketId, layout, name, bytes, sha256, madeMs, isSealed }
+    const checksum = checksumOf(values)
+    update.run({ ...values, checksum })
+    logMeta.addToSum('segment', SUM_END + checksum - before)
+  }
+
+  return {
+    /** Notes an object that is to be put; its name has its id. */
+    begin(row: Pick<SegmentRow, 'marketId' | 'bytes' | 'sha256' | 'madeMs'>): Segment {
+      const noted = { ...row, layout: null, name: '', isSealed: 0, checksum: 0 }
+      const id = insert.get(noted)?.id ?? 0
+      const name = nameOf(id, row.sha256)
+      save({ ...noted, id, name })
+      return { id, name }
+    },
+
+    /** `layout`: of the market, where nothing of it is left to put. */
+    seal(id: number, layout: number | undefined): void {
+      const row = sound(find.get(id))
+      if (row !== null) save({ ...row, layout: layout ?? null, isSealed: 1 })
+    },
+
+    /** Nothing more is to be put of a market than is there. */
+    relayout(marketId: number, layout: number): void {
+      const newest = ofMarket.all(marketId).find(({ isSealed }) => isSealed === 1)
+      if (newest !== undefined) save({ ...sound(newest), layout })
+    },
+
+    /** A market is deleted. */
+    release(marketId: number): void {
+      for (const row of ofMarket.all(marketId)) save({ ...sound(row), marketId: null })
+    },
+
+    forget(id: number): void {
+      const row = sound(find.get(id))
+      if (row === null) return
+      removeById.run(id)
+      logMeta.addToSum('segment', SUM_END - row.checksum)
+    },
+
+    /** Objects that nobody reads: of deleted markets, and those begun before and left. */
+    orphans: (beforeMs: number): Segment[] =>
+      list.all().filter((row) => {
+        const { marketId, isSealed, madeMs } = sound(row)
+        return marketId === null || (isSealed === 0 && madeMs < beforeMs)
+      }),
+
+    totals: () => sumOf(list.all().filter(({ isSealed }) => isSealed === 1)),
+
+    verify(): string[] {
+      let sum = 0
+      for (const row of list.iterate()) sum = (sum + sound(row).checksum) % SUM_END
+      return sum === logMeta.sumOf('segment') ? [] : ['segment table: rows are missing']
+    },
+  }
+}
+
+const sumOf = (rows: readonly SegmentRow[]) => ({
+  objects: rows.length,
+  bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
+})
+
+/** Lists markets that ended before a moment, of which something may be put. */
+export function createDueList(db: Database): (beforeMs: number) => number[] {
   const due = db.prepare<{ id: number }, [number]>(
     `SELECT id FROM market
      WHERE coalesce(window_end_ms, last_ms) < $1 AND first_ms IS NOT NULL
@@ -112,30 +109,5 @@ export function createSegmentTable(db: Database) {
        AND NOT EXISTS (SELECT 1 FROM segment WHERE market_id = market.id AND layout = market.layout)
      ORDER BY order_ms, condition_id`,
   )
-  const held = db.prepare<{ objects: number; bytes: number }, []>(
-    `SELECT count(*) AS objects, CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes
-     FROM segment WHERE is_sealed = 1`,
-  )
-  return {
-    /** Notes an object that is to be put; its name has its id. */
-    begin(row: Pick<SegmentRow, 'marketId' | 'bytes' | 'sha256' | 'madeMs'>): Segment {
-      const id = insert.get({ ...row, layout: null, name: '', isSealed: 0 })?.id ?? 0
-      const name = nameOf(id, row.sha256)
-      rename.run(name, id)
-      return { id, name }
-    },
-
-    /** `layout`: of the market, where nothing of it is left to put. */
-    seal: (id: number, layout: number | undefined) => sealById.run(layout ?? null, id),
-    /** Nothing more is to be put of a market than is there. */
-    relayout: (marketId: number, layout: number) => relayout.run(layout, marketId),
-    /** A market is deleted. */
-    release: (marketId: number) => release.run(marketId),
-    forget: (id: number) => forget.run(id),
-    /** Objects that nobody reads: of deleted markets, and those begun before and left. */
-    orphans: (beforeMs: number): Segment[] => orphans.all(beforeMs),
-    /** Markets that ended before, of which something may be put. */
-    due: (beforeMs: number): number[] => due.all(beforeMs).map(({ id }) => id),
-    totals: () => held.get() ?? { objects: 0, bytes: 0 },
-  }
+  return (beforeMs) => due.all(beforeMs).map(({ id }) => id)
 }

@@ -6,6 +6,7 @@ import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
+import { createArchive } from './archive.ts'
 import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
 import { createEventTable } from './event-table.ts'
 import { createGapTable } from './gap-table.ts'
@@ -13,7 +14,7 @@ import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
 import { createMoments, createRevisionTable } from './revision-table.ts'
-import { createArchive, createSegmentTable } from './segment-table.ts'
+import { createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
@@ -43,7 +44,7 @@ export function createTables(
   return {
     db,
     archive,
-    segments: createSegmentTable(db),
+    segments: createSegmentTable(db, logMeta),
     chunks,
     meta,
     logMeta,
