@@ -80,6 +80,52 @@ describe.each(['deploy/nginx.conf', 'deploy/Caddyfile'])('%s', (file) => {
   })
 })
 
+describe('deploy/compose.yaml', () => {
+  type Service = {
+    image: string
+    command?: string[]
+    environment?: Record<string, string>
+    volumes?: string[]
+    depends_on?: string[] | object
+    configs?: { source: string }[]
+  }
+  type Compose = Record<'services', Record<string, Service>> &
+    Record<'configs' | 'volumes', Record<string, object | null>>
+  const readCompose = async () => Bun.YAML.parse(await read('deploy/compose.yaml')) as Compose
+
+  test('default: every process of ours starts with its settings', async () => {
+    const { services } = await readCompose()
+    const ours = Object.values(services).filter(({ image }) => image === 'bookfeed')
+    expect(ours.map(({ command }) => command?.join())).toEqual([
+      ...['serve', 'serve', 'record', 'record'],
+    ])
+    for (const { environment = {} } of ours) {
+      const own = Object.entries(environment).filter(([name]) => name.startsWith('BOOKFEED_'))
+      const config = readConfig(Object.fromEntries(own))
+      expect(new URL(config.history).hostname).toBe('database')
+      expect([config.limits, config.archive]).toEqual([
+        'redis://redis:6379/0',
+        's3://books/history',
+      ])
+    }
+  })
+
+  test('default: every name in it is of something in it, and no two processes share a folder', async () => {
+    const { services, volumes, configs } = await readCompose()
+    const all = Object.values(services)
+    const names = Object.keys(services)
+    for (const { depends_on: needed = [], configs: used = [] } of all) {
+      const others = Array.isArray(needed) ? needed : Object.keys(needed)
+      expect(others.filter((name) => !names.includes(name))).toEqual([])
+      expect(used.filter(({ source }) => configs[source] === undefined)).toEqual([])
+    }
+    const mounted = all
+      .flatMap((service) => service.volumes ?? [])
+      .map((text) => text.split(':')[0])
+    expect(mounted.sort()).toEqual(Object.keys(volumes).sort())
+  })
+})
+
 describe('Dockerfile', () => {
   test('default: from nothing, as a number that is not root, with one volume', async () => {
     const text = await read('Dockerfile')
