@@ -19,7 +19,7 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024
 /** Whoever serves others waits no longer, where it cannot run again. */
 const SHORT_MS_MAX = 250
 const ANSWER_MS_MAX = 30_000
-/** After a failure nothing is asked for so long. */
+/** After a failure nothing is tried for so long. */
 const PAUSE_MS = 1000
 /** Of a read that others do not wait for. */
 const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
@@ -42,26 +42,17 @@ export function openArchive(place: string): ObjectStore {
 export function createRangeReader(place: string, isServing: boolean) {
   const store = openArchive(place)
   const { missingRange, keep, copy } = createBlocks()
+  const faults = createFaults()
   const coming = new Map<string, Promise<void>>()
-  let failedAtMs = Number.NEGATIVE_INFINITY
   let thread: ReturnType<typeof openBlocking<WaitingAnswer>> | undefined
-
-  function assertReachable(): void {
-    if (performance.now() - failedAtMs < PAUSE_MS) throw unreachable()
-  }
-
-  function faultOf(reason: ObjectFault['reason'] | undefined, name: string): Error {
-    if (reason === 'missing') return new Damage(`${name} is not in the archive.`)
-    failedAtMs = performance.now()
-    return unreachable()
-  }
 
   async function fetch(range: Range, found: Map<string, unknown>): Promise<void> {
     try {
-      assertReachable()
+      faults.begin()
       keep(range, await store.read(range.name, range.at, range.length), found)
+      faults.end()
     } catch (error) {
-      const fault = error instanceof ObjectFault ? faultOf(error.reason, range.name) : error
+      const fault = error instanceof ObjectFault ? faults.end(error.reason, range.name) : error
       for (const block of blocksOf(range.at, range.length))
         found.set(keyOf(range.name, block), fault)
     }
@@ -78,10 +69,12 @@ export function createRangeReader(place: string, isServing: boolean) {
   }
 
   function wait(range: Range): void {
-    assertReachable()
+    faults.begin()
     thread ??= openBlocking(import.meta.filename, { archiveOf: place })
     const answer = thread.ask(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
-    if (answer === undefined || 'reason' in answer) throw faultOf(answer?.reason, range.name)
+    if (answer === undefined || 'reason' in answer)
+      throw faults.end(answer?.reason ?? 'unreachable', range.name)
+    faults.end()
     keep(range, answer.bytes)
   }
 
@@ -98,6 +91,26 @@ export function createRangeReader(place: string, isServing: boolean) {
     },
 
     close: (): void => thread?.close(),
+  }
+}
+
+/** While nothing answers, one at a time tries, now and then; all others fail at once. */
+function createFaults() {
+  let failedAtMs: number | undefined
+  let isTrying = false
+  return {
+    begin(): void {
+      if (failedAtMs === undefined) return
+      if (isTrying || performance.now() - failedAtMs < PAUSE_MS) throw unreachable()
+      isTrying = true
+    },
+
+    /** Returns what is to be thrown for a reason. */
+    end(reason?: ObjectFault['reason'], name = ''): Error {
+      isTrying = false
+      failedAtMs = reason === 'unreachable' ? performance.now() : undefined
+      return reason === 'missing' ? new Damage(`${name} is not in the archive.`) : unreachable()
+    },
   }
 }
 
