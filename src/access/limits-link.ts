@@ -9,9 +9,11 @@ const ANSWER_MS_MAX = 200
 const BEAT_MS = 250
 /** A server that was not heard of for so long is not counted. */
 const ABSENT_SECONDS = 10
-/** For ever: the client waits a little between them. */
-const RETRIES_MAX = 2 ** 31 - 1
 const SERVERS = 'bookfeed:servers'
+/** A lost connection is replaced by the next beat. */
+const clientOptions = {
+  ...{ connectionTimeout: CONNECT_MS_MAX, autoReconnect: false, enableOfflineQueue: false },
+}
 
 /** Counts the servers that were heard of lately, this one among them. */
 const BEAT = `local now = redis.call('TIME')
@@ -43,21 +45,27 @@ export async function probeLimits(url: string): Promise<string> {
 
 /** Connects, and again whenever the connection is lost; resolves also where there is no answer. */
 export async function connectLimits({ url, server, say = () => undefined }: LinkOptions) {
-  let client = makeClient()
+  let client: RedisClient | undefined
+  let isConnecting = false
   let isUp = false
   let hasSaid = false
   let servers = 1
 
-  function makeClient(): RedisClient {
-    const options = { connectionTimeout: CONNECT_MS_MAX, maxRetries: RETRIES_MAX }
-    return new RedisClient(url, { ...options, enableOfflineQueue: false })
+  /** A new connection, as one that failed once may never answer again; one attempt at a time. */
+  async function connect(): Promise<void> {
+    if (isConnecting) return
+    isConnecting = true
+    client?.close()
+    client = new RedisClient(url, clientOptions)
+    await Promise.race([client.connect().catch(() => undefined), Bun.sleep(CONNECT_MS_MAX)])
+    isConnecting = false
   }
 
   /** Rejects where there is no answer in time; then nothing is asked until the next beat. */
   async function run<T>(script: string, key: string, ...given: readonly unknown[]): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const late = setTimeout(() => reject(new Error('It does not answer')), ANSWER_MS_MAX)
-    client.send('EVAL', [script, '1', key, ...given.map(String)]).then(resolve, reject)
+    client?.send('EVAL', [script, '1', key, ...given.map(String)]).then(resolve, reject)
     try {
       return await promise
     } catch (error) {
@@ -83,14 +91,10 @@ export async function connectLimits({ url, server, say = () => undefined }: Link
       hasSaid = false
     } catch (error) {
       tell(error)
-      if (!client.connected) return
-      // What was sent on a connection that does not answer must not wait for ever.
-      client.close()
-      client = makeClient()
-      client.connect().catch(() => undefined)
+      void connect()
     }
   }
-  await Promise.race([client.connect().catch(() => undefined), Bun.sleep(CONNECT_MS_MAX)])
+  await connect()
   await beat()
   const beating = setInterval(beat, BEAT_MS)
 
@@ -103,8 +107,8 @@ export async function connectLimits({ url, server, say = () => undefined }: Link
     /** The others are told. */
     async dispose(): Promise<void> {
       clearInterval(beating)
-      if (isUp) await client.send('ZREM', [SERVERS, server]).catch(() => undefined)
-      client.close()
+      if (isUp) await client?.send('ZREM', [SERVERS, server]).catch(() => undefined)
+      client?.close()
     },
   }
 }

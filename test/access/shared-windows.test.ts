@@ -107,6 +107,47 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     await until(a.isUp)
   })
 
+  test('error: one that was silent for seconds, and one that is killed meanwhile, are used again', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    for (const end of ['wake', 'kill']) {
+      redis.hang()
+      await until(() => !a.isUp())
+      // Longer than a connection is waited for, several times.
+      await Bun.sleep(3_500)
+      expect(a.isUp()).toBe(false)
+      expect((await a.take(end, 10)).isTaken).toBe(true)
+      if (end === 'wake') redis.wake()
+      else {
+        await redis.kill()
+        await redis.restart()
+      }
+      await until(a.isUp)
+    }
+  }, 60_000)
+
+  test('error: one that may not be written for a while', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    const operator = new Bun.RedisClient(redis.url)
+    const commands = [
+      ['REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+      ['CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
+    ] as const
+    const say = (command: string) => {
+      const [word = '', ...rest] = command.split(' ')
+      return operator.send(word, rest)
+    }
+    for (const [cause, end] of commands) {
+      await say(cause)
+      await until(() => !a.isUp())
+      expect((await a.take(cause, 10)).isTaken).toBe(true)
+      await say(end)
+      await until(a.isUp)
+    }
+    operator.close()
+  })
+
   test('error: one that is not there when a server starts', async () => {
     const redis = await startRedis()
     await redis.kill()
