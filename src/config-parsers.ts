@@ -1,8 +1,9 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/core/market.ts'
 import { parseBucketPlace } from '#src/lib/bucket-place.ts'
+import { ENCODED, parseServerAddress } from '#src/lib/server-address.ts'
 import { bytes, integer } from '#src/lib/setting.ts'
-import { addressOf, isPostgres } from '#src/postgres/address.ts'
+import { addressOf, POSTGRES_FORM } from '#src/postgres/address.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 export const isHttpUrl = (text: string): boolean =>
@@ -18,10 +19,9 @@ export const parseArchive = (text: string): string | undefined =>
 
 /** It may have a password; empty for none. */
 function parsePostgres(text: string): string | undefined {
-  if (text === '') return text
   try {
-    if (isPostgres(text)) addressOf(text)
-    return isPostgres(text) ? text : undefined
+    if (text !== '') addressOf(text)
+    return text
   } catch {
     return undefined
   }
@@ -29,15 +29,18 @@ function parsePostgres(text: string): string | undefined {
 
 export const postgresAddress = {
   ...{ default: '', isSecret: true, parse: parsePostgres },
-  accepts: 'an address of a PostgreSQL, as postgres://user:password@host:5432/database',
+  accepts: POSTGRES_FORM,
 }
 
-/** It may have a password; empty for none. */
+/** The same of a Redis. */
+function parseRedis(text: string): string | undefined {
+  const url = parseServerAddress(text, ['redis:', 'rediss:'])
+  return text === '' || /^\/?\d{0,9}$/.test(url?.pathname ?? '-') ? text : undefined
+}
+
 export const redisAddress = {
-  ...{ default: '', isSecret: true },
-  parse: (text: string) =>
-    text === '' || /^rediss?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
-  accepts: 'an address of a Redis, as redis://user:password@host:6379, or rediss:// for TLS',
+  ...{ default: '', isSecret: true, parse: parseRedis },
+  accepts: `an address of a Redis, as redis://user:password@host:6379 or redis://host:6379/1, or rediss:// for TLS (${ENCODED})`,
 }
 
 /** An address and a port, or a port of this machine alone; empty for none. */

@@ -1,7 +1,8 @@
 /** The connection to the Redis in which servers count together, and how many of them there are. */
 import { RedisClient } from 'bun'
 
-import { messageOf } from '#src/lib/message.ts'
+import { codeOf, messageOf } from '#src/lib/message.ts'
+import { NoAnswer, within } from '#src/lib/patience.ts'
 
 const CONNECT_MS_MAX = 1_000
 /** Longer than an answer takes, and shorter than anybody minds to wait for one. */
@@ -31,13 +32,24 @@ export type LinkOptions = {
   say?: ((line: string, level: 'error' | 'info') => void) | undefined
 }
 
+/** Why it cannot be used, within a sentence. */
+function reasonOf(error: unknown): string {
+  const message = messageOf(error)
+  if (message.startsWith('NOAUTH')) return 'it asks for a password'
+  const isSilent = error instanceof NoAnswer || /CONNECTION/.test(codeOf(error))
+  return isSilent ? 'nothing answers there' : message.replace(/\.$/, '')
+}
+
 /** The version of what answers there. Rejects where nothing does, or no script may run. */
 export async function probeLimits(url: string): Promise<string> {
   const client = new RedisClient(url, { connectionTimeout: CONNECT_MS_MAX, autoReconnect: false })
   try {
-    await client.send('EVAL', [BEAT, '1', `${SERVERS}:probe`, '', '0'])
-    const info: string = await client.send('INFO', ['server'])
+    const script = client.send('EVAL', [BEAT, '1', `${SERVERS}:probe`, '', '0'])
+    await within(CONNECT_MS_MAX, script)
+    const info: string = await within(CONNECT_MS_MAX, client.send('INFO', ['server']))
     return /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? 'unknown'
+  } catch (cause) {
+    throw new Error(reasonOf(cause), { cause })
   } finally {
     client.close()
   }
@@ -45,7 +57,7 @@ export async function probeLimits(url: string): Promise<string> {
 
 /** Connects, and again whenever the connection is lost; resolves also where there is no answer. */
 export async function connectLimits({ url, server, say = () => undefined }: LinkOptions) {
-  let client: RedisClient | undefined
+  let client = new RedisClient(url, clientOptions)
   let isConnecting = false
   let isUp = false
   let hasSaid = false
@@ -55,29 +67,25 @@ export async function connectLimits({ url, server, say = () => undefined }: Link
   async function connect(): Promise<void> {
     if (isConnecting) return
     isConnecting = true
-    client?.close()
+    client.close()
     client = new RedisClient(url, clientOptions)
-    await Promise.race([client.connect().catch(() => undefined), Bun.sleep(CONNECT_MS_MAX)])
+    await within(CONNECT_MS_MAX, client.connect()).catch(() => undefined)
     isConnecting = false
   }
 
   /** Rejects where there is no answer in time; then nothing is asked until the next beat. */
   async function run<T>(script: string, key: string, ...given: readonly unknown[]): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const late = setTimeout(() => reject(new Error('It does not answer')), ANSWER_MS_MAX)
-    client?.send('EVAL', [script, '1', key, ...given.map(String)]).then(resolve, reject)
     try {
-      return await promise
+      const reply = client.send('EVAL', [script, '1', key, ...given.map(String)])
+      return await within(ANSWER_MS_MAX, reply)
     } catch (error) {
       isUp = false
       throw error
-    } finally {
-      clearTimeout(late)
     }
   }
 
   function tell(error: unknown): void {
-    const what = `cannot be used (${messageOf(error)})`
+    const what = `cannot be used (${reasonOf(error)})`
     const until = `This server admits 1/${servers} of each limit until it can.`
     if (!hasSaid) say(`BOOKFEED_LIMITS ${what}. ${until}`, 'error')
     hasSaid = true
@@ -107,8 +115,8 @@ export async function connectLimits({ url, server, say = () => undefined }: Link
     /** The others are told. */
     async dispose(): Promise<void> {
       clearInterval(beating)
-      if (isUp) await client?.send('ZREM', [SERVERS, server]).catch(() => undefined)
-      client?.close()
+      if (isUp) await client.send('ZREM', [SERVERS, server]).catch(() => undefined)
+      client.close()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { S3Options } from 'bun'
 
 import type { BucketPlace } from '#src/lib/bucket-place.ts'
 import { codeOf } from '#src/lib/message.ts'
+import { within } from '#src/lib/patience.ts'
 
 /** Every method rejects with an ObjectFault alone. */
 export type ObjectStore = {
@@ -65,6 +66,7 @@ export function createObjectStore(
   ): Promise<T> {
     for (let left = tries, wait = waitMs; ; wait *= 2) {
       try {
+        // Bun's client has no limit of its own for a service that takes a request and is silent.
         return await within(limitMs, ask())
       } catch (cause) {
         const code = codeOf(cause)
@@ -128,14 +130,3 @@ export function createObjectStore(
 
 const digestOf = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-
-/** Bun's client has no limit of its own for a service that takes a request and is silent. */
-async function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer in ${limitMs} ms`)), limitMs)
-  try {
-    return await Promise.race([answer, promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -5,11 +5,12 @@
 import { workerData } from 'node:worker_threads'
 
 import { Damage } from '#src/database/checksum.ts'
-import { StoreFault } from '#src/database/database.ts'
+import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
 import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
 import { parseBucketPlace } from '#src/lib/bucket-place.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { Missing, readingNow } from '#src/lib/eventually.ts'
+import { createTrials } from '#src/lib/patience.ts'
 
 import { createObjectStore, ObjectFault, type ObjectStore } from './object-store.ts'
 
@@ -94,21 +95,16 @@ export function createRangeReader(place: string, isServing: boolean) {
   }
 }
 
-/** While nothing answers, one at a time tries, now and then; all others fail at once. */
 function createFaults() {
-  let failedAtMs: number | undefined
-  let isTrying = false
+  const trials = createTrials(PAUSE_MS)
   return {
     begin(): void {
-      if (failedAtMs === undefined) return
-      if (isTrying || performance.now() - failedAtMs < PAUSE_MS) throw unreachable()
-      isTrying = true
+      if (!trials.begin()) throw unreachable()
     },
 
     /** Returns what is to be thrown for a reason. */
     end(reason?: ObjectFault['reason'], name = ''): Error {
-      isTrying = false
-      failedAtMs = reason === 'unreachable' ? performance.now() : undefined
+      trials.end(reason !== 'unreachable')
       return reason === 'missing' ? new Damage(`${name} is not in the archive.`) : unreachable()
     },
   }
@@ -168,7 +164,9 @@ function blocksOf(at: number, length: number): number[] {
 }
 
 const unreachable = (): StoreFault =>
-  new StoreFault('Older books are in an archive that does not answer. Try again in a moment.')
+  new StoreFault('Older books are in an archive that does not answer. Try again in a moment.', {
+    retryAfterSeconds: SOON_SECONDS,
+  })
 
 function serve({ archiveOf, line }: Start): void {
   const store = openArchive(archiveOf)

@@ -108,8 +108,9 @@ async function checkLimits({ limits }: Config): Promise<Finding[]> {
   try {
     return [found('ok', `Redis ${await probeLimits(limits)} answers.`)]
   } catch (error) {
-    const todo = 'Until BOOKFEED_LIMITS can be used, each server admits its part of each limit.'
-    return [found('wrong', `Redis cannot be used: ${messageOf(error)}`, todo)]
+    const todo =
+      'Start it, or correct BOOKFEED_LIMITS. Until then each server admits its part of each limit.'
+    return [found('wrong', `Redis cannot be used: ${messageOf(error)}.`, todo)]
   }
 }
 

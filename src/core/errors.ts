@@ -51,7 +51,7 @@ export const errorCodes = {
   signup_closed: { status: 503, title: 'Signup is closed' },
   billing_unavailable: { status: 503, title: 'Billing unavailable' },
   screening_unavailable: { status: 503, title: 'Screening temporarily unavailable' },
-  storage_unavailable: { status: 503, title: 'Storage cannot be written' },
+  storage_unavailable: { status: 503, title: 'Storage unavailable' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const
 export type ErrorCode = keyof typeof errorCodes

@@ -73,11 +73,13 @@ export type Statement<Row, Values extends unknown[]> = {
 }
 
 const RETRY_AFTER_SECONDS = 30
+/** Of what another machine may answer soon. */
+export const SOON_SECONDS = 2
 
 /** Says what to do; names a file only at its opening. */
 export class StoreFault extends AppError {
-  constructor(message: string, options: ErrorOptions = {}) {
-    super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
+  constructor(message: string, options: ErrorOptions & { retryAfterSeconds?: number } = {}) {
+    super('storage_unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options })
     this.name = 'StoreFault'
   }
 }

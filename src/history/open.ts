@@ -1,6 +1,6 @@
 import type { Clock } from '#src/core/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
+import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
 import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
@@ -52,6 +52,6 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     return { ...history, dispose }
   } catch (error) {
     db.close()
-    throw toStoreFault(error, path)
+    throw postgres ? openingFault(error, path, postgresHistory) : toStoreFault(error, path)
   }
 }

@@ -1,5 +1,5 @@
 import { isPostgres } from '#src/postgres/address.ts'
-import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
+import { openingFault, openPostgres, postgresLedger } from '#src/postgres/database.ts'
 import { ledgerFormat, openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
 import type { Ledger } from './ledger.ts'
@@ -15,17 +15,15 @@ type OpenOptions = LedgerOptions & {
  * `StoreFault`.
  */
 export function openLedger(path: string, { isServing, ...options }: OpenOptions): Ledger {
-  if (isPostgres(path)) {
-    const db = openPostgres(path, postgresLedger, isServing)
-    const ledger = createSqliteLedger(db, { ...options, isReadOnly: false })
-    if (isServing) db.hurry()
-    return ledger
-  }
-  const db = openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })
+  const postgres = isPostgres(path) ? openPostgres(path, postgresLedger, isServing) : undefined
+  const db =
+    postgres ?? openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })
   try {
-    return createSqliteLedger(db, options)
+    const ledger = createSqliteLedger(db, postgres ? { ...options, isReadOnly: false } : options)
+    if (isServing) postgres?.hurry()
+    return ledger
   } catch (error) {
     db.close()
-    throw toStoreFault(error, path)
+    throw postgres ? openingFault(error, path, postgresLedger) : toStoreFault(error, path)
   }
 }

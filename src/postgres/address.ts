@@ -1,3 +1,6 @@
+import { StoreFault } from '#src/database/database.ts'
+import { ENCODED, parseServerAddress } from '#src/lib/server-address.ts'
+
 /** Where a PostgreSQL is, as `BOOKFEED_HISTORY` says it. */
 export type Address = {
   /** `postgres://user:password@host:port/database`, and what else the driver understands. */
@@ -5,22 +8,30 @@ export type Address = {
   schema: string
 }
 
+export const POSTGRES_FORM = `an address of a PostgreSQL, as postgres://user:password@host:5432/database (${ENCODED}); ?schema= has lower-case letters, digits and _, 51 at most, and sslmode one of disable, prefer, require, verify-ca and verify-full`
+
 /** True for what names a PostgreSQL in place of a file. */
 export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
 
-/** `?schema=name` is ours: the rest is for the driver. Throws for what is no address. */
+/** `?schema=name` is ours, the rest is the driver's. Throws `StoreFault` for what is none. */
 export function addressOf(place: string, usual = 'public'): Address {
-  const url = new URL(place)
-  const schema = url.searchParams.get('schema') ?? usual
-  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
-    throw new Error('A schema has lower-case letters, digits and _, 51 at most.')
+  const url = parseServerAddress(place, ['postgres:', 'postgresql:'])
+  const schema = url?.searchParams.get('schema') ?? usual
+  const sslmode = url?.searchParams.get('sslmode') ?? 'disable'
+  const isGood = /^[a-z_][a-z0-9_]{0,50}$/.test(schema) && sslModes.has(sslmode)
+  if (!url || url.pathname.length < 2 || !isGood)
+    throw new StoreFault(`The place of a store must be ${POSTGRES_FORM}.`)
   url.searchParams.delete('schema')
   return { url: url.href, schema }
 }
 
+const sslModes = new Set(['disable', 'prefer', 'require', 'verify-ca', 'verify-full'])
+
 /** Without its password, to be shown. */
 export function shownAddress(place: string): string {
-  const url = new URL(place)
-  if (url.password !== '') url.password = '***'
-  return url.href
+  const { url, schema } = addressOf(place)
+  const { protocol, username, host, pathname } = new URL(url)
+  const user = username && `${username}@`
+  const suffix = schema === 'public' ? '' : `?schema=${schema}`
+  return `${protocol}//${user}${host}${pathname}${suffix}`
 }

@@ -35,7 +35,11 @@ const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
 const CLOSE = 'close'
 
-const NO_ANSWER: Fault = { message: 'PostgreSQL does not answer.', code: 'timeout', isLost: true }
+export const NO_ANSWER: Fault = {
+  message: 'PostgreSQL does not answer.',
+  code: 'timeout',
+  isLost: true,
+}
 
 type Start = { bridgeTo: Address; line: Line }
 
@@ -76,11 +80,19 @@ export function openBridge(address: Address) {
   }
 }
 
-/** Opens a connection that finds the tables in its schema. */
-export function connect({ url, schema }: Address, connections = 1): SQL {
+type ConnectOptions = { max?: number; statementMsMax?: number }
+
+/** Opens connections that find the tables in their schema. */
+export function connect(
+  { url, schema }: Address,
+  { max = 1, statementMsMax: statement_timeout }: ConnectOptions = {},
+): SQL {
   return new SQL({
-    ...{ url, max: connections, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
-    connection: { search_path: schema, lock_timeout: LOCK_MS_MAX, application_name: 'bookfeed' },
+    ...{ url, max, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
+    connection: {
+      ...{ search_path: schema, lock_timeout: LOCK_MS_MAX, application_name: 'bookfeed' },
+      ...(statement_timeout !== undefined && { statement_timeout }),
+    },
   })
 }
 
@@ -118,8 +130,8 @@ export async function runOn(
 /** What the driver threw. */
 export function faultOf(error: unknown): Fault {
   const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
-  // Of the server: an administrator ends the connection, or the server stops.
-  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|57P)/.test(errno ?? '')
+  // Of the server: it has no connection left, an administrator ends this one, or it stops.
+  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|53300|57P)/.test(errno ?? '')
   return { message, code: errno ?? code, isLost }
 }
 

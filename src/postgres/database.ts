@@ -1,7 +1,14 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
 import { postgresHistoryMigrations, postgresLedgerMigrations } from '#db/migrations.ts'
 import { Damage } from '#src/database/checksum.ts'
-import { type Database, type Engine, StoreFault, transact } from '#src/database/database.ts'
+import {
+  type Database,
+  type Engine,
+  SOON_SECONDS,
+  StoreFault,
+  transact,
+} from '#src/database/database.ts'
+import { sentenceOf } from '#src/lib/message.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {
@@ -220,21 +227,33 @@ const faults: Partial<Record<string, string>> = {
   '53100': 'No room is left on the disk of the database. Free some space and try again.',
   '25006': 'The database may only be read. Name the primary.',
   '28P01': 'The database refuses the password.',
+  '28000': 'The database refuses the user.',
   '3D000': 'There is no such database. Create it first.',
+  '42501':
+    'The user of the database lacks a right. It must own the schema, or may create it (GRANT CREATE ON DATABASE).',
+  '53300': 'The database has no connection left. Raise its max_connections, or run fewer servers.',
 }
+/** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
+const passing = /^(40|53|55P03|57)/
 
 /** What is thrown for a fault of the database. */
 export function errorOf({ message, code, isLost }: Fault): Error {
   if (code === 'XX001' || code === 'XX002') return new Damage(`PostgreSQL: ${message}`)
   const known = faults[code]
   if (known !== undefined) return new StoreFault(known)
-  if (isLost)
-    return new StoreFault(`The database cannot be reached: ${message} Try again in a moment.`)
+  if (isLost || passing.test(code))
+    return new StoreFault(
+      `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${sentenceOf(message)} Try again in a moment.`,
+      { retryAfterSeconds: SOON_SECONDS },
+    )
   return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
 }
 
-type Format = {
+export type Format = {
+  name: 'history' | 'ledger'
   schema: string
+  /** A table that no other kind of store has. */
+  mark: string
   migrations: readonly string[]
   /** A query of what changes with each commit that matters. */
   commitCount: string
@@ -243,13 +262,17 @@ type Format = {
 }
 
 export const postgresHistory: Format = {
+  name: 'history',
   schema: 'bookfeed',
+  mark: 'market',
   migrations: postgresHistoryMigrations,
   commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
   connections: 8,
 }
 export const postgresLedger: Format = {
+  name: 'ledger',
   schema: 'bookfeed_ledger',
+  mark: 'account',
   migrations: postgresLedgerMigrations,
   commitCount: 'SELECT last_value FROM change_count',
   connections: 1,
@@ -262,24 +285,34 @@ export const postgresLedger: Format = {
 export function openPostgres(place: string, format: Format, isServing = false): PostgresDatabase {
   const db = new PostgresDatabase(place, format, isServing)
   try {
-    migrate(db, addressOf(place, format.schema).schema, format.migrations)
+    migrate(db, format, addressOf(place, format.schema).schema)
     return db
   } catch (error) {
     db.close()
-    if (!(error instanceof StoreFault)) throw error
-    throw new StoreFault(`${shownAddress(place)}: ${error.message}`, { cause: error })
+    throw openingFault(error, place, format)
   }
 }
 
-function migrate(db: Database, schema: string, migrations: readonly string[]): void {
+/** What to say when the store at an address cannot be opened. */
+export const openingFault = (error: unknown, place: string, { name }: Format): StoreFault =>
+  new StoreFault(`The ${name} at ${shownAddress(place)} cannot be opened. ${sentenceOf(error)}`, {
+    cause: error,
+  })
+
+function migrate(db: Database, { name, mark, migrations }: Format, schema: string): void {
   const known = migrations.length
   const find = db.prepare<{ version: number }, []>(FIND_VERSION)
   const exists = db.prepare<{ found: string | null }, [string]>(
     'SELECT CAST(to_regclass($1) AS TEXT) AS found',
   )
+  const has = (table: string): boolean => exists.get(`${schema}.${table}`)?.found !== null
   const versionNow = (): number => {
-    const isMade = exists.get(`${schema}.format`)?.found !== null
-    return isMade ? (find.get()?.version ?? 0) : 0
+    const version = has('format') ? (find.get()?.version ?? 0) : 0
+    if (version > 0 && !has(mark))
+      throw new StoreFault(
+        `The schema ${schema} holds something else. Name another: ?schema=${name}.`,
+      )
+    return version
   }
   const version = versionNow()
   if (version > known)

@@ -6,8 +6,14 @@
 import type { ReservedSQL, SQL } from 'bun'
 
 import { Missing, Reading, readingNow } from '#src/lib/eventually.ts'
+import { NoAnswer, type Trials, within } from '#src/lib/patience.ts'
 
-import { type Answer, type Fault, faultOf, type Question, runOn } from './bridge.ts'
+import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
+
+/** For a connection and what is asked on it: longer than the database takes for one statement. */
+const FETCH_MS_MAX = 1500
+/** Connections that a read may lose: an administrator ends them, or the primary is another. */
+const LOSSES_MAX = 2
 
 /** Of whoever asks now, of that database; undefined outside of a read, or after its end. */
 export function readingOf(sql: SQL | undefined): PostgresReading | undefined {
@@ -21,6 +27,8 @@ type Deps = {
   /** Called before the state that is read is chosen. */
   onBegin: () => number
   toError: (fault: Fault) => Error
+  /** Of all reads of the database. */
+  trials: Trials
 }
 
 export class PostgresReading extends Reading {
@@ -28,6 +36,7 @@ export class PostgresReading extends Reading {
   begunAt: number | undefined
   readonly #deps: Deps
   #missing = new Map<string, Question>()
+  #losses = 0
   #connection: Promise<ReservedSQL> | undefined
 
   constructor(deps: Deps) {
@@ -73,21 +82,53 @@ export class PostgresReading extends Reading {
     const asked = [...this.#missing]
     this.#missing = new Map()
     try {
-      const isFirst = this.#connection === undefined
-      this.#connection ??= this.#deps.sql.reserve()
-      const connection = await this.#connection
-      if (isFirst) this.begunAt = this.#deps.onBegin()
-      // All in the same way, or the driver would send them in another order.
-      const begin: Question[] = isFirst ? [{ text: this.#deps.begin, values: [] }] : []
-      const questions = [...begin, ...asked.map(([, question]) => question)]
-      const found = await Promise.all(questions.map((each) => runOn(connection, each)))
-      const answers = found.slice(begin.length)
+      const answers = await this.#askInTime(asked.map(([, question]) => question))
       for (const [at, [key]] of asked.entries()) this.found.set(key, answers[at]?.rows ?? [])
     } catch (error) {
+      const fault = error instanceof NoAnswer ? NO_ANSWER : faultOf(error)
+      if (fault.isLost) this.#leave()
+      // It begins anew, with what is committed then.
+      if (fault.isLost && fault !== NO_ANSWER && this.#losses++ < LOSSES_MAX) this.found.clear()
       // Whoever asked gets it, as if the call had thrown.
-      const fault = this.#deps.toError(faultOf(error))
-      for (const [key] of asked) this.found.set(key, fault)
+      else for (const [key] of asked) this.found.set(key, this.#deps.toError(fault))
     }
+  }
+
+  /** Gives up the connection, and with it the state that is read. */
+  #leave(): void {
+    const isUsed = this.begunAt !== undefined
+    void this.#connection
+      ?.then((connection) => (isUsed ? connection.close({ timeout: 0 }) : connection.release()))
+      .catch(() => {})
+    this.#connection = undefined
+    this.begunAt = undefined
+  }
+
+  /** Rejects with what the driver throws, or `NoAnswer`. */
+  async #askInTime(questions: readonly Question[]): Promise<readonly Answer[]> {
+    const { trials } = this.#deps
+    if (!trials.begin()) throw new NoAnswer()
+    const begunMs = performance.now()
+    let hasAnswered = true
+    try {
+      return await within(FETCH_MS_MAX, this.#ask(questions))
+    } catch (error) {
+      hasAnswered = !(error instanceof NoAnswer)
+      throw error
+    } finally {
+      trials.end(hasAnswered, begunMs)
+    }
+  }
+
+  async #ask(questions: readonly Question[]): Promise<readonly Answer[]> {
+    const isFirst = this.#connection === undefined
+    this.#connection ??= this.#deps.sql.reserve()
+    const connection = await this.#connection
+    if (isFirst) this.begunAt = this.#deps.onBegin()
+    // All in the same way, or the driver would send them in another order.
+    const begin: Question[] = isFirst ? [{ text: this.#deps.begin, values: [] }] : []
+    const found = await Promise.all([...begin, ...questions].map((each) => runOn(connection, each)))
+    return found.slice(begin.length)
   }
 }
 

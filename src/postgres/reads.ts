@@ -2,6 +2,7 @@
 import type { SQL } from 'bun'
 
 import type { Eventually } from '#src/lib/eventually.ts'
+import { createTrials } from '#src/lib/patience.ts'
 
 import type { Address } from './address.ts'
 import { connect, type Fault } from './bridge.ts'
@@ -9,6 +10,10 @@ import { PostgresReading, readingOf } from './reading.ts'
 
 /** Markets whose last change is remembered; beyond them all are read again. */
 const MARKETS_MAX = 100_000
+/** Others wait for the connection meanwhile. */
+const STATEMENT_MS_MAX = 1000
+/** Where nothing answered, it is asked again after this. */
+const PAUSE_MS = 1000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
 /** A market that somebody follows is read again when it changes, before it is asked for. */
@@ -25,10 +30,11 @@ type Deps = {
 export type Reads = ReturnType<typeof createReads>
 
 export function createReads({ address, connections, begin, toError }: Deps) {
-  const sql = connect(address, connections)
+  const sql = connect(address, { max: connections, statementMsMax: STATEMENT_MS_MAX })
   const changes = createChanges((conditionId) => reads.eventually(() => refresh(conditionId)))
   const watch = watchDatabase(sql, address.schema, changes)
-  const deps = { sql, begin, toError, onBegin: changes.count }
+  const trials = createTrials(PAUSE_MS)
+  const deps = { sql, begin, toError, trials, onBegin: changes.count }
   let refresh: (conditionId: string) => void = () => {}
   const reads = {
     /** The read that asks now, if it is one of these. */
@@ -138,11 +144,15 @@ function watchDatabase(sql: SQL, schema: string, changes: Changes) {
     .listen(`bookfeed_${schema}`, changes.hear, changes.forget)
     .catch(() => undefined)
   let [made, heard]: [unknown, number] = [undefined, 0]
+  let isPolling = false
 
   async function poll(): Promise<void> {
+    if (isPolling) return
+    isPolling = true
     const before = heard
     heard = changes.count()
     const [row] = await sql.unsafe('SELECT last_value FROM change_count').catch(() => [])
+    isPolling = false
     const now = row?.last_value
     // The connection that listens may be dead without knowing it.
     if (now !== undefined && made !== undefined && now !== made && before === changes.count())

@@ -15,6 +15,9 @@ export type Postgres = AsyncDisposable & {
   readonly url: string
   /** kill -9, of all its processes. May be called twice. */
   killPrimary(): Promise<void>
+  /** The primary keeps its connections and answers nothing, until `wake`. */
+  hang(): Promise<void>
+  wake(): Promise<void>
   /** Makes the standby the primary, alone from then on; resolves once it takes writes. */
   promote(): Promise<void>
 }
@@ -81,6 +84,8 @@ function pair(primary: Server, standby: Server, stack: AsyncDisposableStack): Po
       return current.url()
     },
     killPrimary: () => primary.kill(),
+    hang: () => primary.signal('SIGSTOP'),
+    wake: () => primary.signal('SIGCONT'),
     async promote() {
       await ask(standby.url(), 'SELECT pg_promote(wait => false)')
       await untilAnswered(standby, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
@@ -102,6 +107,8 @@ async function initialize(data: string): Promise<void> {
 type Server = AsyncDisposable & {
   url(database?: string): string
   log(): string
+  /** To all its processes. */
+  signal(name: NodeJS.Signals): Promise<void>
   kill(): Promise<void>
 }
 
@@ -125,11 +132,14 @@ async function startServer(data: string, attempt = 1): Promise<Server> {
   const server: Server = {
     url: (database = 'bookfeed') => `postgres://bookfeed:${PASSWORD}@127.0.0.1:${port}/${database}`,
     log: () => log,
+    async signal(name) {
+      // It makes no more of them then; and once it is gone, they have another parent.
+      child.kill('SIGSTOP')
+      for (const pid of await childrenOf(child.pid)) send(pid, name)
+      child.kill(name)
+    },
     async kill() {
-      // Before the parent is gone, at which they have another one.
-      const others = await childrenOf(child.pid)
-      child.kill('SIGKILL')
-      for (const pid of others) end(pid)
+      await server.signal('SIGKILL')
       await child.exited
     },
     // The parent ends when its processes have, by force after five seconds.
@@ -154,9 +164,9 @@ async function childrenOf(pid: number): Promise<number[]> {
   return list.split(' ').filter(Boolean).map(Number)
 }
 
-function end(pid: number): void {
+function send(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, name)
   } catch {
     // It ended by itself.
   }

@@ -1,0 +1,43 @@
+/** How long an answer of another machine is waited for. */
+
+export class NoAnswer extends Error {
+  override name = 'NoAnswer'
+}
+
+/** Rejects with `NoAnswer` where there is none in time; the work goes on. */
+export async function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new NoAnswer(`No answer in ${limitMs} ms`)), limitMs)
+  try {
+    return await Promise.race([answer, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export type Trials = ReturnType<typeof createTrials>
+
+/** While nothing answers, one caller at a time tries, `pauseMs` after the last; others need not. */
+export function createTrials(pauseMs: number) {
+  let failedAtMs: number | undefined
+  let answeredAtMs = Number.NEGATIVE_INFINITY
+  let isTrying = false
+  return {
+    /** False: it is not to be asked now. After true, `end` is to be called. */
+    begin(): boolean {
+      if (failedAtMs === undefined) return true
+      if (isTrying || performance.now() - failedAtMs < pauseMs) return false
+      isTrying = true
+      return true
+    },
+
+    /** No answer to what was asked at `begunMs` is no failure where others had one since. */
+    end(hasAnswered: boolean, begunMs = performance.now()): void {
+      isTrying = false
+      if (hasAnswered) {
+        answeredAtMs = performance.now()
+        failedAtMs = undefined
+      } else if (answeredAtMs < begunMs) failedAtMs = performance.now()
+    },
+  }
+}
