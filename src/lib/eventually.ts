@@ -45,6 +45,25 @@ export function together<const Reads extends readonly (() => unknown)[]>(
   return results as { [at in keyof Reads]: ReturnType<Reads[at]> }
 }
 
+/**
+ * Reads the first of what follows. Where it is lacking, the next ones are asked for with it, four
+ * times as many each time, so that a walk through many chunks runs again only a few times.
+ */
+export function readAhead<T, Read>(
+  first: T,
+  read: (one: T) => Read,
+  next: (count: number) => readonly T[],
+): Read {
+  try {
+    return read(first)
+  } catch (error) {
+    if (!(error instanceof Missing)) throw error
+    const others = next(readingNow()?.widen() ?? 0)
+    together(...[first, ...others].map((one) => () => read(one)))
+    throw error
+  }
+}
+
 /** A read that never comes to its end is a fault of ours. */
 const RUNS_MAX = 10_000
 
@@ -56,8 +75,12 @@ export function readingNow(): Reading | undefined {
   return reading?.isOver === false ? reading : undefined
 }
 
+/** What is asked for ahead is kept until the read ends. */
+const AHEAD_MAX = 256
+
 /** One read, over all its runs. */
 export class Reading {
+  #ahead = 0
   isOver = false
   /** What it has found so far and would ask for again; or why that cannot be had. */
   readonly found = new Map<string, unknown>()
@@ -74,6 +97,13 @@ export class Reading {
     if (result instanceof Promise) return result.finally(() => this.end())
     this.end()
     return result
+  }
+
+  /** How much may be asked for ahead this time. */
+  widen(): number {
+    const ahead = this.#ahead
+    this.#ahead = Math.min(AHEAD_MAX, 4 * ahead + 3)
+    return ahead
   }
 
   /** Called when nothing is read any more. */

@@ -2,6 +2,7 @@
 import type { Market, Outcome } from '#src/core/market.ts'
 import { type Beside, comparePositions, type Position } from '#src/core/snapshot.ts'
 import { assertSound } from '#src/database/checksum.ts'
+import { together } from '#src/lib/eventually.ts'
 import { LevelColumns } from '#src/wire/level-columns.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'
@@ -128,10 +129,14 @@ const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
   const { slices } = selectRows({ view, chunks }, query)
-  for (const slice of slices) {
-    const { chunk, ref } = slice
-    const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
-    if (columns !== undefined) addTops(tops, slice, columns)
+  const columns = together(
+    ...slices.map(({ chunk, ref }) => () => {
+      return ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
+    }),
+  )
+  for (const [at, slice] of slices.entries()) {
+    const ofSlice = columns[at]
+    if (ofSlice !== undefined) addTops(tops, slice, ofSlice)
   }
   if (query.withReceived) {
     for (const [row, receivedMs] of listReceived(view, chunks, slices).entries()) {
@@ -201,8 +206,8 @@ const listReceived = (
   { refs, tail }: MarketView,
   chunks: ChunkTable,
   parts: readonly (Slice | Picks)[],
-): (number | undefined)[] =>
-  parts.flatMap((part) => {
+): (number | undefined)[] => {
+  const ofPart = (part: Slice | Picks): (number | undefined)[] => {
     const { chunk } = part
     const rows = indexesOf(part)
     const [first = 0] = rows
@@ -214,7 +219,9 @@ const listReceived = (
       const timeMs = chunk.timeMs(row)
       return besideOf?.(whole.seek(timeMs, chunk.id(row)), timeMs).receivedMs
     })
-  })
+  }
+  return together(...parts.map((part) => () => ofPart(part))).flat()
+}
 
 /** Ids rise with positions except where rows came late, so likely chunks are searched first. */
 function findPosition(

@@ -1,6 +1,7 @@
 /** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { decidedStepsEndMs, stepOf } from '#src/core/steps.ts'
+import { readAhead } from '#src/lib/eventually.ts'
 
 import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
@@ -50,11 +51,21 @@ export function* runsOf(
   const isUp = order === 'asc'
   const first = isUp ? findRef(refs, start) : Math.min(findRef(refs, end), refs.length - 1)
   const step = isUp ? 1 : -1
+  function* chosen(from: number): Generator<{ ref: ChunkRef; at: number }> {
+    for (let at = from, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
+      if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) break
+      const isChosen = outcome === undefined || ref.counts[outcome] !== 0
+      if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { ref, at }
+    }
+  }
   if (!isUp) yield* unfinished
-  for (let at = first, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
-    if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) break
-    const isChosen = outcome === undefined || ref.counts[outcome] !== 0
-    if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { chunk: chunks.load(ref), ref }
+  for (const { ref, at } of chosen(first)) {
+    const next = (count: number) => [
+      ...chosen(at + step)
+        .map((each) => each.ref)
+        .take(count),
+    ]
+    yield { chunk: readAhead(ref, chunks.load, next), ref }
   }
   if (isUp) yield* unfinished
 }

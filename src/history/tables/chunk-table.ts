@@ -5,6 +5,7 @@ import { Damage, type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { together } from '#src/lib/eventually.ts'
 
 import {
   decodeNotes,
@@ -120,8 +121,10 @@ function createBlobs(db: Database, archive: Archive) {
     readBlob,
 
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
-      const hashes = readBlob('hashes', ref)
-      const notes = decodeNotes(readBlob('notes', ref), count)
+      const [hashes, notes] = together(
+        () => readBlob('hashes', ref),
+        () => decodeNotes(readBlob('notes', ref), count),
+      )
       return (row, timestampMs) => ({
         sourceHash: readHash(hashes, row),
         ...withReceipt(notes[row], timestampMs),
