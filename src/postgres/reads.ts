@@ -16,6 +16,8 @@ const STATEMENT_MS_MAX = 1000
 const PAUSE_MS = 1000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
+/** Changes in turn of which no notification came, before it is listened to anew. */
+const MISSED_MAX = 2
 /** A market that somebody follows is read again when it changes, before it is asked for. */
 const FOLLOWED_MS = 5000
 
@@ -32,7 +34,7 @@ export type Reads = ReturnType<typeof createReads>
 export function createReads({ address, connections, begin, toError }: Deps) {
   const sql = connect(address, { max: connections, statementMsMax: STATEMENT_MS_MAX })
   const changes = createChanges((conditionId) => reads.eventually(() => refresh(conditionId)))
-  const watch = watchDatabase(sql, address.schema, changes)
+  const watch = watchDatabase(sql, address, changes)
   const trials = createTrials(PAUSE_MS)
   const deps = { sql, begin, toError, trials, onBegin: changes.count }
   let refresh: (conditionId: string) => void = () => {}
@@ -138,13 +140,23 @@ function createChanges(refresh: (conditionId: string) => Eventually<void>) {
 }
 
 /** Hears what the database says of its markets (`notify_market`). */
-function watchDatabase(sql: SQL, schema: string, changes: Changes) {
-  const listening = sql
-    // The last is called whenever it begins to listen, again after the connection was lost.
-    .listen(`bookfeed_${schema}`, changes.hear, changes.forget)
-    .catch(() => undefined)
-  let [made, heard]: [unknown, number] = [undefined, 0]
+function watchDatabase(sql: SQL, address: Address, changes: Changes) {
+  let [made, heard, missed]: [unknown, number, number] = [undefined, 0, 0]
   let isPolling = false
+  let listener = listen()
+
+  /** On a connection of its own, of which the driver makes another when it is closed. */
+  function listen(): SQL {
+    const own = connect(address)
+    const hear = (conditionId: string): void => {
+      missed = 0
+      changes.hear(conditionId)
+    }
+    // The last is called whenever it begins to listen, again after the connection was lost.
+    own.listen(`bookfeed_${address.schema}`, hear, changes.forget).catch(() => undefined)
+    return own
+  }
+  const end = (): void => void listener.close({ timeout: 0 }).catch(() => {})
 
   async function poll(): Promise<void> {
     if (isPolling) return
@@ -154,10 +166,15 @@ function watchDatabase(sql: SQL, schema: string, changes: Changes) {
     const [row] = await sql.unsafe('SELECT last_value FROM change_count').catch(() => [])
     isPolling = false
     const now = row?.last_value
-    // The connection that listens may be dead without knowing it.
-    if (now !== undefined && made !== undefined && now !== made && before === changes.count())
-      changes.forget()
+    const isMissed = now !== undefined && made !== undefined && now !== made
     made = now ?? made
+    if (!isMissed || before !== changes.count()) return
+    changes.forget()
+    // A notification may be late; a connection may be dead without knowing it.
+    if (++missed < MISSED_MAX) return
+    missed = 0
+    end()
+    listener = listen()
   }
   const timer = setInterval(() => void poll(), POLL_MS)
   timer.unref()
@@ -165,7 +182,7 @@ function watchDatabase(sql: SQL, schema: string, changes: Changes) {
   return {
     stop(): void {
       clearInterval(timer)
-      void listening.then((subscription) => subscription?.unlisten())
+      end()
     },
   }
 }

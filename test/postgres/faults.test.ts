@@ -129,6 +129,39 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
   )
 
   test(
+    'behavior: a connection that listens and is dead without knowing it is replaced',
+    async () => {
+      const listeners = async (): Promise<number[]> => {
+        const rows = await operator.unsafe(
+          "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%faults%'",
+        )
+        return rows.map(({ pid }: { pid: number }) => pid)
+      }
+      await untilAnswered()
+      let dead: number | undefined
+      // It may have been lost in a test before.
+      for (let tries = 0; dead === undefined && tries < TRIES_MAX; tries++) {
+        await Bun.sleep(100)
+        dead = (await listeners())[0]
+      }
+      if (dead === undefined) throw new Error('Nobody listens.')
+      process.kill(dead, 'SIGSTOP')
+      try {
+        for (let tries = 0; tries < TRIES_MAX; tries++) {
+          if ((await listeners()).some((pid) => pid !== dead)) break
+          await operator.unsafe("SELECT nextval('faults.change_count')")
+          await Bun.sleep(500)
+        }
+        expect((await listeners()).filter((pid) => pid !== dead)).toHaveLength(1)
+        await untilAnswered()
+      } finally {
+        process.kill(dead, 'SIGCONT')
+      }
+    },
+    MS_MAX,
+  )
+
+  test(
     'error: an address that cannot be used is named without its password',
     async () => {
       const port = Number(new URL(postgres.url).port)
