@@ -4,10 +4,12 @@ import type { ObjectStore } from '#src/archive/object-store.ts'
 import { openArchive } from '#src/archive/range-reader.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Archiver } from '#src/history/archiver.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { inTurn } from '#src/lib/job.ts'
 
 import { count, formatCount, integerIn } from './command-line.ts'
 import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
+import { openDataFolder, turnOf } from './open-data-folder.ts'
 
 const DAYS_MAX = 36_500
 const PROGRESS_EVERY_MS = 2000
@@ -35,12 +37,26 @@ export const archiveCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((flags: { days?: number }) => archive(context, flags))
 
+type Target = { store: ObjectStore; place: string; days: number }
+
 async function archive(context: CliContext, flags: { days?: number }): Promise<void> {
-  const { clock, config, print } = context
+  const { config, print } = context
   const { archive: place, archiveDays } = config()
   if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
   const store = openArchive(place)
   using history = openDataFolder(context)
+  const done = await inTurn(turnOf(context, 'history', 'archive'), () =>
+    archiveIn(context, history, { store, place, days: flags.days ?? archiveDays }),
+  )
+  print(done ?? 'Another process archives now.')
+}
+
+async function archiveIn(
+  context: CliContext,
+  history: MarketHistory,
+  { store, place, days }: Target,
+): Promise<string> {
+  const { clock } = context
   const { archive: archiver } = history
   const known = archiver.place()
   if (known !== undefined && known !== place)
@@ -48,7 +64,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   // Before anything is noted.
   await store.probe()
   if (known === undefined) archiver.setPlace(place)
-  const before = clock() - (flags.days ?? archiveDays) * DAY_MS
+  const before = clock() - days * DAY_MS
   const { objects, bytes } = await putAll(context, archiver, { store, before })
   const orphans = archiver.orphans(clock())
   for (const { id, name } of orphans) {
@@ -56,7 +72,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
     archiver.forget(id)
   }
   const removed = orphans.length > 0 ? `, ${count(orphans.length, 'object')} removed` : ''
-  print(`${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`)
+  return `${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`
 }
 
 type Task = { store: ObjectStore; before: number }

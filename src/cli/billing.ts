@@ -19,6 +19,7 @@ import { homeChain, type PaymentChain, paymentChains } from '#src/selling/paymen
 import type { Screen } from '#src/selling/screening.ts'
 
 import { type CliContext, CliError } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
 import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
 /** The first check of chain and facilitator is waited for so long before the greeting. */
@@ -76,6 +77,10 @@ export function createShop(
       const { checked, dispose } = startBillingJobs(billing, {
         ...{ startTimer, log },
         report: job && { job, clock },
+        turns: {
+          reconcile: turnOf(context, 'ledger', 'reconciliation'),
+          watch: turnOf(context, 'ledger', 'transfers'),
+        },
       })
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },

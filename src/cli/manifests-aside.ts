@@ -9,7 +9,7 @@ import { createShownJob, type JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
-import { historyOf } from './open-data-folder.ts'
+import { historyOf, turnOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 type Start = { manifestsOf: string; dataPath: string; nowMs: number }
@@ -28,8 +28,9 @@ export function startManifests(
   { firstMs = FIRST_MS } = {},
 ) {
   const { clock, config, printError } = context
+  const turn = turnOf(context, 'history', 'manifests')
   let worker: Worker | undefined
-  const job = createShownJob({ startTimer, clock, report }, async () => {
+  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
     try {
       const { dataPath } = config()
       const start = { manifestsOf: historyOf(config()), dataPath, nowMs: clock() }

@@ -15,7 +15,10 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import type { Turn } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
+import { createTurn } from '#src/postgres/turn.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
@@ -27,6 +30,21 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 /** The same of the ledger. */
 export const ledgerOf = ({ ledger, dataPath }: Pick<Config, 'ledger' | 'dataPath'>): string =>
   ledger || ledgerPathOf(dataPath)
+
+/** Turns at a job on what several processes share; undefined where it is a file. */
+export function turnOf(
+  { config, printError }: CliContext,
+  store: 'history' | 'ledger',
+  name: string,
+): Turn | undefined {
+  const [place, format] =
+    store === 'history'
+      ? [historyOf(config()), postgresHistory]
+      : [ledgerOf(config()), postgresLedger]
+  const onFault = (error: Error): void =>
+    printError(`bookfeed: whose turn it is (${name}) is not known: ${messageOf(error)}`, 'error')
+  return createTurn({ place, format, name, onFault })
+}
 
 /** What another process writes, such as an import, shows after this at most. */
 export const LAG_MS = 1

@@ -7,6 +7,7 @@ import { createShownJob, type JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 const LOOK_MS = 60_000
@@ -24,8 +25,9 @@ export function startRetention(context: CliContext, history: Kept, report?: JobR
   const keep = context.config()
   if (keep.keepDays + keep.keepGb === 0) return { [Symbol.dispose]: () => undefined }
   const { clock, printError } = context
+  const turn = turnOf(context, 'history', 'retention')
   let isDisposed = false
-  const job = createShownJob({ startTimer, clock, report }, async () => {
+  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
     let steps = 0
     try {
       while (!isDisposed && deleteStep(keep, history, clock())) {

@@ -2,6 +2,7 @@ import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import type { Config } from '#src/config.ts'
+import { sha256 } from '#src/core/manifest.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/lib/log.ts'
@@ -12,6 +13,7 @@ import { paymentChains } from '#src/selling/payment-chain.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 import type { CliContext } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 /** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
@@ -20,7 +22,8 @@ export function createScreening(context: CliContext, ledger: Ledger) {
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
   const log: Log = (line, level) => context.printError(`bookfeed: ${line}`, level)
   const chain = paymentChains.find(({ network }) => rpcUrls[network] !== undefined)
-  const rpc = chain && createRpc({ chain, url: rpcUrls[chain.network] ?? '', log })
+  const url = chain === undefined ? '' : (rpcUrls[chain.network] ?? '')
+  const rpc = chain && createRpc({ chain, url, log })
   const staleAfterMs = sanctionsDaysMax * DAY_MS
   const { screen, signup } = createScreener({
     ledger,
@@ -38,7 +41,10 @@ export function createScreening(context: CliContext, ledger: Ledger) {
     start(report?: Parameters<typeof startScreening>[0]['report']) {
       if (!signup().isOpen) return undefined
       const location = sanctionsList === '' ? undefined : sanctionsList
-      const tools = { clock, log, startTimer, report }
+      // Servers that ask others do not stand in for each other.
+      const sources = sha256(`${sanctionsList} ${url}`)
+      const turn = turnOf(context, 'ledger', `screening ${sources}`)
+      const tools = { clock, log, startTimer, report, turn }
       return startScreening({ ...tools, ledger, screen, staleAfterMs, location })
     },
   }

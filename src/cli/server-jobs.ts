@@ -7,11 +7,20 @@ import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createMovingMarket } from '#src/ingest/simulator/moving-market.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createJob, createShownJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
+import {
+  createJob,
+  createShownJob,
+  inTurn,
+  type JobReport,
+  type StartTimer,
+  type Turn,
+  TURN_MS,
+} from '#src/lib/job.ts'
 import type { Log } from '#src/lib/log.ts'
 import { messageOf, sentenceOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 
 export type Job = { dispose(): void }
@@ -69,13 +78,11 @@ const FORGET_MS = 60 * MINUTE_MS
 /** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
 const ACCOUNTS_PER_STEP = 50
 
-export function startForgetting(
-  { clock, printError }: CliContext,
-  ledger: Ledger,
-  report?: JobReport,
-): Job {
+export function startForgetting(context: CliContext, ledger: Ledger, report?: JobReport): Job {
+  const { clock, printError } = context
+  const turn = turnOf(context, 'ledger', 'forgetting')
   let isDisposed = false
-  const job = createShownJob({ startTimer, clock, report }, async () => {
+  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
     const nowMs = clock()
     const waitMs = FORGET_MS
     let count = 0
@@ -177,17 +184,28 @@ const GROWTH = 1.5
 
 type Tools = { startTimer: StartTimer; log: Log }
 
+/** Of several servers: each looks for itself whether it can sell. */
+type BillingTurns = Partial<Record<'reconcile' | 'watch', Turn | undefined>>
+
 /** Begins what billing does by itself. `checked`: all was checked for the first time. */
 export function startBillingJobs(
   billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
-  tools: Tools & { report?: { job: JobReport; clock: Clock } | undefined },
+  tools: Tools & {
+    report?: { job: JobReport; clock: Clock } | undefined
+    turns?: BillingTurns
+  },
 ) {
   const { job: board, clock } = tools.report ?? {}
+  const { reconcile, watch } = tools.turns ?? {}
   const { promise: checked, resolve } = Promise.withResolvers<void>()
   let delayMs = RECONCILE_MS.min
   const reconciling = repeat(async () => {
     board?.began()
-    const count = await billing.reconcile()
+    const count = await inTurn(reconcile, billing.reconcile)
+    if (count === undefined) {
+      board?.ended('Another server does it now.', (clock?.() ?? 0) + delayMs)
+      return delayMs
+    }
     const isIdle = count === 0
     const nextMs = isIdle ? RECONCILE_MS.max : delayMs
     board?.ended(`${count} payments are not decided yet.`, (clock?.() ?? 0) + nextMs)
@@ -205,8 +223,8 @@ export function startBillingJobs(
     return MINUTE_MS
   }, tools)
   const watching = repeat(async () => {
-    await billing.watch()
-    return MINUTE_MS
+    const isDone = await inTurn(watch, () => billing.watch().then(() => true))
+    return isDone ? MINUTE_MS : TURN_MS
   }, tools)
   return {
     checked,

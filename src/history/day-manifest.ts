@@ -74,7 +74,12 @@ function* makeDay(history: MarketHistory, { day, startMs, nowMs, before, files }
   const listed = known?.files ?? []
   const all = withFiles(listed, files)
   const isSame = Bun.deepEquals([digestsOf(series), all], [digestsOf(known?.series), listed])
-  if (!isSame) yield history.manifests.add({ day, madeMs: nowMs, series, files: all })
+  if (!isSame)
+    yield history.manifests.add({
+      ...{ day, madeMs: nowMs, after: before?.revision },
+      series,
+      files: all,
+    })
 }
 
 /** By path; those that were deleted since stay, as they never change. */

@@ -49,6 +49,14 @@ export type ManifestStore = {
   list(afterSequence: number, limit: number): ManifestHead[]
   /** Days in which windows of markets with snapshots begin. */
   days(): string[]
-  /** Adds one to the chain, signed, in one transaction. */
-  add(made: Pick<ManifestBody, 'day' | 'series' | 'files'> & { madeMs: number }): StoredManifest
+  /**
+   * Adds one to the chain, signed, in one transaction. `after`: the revision of its day that it
+   * follows; undefined for the first. Undefined where the day has another one by now.
+   */
+  add(
+    made: Pick<ManifestBody, 'day' | 'series' | 'files'> & {
+      madeMs: number
+      after?: number | undefined
+    },
+  ): StoredManifest | undefined
 }

@@ -67,19 +67,52 @@ export type JobReport = {
 /** How a run ended, and after how long the next one begins. */
 export type RunEnd = { outcome: string; isFailed?: boolean; waitMs: number }
 
+/** Of a job that several processes have, one of which does it at a time. */
+export type Turn = {
+  /**
+   * True if it is this process's, until `give` or its end; it may be asked again meanwhile. Never
+   * rejects. `options`: what the operator said, who asks for this run.
+   */
+  take(options?: RunOptions): Promise<boolean>
+  give(): Promise<void>
+}
+
+/** Another process may have died at it: this is how soon the next one takes over. */
+export const TURN_MS = 15_000
+
+/** Does work in its turn; undefined where that is another process's. Without a turn, at once. */
+export async function inTurn<T>(
+  turn: Turn | undefined,
+  work: () => Promise<T>,
+  options?: RunOptions,
+): Promise<T | undefined> {
+  if (turn === undefined) return work()
+  if (!(await turn.take(options))) return undefined
+  try {
+    return await work()
+  } finally {
+    await turn.give()
+  }
+}
+
 type ShownJob = {
   startTimer: StartTimer
   /** Unix milliseconds. */
   clock: () => number
   report?: JobReport | undefined
+  turn?: Turn | undefined
 }
+
+/** Of a run that was another process's. */
+const ELSEWHERE = { outcome: 'Another server does it now.', waitMs: TURN_MS }
 
 /**
  * A job that the operator sees and may start. He starts the same one that the clock starts, so two
- * runs never overlap. `work` never rejects; its options are undefined unless he has started it.
+ * runs never overlap, in its turn. `work` never rejects; its options are undefined unless he has
+ * started it.
  */
 export function createShownJob(
-  { startTimer, clock, report }: ShownJob,
+  { startTimer, clock, report, turn }: ShownJob,
   work: (options?: RunOptions) => Promise<RunEnd>,
 ) {
   let asked: RunOptions | undefined
@@ -87,7 +120,8 @@ export function createShownJob(
     report?.began()
     const options = asked
     asked = undefined
-    const { outcome, isFailed = false, waitMs } = await work(options)
+    const end: RunEnd = (await inTurn(turn, () => work(options), options)) ?? ELSEWHERE
+    const { outcome, isFailed = false, waitMs } = end
     if (isFailed) report?.failed(outcome, clock() + waitMs)
     else report?.ended(outcome, clock() + waitMs)
     return waitMs

@@ -4,7 +4,13 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
-import { createShownJob, type JobReport, type RunOptions, type StartTimer } from '#src/lib/job.ts'
+import {
+  createShownJob,
+  type JobReport,
+  type RunOptions,
+  type StartTimer,
+  type Turn,
+} from '#src/lib/job.ts'
 import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Screen, Verdict } from '#src/selling/screening.ts'
@@ -31,6 +37,8 @@ type ScreeningSchedule = {
   location: string | undefined
   staleAfterMs: number
   startTimer: StartTimer
+  /** Of several servers: the one that has it keeps it until it ends. */
+  turn?: Turn | undefined
   /** What each part says of itself. */
   report?: { list: JobReport; accounts: JobReport } | undefined
 }
@@ -41,7 +49,14 @@ export function startScreening(schedule: ScreeningSchedule) {
   const stop = new AbortController()
   const { signal } = stop
   const screened = createPauses(RESCREEN_MS)
-  const accounts = createShownJob({ ...schedule, report: report?.accounts }, async () => {
+  /** The list that the operator had fetched here is another: so are the accounts screened here. */
+  let isOwed = false
+  const turn: Turn | undefined = schedule.turn && {
+    take: async (asked) => asked !== undefined || isOwed || (await schedule.turn?.take()) === true,
+    give: async () => {},
+  }
+  const accounts = createShownJob({ ...schedule, turn, report: report?.accounts }, async () => {
+    isOwed = false
     const { failed, ...counts } = await rescreen(schedule, signal)
     const isFailed = failed > 0
     return { outcome: describeTally(counts), isFailed, waitMs: screened.after(isFailed) }
@@ -50,7 +65,7 @@ export function startScreening(schedule: ScreeningSchedule) {
   function keepList(known: ListSchedule) {
     const refreshed = createPauses(REFRESH_MS)
     let isFirst = true
-    return createShownJob({ ...schedule, report: report?.list }, async (asked) => {
+    return createShownJob({ ...schedule, turn, report: report?.list }, async (asked) => {
       const { state, outcome } = await refresh(known, { asked, signal })
       const isFailed = state === 'failed'
       const waitMs = refreshed.after(isFailed)
@@ -58,6 +73,7 @@ export function startScreening(schedule: ScreeningSchedule) {
       else if (!signal.aborted)
         schedule.log(`${outcome} The next try is in ${waitMs / 1000} seconds.`, 'error')
       // At the start too: the server may have been down while others were named.
+      if (state === 'changed') isOwed = true
       if ((isFirst || state === 'changed') && !signal.aborted) accounts.hasten(0)
       isFirst = false
       return { outcome, isFailed, waitMs }
@@ -70,6 +86,7 @@ export function startScreening(schedule: ScreeningSchedule) {
     async dispose(): Promise<void> {
       stop.abort()
       await Promise.all([list?.dispose(), accounts.dispose()])
+      await schedule.turn?.give()
     },
   }
 }

@@ -201,6 +201,24 @@ describe('startBillingJobs', () => {
     expect(timers.delays()).toEqual([])
   })
 
+  test('behavior: what another server does is left to it, and looked at again soon', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, calls } = countingBilling()
+    let isOurs = false
+    const turn = { take: async () => isOurs, give: async () => {} }
+    const turns = { reconcile: turn, watch: turn }
+    const jobs = startBillingJobs(billing, { ...timers, log: () => {}, turns })
+    await until(() => timers.delays().length === 3)
+    // Whether it can sell, each server has to know.
+    expect(calls).toEqual({ refresh: 1, reconcile: 0, watch: 0 })
+    expect(timers.delays()).toEqual([2000, 15_000, 60_000])
+    isOurs = true
+    timers.advance(15_000)
+    await until(() => timers.delays().length === 3)
+    expect(calls).toEqual({ refresh: 1, reconcile: 1, watch: 1 })
+    await jobs.dispose()
+  })
+
   test('error: a look that fails is told, and is not the last one', async () => {
     const timers = createFakeTimers(NOW_MS)
     const { billing, state, calls } = countingBilling()

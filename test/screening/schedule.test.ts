@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import type { OracleAnswer } from '#src/selling/screening.ts'
@@ -26,7 +27,11 @@ afterEach(async () => {
 })
 
 type Chain = { oracle: OracleAnswer; issuers: OracleAnswer }
-type Rig = { listed?: number[]; chain?: Chain | undefined; hasList?: boolean }
+type Rig = {
+  listed?: number[]
+  chain?: Chain | undefined
+  hasList?: boolean
+} & Pick<Parameters<typeof startScreening>[0], 'turn' | 'report'>
 
 /** A server's screening with a publisher and an oracle that a test can change as it goes. */
 function createRig(options: Rig = {}) {
@@ -55,7 +60,8 @@ function createRig(options: Rig = {}) {
     oracle: options.chain && { isSanctioned: isSanctioned as () => Promise<Chain> },
   })
   const start = (location = `${server.url.origin}/hunter2?key=hunter3`) => {
-    const schedule = { ledger, screen, log, staleAfterMs: STALE_MS, ...timers }
+    const { turn, report } = options
+    const schedule = { ledger, screen, log, staleAfterMs: STALE_MS, ...timers, turn, report }
     const given = options.hasList === false ? undefined : location
     const running = startScreening({ ...schedule, location: given })
     stops.push(running.dispose, () => server.stop(true))
@@ -229,6 +235,38 @@ describe('startScreening', () => {
     stops.push(startScreening({ ...schedule, ...timers }).dispose)
     await until(() => timers.delays().length === 1)
     expect([most, screenings().length]).toEqual([4, 30])
+  })
+})
+
+describe('startScreening of several servers', () => {
+  test('behavior: one has it until it ends; what the operator asks for is done by any', async () => {
+    addAccount(1)
+    const seen = { isOurs: false, given: 0 }
+    const turn = {
+      take: async () => seen.isOurs,
+      give: async () => void seen.given++,
+    }
+    const board = createJobBoard(() => NOW_MS)
+    const report = { list: board.add('list', ''), accounts: board.add('accounts', '') }
+    const { rig, timers, start, idle } = createRig({ turn, report })
+    const { dispose } = start()
+    await idle(1)
+    expect([rig.downloads, isBlocked(1), timers.delays()]).toEqual([0, false, [15_000]])
+    board.run('list', { acceptsLoss: false }, () => {})
+    await idle()
+    // A list that is another has the accounts screened where it was fetched.
+    expect([rig.downloads, isBlocked(1)]).toEqual([1, true])
+    timers.advance(24 * HOUR_MS)
+    await idle()
+    expect([rig.downloads, screenings().length]).toEqual([1, 1])
+    seen.isOurs = true
+    timers.advance(15_000)
+    await until(() => rig.downloads === 2)
+    await until(() => screenings().length === 2)
+    await idle()
+    expect(seen.given).toBe(0)
+    await dispose()
+    expect(seen.given).toBe(1)
   })
 })
 

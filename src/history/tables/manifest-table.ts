@@ -33,6 +33,21 @@ function toHead(row: Row | null): ManifestHead | undefined {
 const keyOf = (seed: Uint8Array) =>
   createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
 
+const publicKeyOf = (seed: Uint8Array): string =>
+  createPublicKey(keyOf(seed))
+    .export({ format: 'der', type: 'spki' })
+    .subarray(-PUBLIC_BYTES)
+    .toString('base64')
+
+function signRow(made: Omit<Row, 'signature' | 'publicKey' | 'checksum'>, seed: Uint8Array): Row {
+  const statement = Buffer.from(statementText(made))
+  const signature = sign(null, statement, keyOf(seed)).toString('base64')
+  const row = { ...made, signature, publicKey: publicKeyOf(seed), checksum: 0 }
+  // In the order of the columns, as it will be read.
+  row.checksum = checksumOf(inOrder(row))
+  return row
+}
+
 export function createManifestTable(db: Database, meta: LogMeta) {
   const sql = sqlOf(manifest)
   const insert = db.prepare<unknown, [Row]>(sql.insert())
@@ -66,11 +81,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
   }
 
   const store: ManifestStore = {
-    publicKey: () =>
-      createPublicKey(keyOf(meta.signingKey()))
-        .export({ format: 'der', type: 'spki' })
-        .subarray(-PUBLIC_BYTES)
-        .toString('base64'),
+    publicKey: () => publicKeyOf(meta.signingKey()),
     newest: () => toHead(newest.get()),
     find: (sequence) => toManifest(bySequence.get(sequence)),
     ofDay: (day) => toManifest(byDay.get(day)),
@@ -78,22 +89,18 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     list: (afterSequence, limit) =>
       after.all(afterSequence, limit).flatMap((row) => toHead(row) ?? []),
     days: () => days.all().map(({ day }) => toIso(day * DAY_MS).slice(0, 10)),
-    add: ({ day, madeMs, ...content }) =>
+    add: ({ day, madeMs, after: known, ...content }) =>
       transact(db, () => {
         const before = newest.get()
-        const revision = (byDay.get(day)?.revision ?? 0) + 1
+        // What is signed cannot be taken back.
+        if (byDay.get(day)?.revision !== known) return undefined
+        const revision = (known ?? 0) + 1
         const previous = before?.digest ?? null
         const place = { sequence: (before?.sequence ?? 0) + 1, day, revision, previous }
         const text = canonicalJson({
           ...{ kind: MANIFEST_KIND, madeAt: toIso(madeMs), ...place, ...content },
         } satisfies ManifestBody)
-        const digest = sha256(text)
-        const statement = Buffer.from(statementText({ ...place, digest }))
-        const signature = sign(null, statement, keyOf(meta.signingKey())).toString('base64')
-        const named = { ...place, madeMs, digest, signature }
-        const row = { ...named, publicKey: store.publicKey(), checksum: 0 }
-        // In the order of the columns, as it will be read.
-        row.checksum = checksumOf(inOrder(row))
+        const row = signRow({ ...place, madeMs, digest: sha256(text) }, meta.signingKey())
         insert.run(row)
         insertBody.run({ sequence: row.sequence, body: text })
         meta.addToSum('manifest', row.checksum)

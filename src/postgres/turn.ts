@@ -1,0 +1,70 @@
+/**
+ * Turns at a job that several processes on one PostgreSQL have: whoever holds the advisory lock of
+ * the job. A lock ends with its connection, so one that is killed is followed by another.
+ */
+import type { SQL } from 'bun'
+
+import type { Turn } from '#src/lib/job.ts'
+
+import { addressOf, isPostgres } from './address.ts'
+import { connect, faultOf } from './bridge.ts'
+import { errorOf, type Format } from './database.ts'
+
+/** The server that took a turn, and its network, may vanish without a word: half a minute. */
+const TAKE = `SELECT set_config('tcp_keepalives_idle', '15', false),
+  set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false),
+  pg_try_advisory_lock(hashtextextended($1, 0)) AS taken`
+const ANSWER_MS_MAX = 10_000
+
+type Job = {
+  /** What is shared: the address of a database, or a file, of which there are no turns. */
+  place: string
+  format: Pick<Format, 'schema'>
+  name: string
+  /** Called with why nobody knows whose turn it is, once until that is known again. */
+  onFault: (error: Error) => void
+}
+
+/** Undefined for a file: it has one server. Connects when it is asked. */
+export function createTurn({ place, format, name, onFault }: Job): Turn | undefined {
+  if (!isPostgres(place)) return undefined
+  const address = addressOf(place, format.schema)
+  const key = `bookfeed job ${address.schema} ${name}`
+  let connection: SQL | undefined
+  let hasFailed = false
+
+  async function give(): Promise<void> {
+    const ending = connection?.close({ timeout: 0 })
+    connection = undefined
+    await ending?.catch(() => {})
+  }
+
+  async function isTaken(): Promise<boolean> {
+    connection ??= connect(address)
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error('It does not answer.')), ANSWER_MS_MAX)
+    try {
+      // A connection that was lost is made again, and asks for the lock like any other.
+      const [row] = await Promise.race([connection.unsafe(TAKE, [key]), late.promise])
+      return row?.taken === true
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    async take() {
+      try {
+        const isOurs = await isTaken()
+        hasFailed = false
+        if (isOurs) return true
+      } catch (error) {
+        if (!hasFailed) onFault(errorOf(faultOf(error)))
+        hasFailed = true
+      }
+      await give()
+      return false
+    },
+    give,
+  }
+}

@@ -1,0 +1,196 @@
+/** Jobs of several servers on one PostgreSQL: one does each of them at a time. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { SQL } from 'bun'
+
+import { startManifests } from '#src/cli/manifests-aside.ts'
+import { turnOf } from '#src/cli/open-data-folder.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { openHistory } from '#src/history/open.ts'
+import { createShownJob } from '#src/lib/job.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
+import { postgresHistory } from '#src/postgres/database.ts'
+import { createTurn } from '#src/postgres/turn.ts'
+
+import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
+import { createCliContext } from '../support/cli-context.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { createFakeTimers } from '../support/fake-timers.ts'
+import { until } from '../support/until.ts'
+
+const TEST_MS_MAX = 120_000
+const NOW_MS = START_MS + 3 * DAY_MS
+const ELSEWHERE = 'Another server does it now.'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-turns-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL', () => {
+  let postgres: Postgres
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  }, TEST_MS_MAX)
+  afterAll(() => postgres?.[Symbol.asyncDispose]())
+
+  /** What went wrong is thrown by `untilTaken`. */
+  const turn = (name: string, schema = 'turns') => {
+    const faults: Error[] = []
+    const place = `${postgres.url}?schema=${schema}`
+    const onFault = (error: Error) => void faults.push(error)
+    const made = createTurn({ place, format: postgresHistory, name, onFault })
+    if (made === undefined) throw new Error('There is a turn at what is shared.')
+    return { ...made, faults }
+  }
+  /** The server takes note of a connection that ended a moment later. */
+  const untilTaken = async ({ take }: Pick<ReturnType<typeof turn>, 'take'>): Promise<void> => {
+    while (!(await take())) await Bun.sleep(10)
+  }
+
+  test(
+    'default: one has it, however often it asks; others have it after that one',
+    async () => {
+      const [first, second] = [turn('work'), turn('work')]
+      expect([await first.take(), await first.take(), await second.take()]).toEqual([
+        true,
+        true,
+        false,
+      ])
+      // Another job, and another history in the same database.
+      for (const other of [turn('play'), turn('work', 'others')]) {
+        expect(await other.take()).toBe(true)
+        await other.give()
+      }
+      await first.give()
+      await untilTaken(second)
+      expect(await first.take()).toBe(false)
+      await second.give()
+      expect(first.faults.concat(second.faults)).toEqual([])
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'behavior: a process that loses its connection has lost its turn, and knows when it asks',
+    async () => {
+      const [first, second] = [turn('lost'), turn('lost')]
+      expect(await first.take()).toBe(true)
+      await using sql = new SQL(postgres.url, { max: 1 })
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`
+      await untilTaken(second)
+      expect(await first.take()).toBe(false)
+      await second.give()
+      await first.give()
+    },
+    TEST_MS_MAX,
+  )
+
+  test('error: a database that cannot be asked gives nobody a turn, and that is said', async () => {
+    const faults: Error[] = []
+    const place = 'postgres://bookfeed@127.0.0.1:1/nowhere'
+    const onFault = (error: Error) => void faults.push(error)
+    const nowhere = createTurn({ place, format: postgresHistory, name: 'work', onFault })
+    expect([await nowhere?.take(), await nowhere?.take()]).toEqual([false, false])
+    expect(faults).toHaveLength(1)
+    const file = join(folder, 'history.db')
+    expect(
+      createTurn({ place: file, format: postgresHistory, name: 'work', onFault }),
+    ).toBeUndefined()
+  })
+
+  test(
+    'behavior: a job that is done elsewhere is left, and looked at again soon',
+    async () => {
+      const timers = createFakeTimers(NOW_MS)
+      const board = createJobBoard(timers.clock)
+      const [other, own] = [turn('shown'), turn('shown')]
+      expect(await other.take()).toBe(true)
+      let runs = 0
+      const job = createShownJob(
+        { ...timers, report: board.add('shown', ''), turn: own },
+        async () => ({ outcome: `Run ${++runs}.`, waitMs: DAY_MS }),
+      )
+      job.hasten(0)
+      await until(() => timers.delays().length === 1)
+      expect([runs, board.list()[0]?.outcome]).toEqual([0, ELSEWHERE])
+      await other.give()
+      while (runs === 0) {
+        timers.advance(timers.delays()[0] ?? 0)
+        await until(() => timers.delays().length === 1)
+      }
+      expect([runs, board.list()[0]?.outcome]).toEqual([1, 'Run 1.'])
+      await job.dispose()
+      // It was given back.
+      await untilTaken(other)
+      await other.give()
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'behavior: two servers that begin together sign every day once',
+    async () => {
+      const place = `${postgres.url}?schema=signed`
+      const history = openHistory(place)
+      for (const day of [0, 1]) {
+        const windowStartMs = START_MS + day * DAY_MS
+        const names = { conditionId: conditionIdOf(day + 1), coin: 'btc', timeframe: '5m' } as const
+        const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
+        history.putMarket({ ...names, source: 'simulated', ...window, winner: 'up' })
+        const { conditionId } = names
+        appendAll(
+          history,
+          someSnapshots(30).map((row) => ({
+            ...row,
+            conditionId,
+            timestampMs: row.timestampMs + day * DAY_MS,
+          })),
+        )
+        history.close(conditionId)
+      }
+      const start = (name: string) => {
+        const data = join(folder, name)
+        const env = { BOOKFEED_DATA: data, BOOKFEED_HISTORY: place }
+        const { context, errors } = createCliContext(env)
+        const board = createJobBoard(() => NOW_MS)
+        const clocked = { ...context, clock: () => NOW_MS }
+        const job = startManifests(clocked, board.add('manifests', ''), { firstMs: 1 })
+        return { ...job, errors, outcome: () => board.list()[0]?.outcome }
+      }
+      const { context } = createCliContext({ BOOKFEED_HISTORY: place })
+      const holder = turnOf(context, 'history', 'manifests')
+      expect(await holder?.take()).toBe(true)
+      const late = start('late')
+      await until(() => late.outcome() !== undefined)
+      expect([late.outcome(), history.manifests.newest()]).toEqual([ELSEWHERE, undefined])
+      await late.dispose()
+      await holder?.give()
+
+      const servers = ['first', 'second'].map(start)
+      const signed = () =>
+        history.manifests.list(0, 100).map(({ day, revision }) => [day, revision])
+      await until(() => servers.every(({ outcome }) => outcome() !== undefined))
+      await Promise.all(servers.map(({ dispose }) => dispose()))
+      expect(servers.flatMap(({ errors }) => errors)).toEqual([])
+      // The database may hear of the holder's end a moment later than the two begin.
+      if (servers.every(({ outcome }) => outcome() === ELSEWHERE)) {
+        const last = start('last')
+        await until(() => last.outcome() !== undefined)
+        await last.dispose()
+      }
+      expect(signed()).toEqual([
+        ['2026-04-14', 1],
+        ['2026-04-15', 1],
+      ])
+      // What was made from an older state is not signed.
+      const again = { day: '2026-04-14', madeMs: NOW_MS, series: [], files: [] }
+      expect(history.manifests.add(again)).toBeUndefined()
+      expect(history.manifests.list(0, 100)).toHaveLength(2)
+      history.dispose()
+    },
+    TEST_MS_MAX,
+  )
+})
