@@ -88,6 +88,7 @@ async function runThread(given: object): Promise<void> {
   else if ('exportsOf' in given) await import('./modules/exports/thread.ts')
   else if ('makesTestData' in given) await import('./cli/test-data.ts')
   else if ('manifestsOf' in given) await import('./cli/manifests-aside.ts')
+  else if ('copies' in given) await import('./cli/copy-aside.ts')
   else if ('verifies' in given) await import('./cli/verify-aside.ts')
   else if (parentPort) {
     const { serveThread } = await import('./cli/serve-thread.ts')

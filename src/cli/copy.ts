@@ -1,81 +1,84 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 
-import type { Database } from '#src/database/database.ts'
-import { copyHistory } from '#src/history/copy.ts'
-import { openHistory } from '#src/history/open.ts'
-import { isPostgres, shownAddress } from '#src/postgres/address.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
+import { messageOf } from '#src/lib/message.ts'
+import { addressOf, isPostgres } from '#src/postgres/address.ts'
+import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
-import { count, formatCount, printFaults } from './command-line.ts'
-import { type CliContext, CliError, stopSignal } from './context.ts'
-import { historyOf, historyPathOf } from './open-data-folder.ts'
-
-const PROGRESS_EVERY_MS = 2000
+import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
+import { type Copy, copyAside, type Store, stores } from './copy-aside.ts'
+import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from './open-data-folder.ts'
 
 const help = `
-A place is a data folder, or the address of a PostgreSQL as BOOKFEED_HISTORY takes it. Every row is
-copied as it is: ids, cursors and tags stay what they were. Stop what records or imports first, and
-the servers of the target. A copy that was stopped goes on when it is run again. At its end all of
-the copy is read again. Keys and accounts are in the ledger, which stays where it is.
+A place is a data folder, or the address of a PostgreSQL as BOOKFEED_HISTORY and BOOKFEED_LEDGER take it. Both are
+copied, the ledger first; what is not there is left out. An address with ?schema=name is of one of both: say which with --only.
+Every row is copied as it is: ids, cursors, tags, keys, payments and the audit chain stay what they were. Stop servers,
+recorders and imports of source and target before; a ledger that is in use is refused.
+
+The ledger is copied whole or not at all, and counts and digests of every table are compared, and the audit chain
+verified, before it counts. From then on the source is refused by every command, because two ledgers must not sell to the same
+addresses; --keep-source leaves it in use, for a trial of the copy, or to go back to it while the copy is the same.
+The history resumes where it was stopped, and all of the copy is read again at the end. A target must be empty, or
+an unfinished or unchanged copy of the same.
 
 Examples:
   bookfeed copy --to postgres://bookfeed@db/books
-  bookfeed copy --from postgres://bookfeed@db/books --to ./data`
+  bookfeed copy --from postgres://bookfeed@db/books --to ./data
+  bookfeed copy --only ledger --to 'postgres://bookfeed@db/books?schema=trial' --keep-source`
 
-type Flags = { from?: string; to: string }
+type Flags = { from?: string; to: string; only?: Store; keepSource?: true }
 
-/** `bookfeed copy`: moves a history from one engine to another. */
+/** `bookfeed copy`: moves ledger and history from one engine to another. */
 export const copyCommand = (context: CliContext): Command =>
   new Command('copy')
-    .description('copy the history from a folder to a PostgreSQL, or back')
-    .option('--from <place>', 'what is copied; the history of the configuration by default')
-    .requiredOption('--to <place>', 'where to: nothing, or an unfinished copy of the same')
+    .description('copy ledger and history from a folder to a PostgreSQL, or back')
+    .option('--from <place>', 'what is copied; that of the configuration by default')
+    .requiredOption('--to <place>', 'where to: nothing, or a copy of the same')
+    .addOption(new Option('--only <store>', 'copy one of both').choices(stores))
+    .option('--keep-source', 'the ledger that is copied stays in use')
     .addHelpText('after', help)
     .action((flags: Flags) => copy(context, flags))
 
 async function copy(context: CliContext, flags: Flags): Promise<void> {
-  const { clock, print, printError, config } = context
-  const fromPlace = flags.from === undefined ? historyOf(config()) : placeOf(flags.from)
-  const toPlace = placeOf(flags.to)
-  if (!isPostgres(fromPlace) && !existsSync(fromPlace))
-    throw new CliError(`There is no history at ${shown(fromPlace)}. Set --from or BOOKFEED_DATA.`)
-  if (!isPostgres(toPlace)) mkdirSync(flags.to, { recursive: true, mode: 0o700 })
-  using stop = stopSignal(context)
-  const startedMs = clock()
-  let [rows, shownMs] = [0, startedMs]
-  const [from, to] = [open(fromPlace), open(toPlace)]
-  try {
-    for (const step of copyHistory(from, to)) {
-      rows += step.rows
-      if (clock() - shownMs > PROGRESS_EVERY_MS) {
-        shownMs = clock()
-        printError(`copied ${formatCount(rows)} rows, now of ${step.table}`)
-      }
-      // A signal comes in between.
-      await Bun.sleep(0)
-      if (stop.signal.aborted) throw new CliError('Stopped. Run it again to go on.')
-    }
-  } finally {
-    for (const db of [from, to]) db.engine.close(db)
-  }
-  const history = openHistory(toPlace, { chunkCacheBytes: 0 })
-  try {
-    const faults = printFaults(context, history.verify())
-    if (faults > 0) throw new CliError(`${count(faults, 'fault')} in ${shown(toPlace)}.`)
-    const { markets, snapshots } = history.totals()
-    const seconds = ((clock() - startedMs) / 1000).toFixed(1)
-    print(
-      `copied to ${shown(toPlace)} and read again in ${seconds} s: ${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`,
+  const { clock, config, print, printError } = context
+  const asked = flags.only === undefined ? stores : [flags.only]
+  const copies = asked.map((store): Copy => {
+    const from =
+      flags.from === undefined ? placesOf[store].configured(config()) : placeIn(flags.from, store)
+    return { store, from, to: placeIn(flags.to, store) }
+  })
+  const isNamed = [flags.from ?? '', flags.to].some((place) => hasSchema(place))
+  if (isNamed && flags.only === undefined)
+    throw usageError(
+      'A schema is of the ledger or of the history. Add --only ledger or --only history.',
     )
-  } finally {
-    history.dispose()
+  const moving = copies.filter(({ store, from, to }) => nameOf(store, from) !== nameOf(store, to))
+  if (moving.length === 0) throw usageError('Source and target are the same place.')
+  if (!isPostgres(flags.to)) mkdirSync(flags.to, { recursive: true, mode: 0o700 })
+  using stop = stopSignal(context)
+  const start = { copies: moving, keepsSource: flags.keepSource === true, nowMs: clock() }
+  try {
+    await copyAside(start, stop.signal, { print, progress: printError })
+  } catch (cause) {
+    throw new CliError(messageOf(cause), { cause })
   }
 }
 
-const placeOf = (place: string): string => (isPostgres(place) ? place : historyPathOf(place))
-const shown = (place: string): string => (isPostgres(place) ? shownAddress(place) : place)
-const open = (place: string): Database =>
-  isPostgres(place) ? openPostgres(place, postgresHistory) : openDatabase(place)
+const placesOf = {
+  ledger: { configured: ledgerOf, inFolder: ledgerPathOf, format: postgresLedger },
+  history: { configured: historyOf, inFolder: historyPathOf, format: postgresHistory },
+} as const
+
+const placeIn = (place: string, store: Store): string =>
+  isPostgres(place) ? place : placesOf[store].inFolder(place)
+
+const hasSchema = (place: string): boolean =>
+  isPostgres(place) && new URL(place).searchParams.has('schema')
+
+/** The same for the same place, however it is written. */
+function nameOf(store: Store, place: string): string {
+  if (!isPostgres(place)) return place
+  const { url, schema } = addressOf(place, placesOf[store].format.schema)
+  return `${url} ${schema}`
+}

@@ -143,8 +143,13 @@ export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Find
 export const checkLedger = (
   config: Pick<Config, 'ledger' | 'dataPath'>,
   ledger: Ledger | undefined,
-): Finding =>
-  checkStore('ledger', { path: ledgerOf(config), format: ledgerFormat }, () => {
+): Finding => {
+  const place = ledger?.movedTo()
+  if (place !== undefined) {
+    const todo = 'Set BOOKFEED_LEDGER or BOOKFEED_DATA to that one.'
+    return finder('ledger')('wrong', `It was copied to ${place}, which goes on in its place.`, todo)
+  }
+  return checkStore('ledger', { path: ledgerOf(config), format: ledgerFormat }, () => {
     if (ledger === undefined) throw new Error('The database of the ledger cannot be reached.')
     const faults = [...ledger.verifyAudit()]
     if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
@@ -153,6 +158,7 @@ export const checkLedger = (
       ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
       : 'New.'
   })
+}
 
 /** `look` says what is held; what it throws is what is wrong. */
 function checkStore(

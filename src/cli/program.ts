@@ -31,7 +31,7 @@ Examples:
   bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
   bookfeed verify --manifest https://…       check what a server serves against its manifests
-  bookfeed copy --to postgres://db/books     move the history to a PostgreSQL
+  bookfeed copy --to postgres://db/books     move books and accounts to a PostgreSQL
   bookfeed backup --to /mnt/backups          back up the data folder, also while it is served
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         show who has keys, and revoke them by id

@@ -53,6 +53,8 @@ export type Engine = {
   close(db: Database): void
   /** What a failed write says of the storage, if that is at fault. */
   faultOf(error: unknown): string | undefined
+  /** Runs `body` with no other process there. Throws `StoreFault` while another has it open. */
+  alone<T>(db: Database, body: () => T): T
   /** Gives ids from now on after the greatest of a table that gives its own. */
   continueIds(db: Database, table: string): void
 }

@@ -2,7 +2,7 @@
  * Carries a history from one database to another, of any engine: every row as it is, so that ids,
  * cursors and tags stay what they were. Nothing may write to either meanwhile.
  */
-import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 import {
   batch,
@@ -22,8 +22,8 @@ import {
   tradeMoment,
 } from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
-import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently, StoreFault, transact } from '#src/database/database.ts'
+import { openRows } from '#src/database/table-copy.ts'
 
 import { COPYING, createMeta } from './tables/meta-table.ts'
 
@@ -33,28 +33,31 @@ const tables: readonly SQLiteTable[] = [
   ...[segment, revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
 ]
 
-/** Some megabytes of chunks. */
-const ROWS_AT_ONCE = 500
+const ANOTHER =
+  'The target holds another history, or a part of one. Name an empty place: another folder, or a schema (?schema=name).'
+const CHANGED =
+  'The target holds a copy of this history, and one of both has changed since. Go on with that one, or name an empty place.'
 
-type Row = Record<string, string | number | Uint8Array | null>
-type CopyStep = { table: string; rows: number }
+export type CopyStep = { table: string; rows: number }
 
 /**
- * Copies a step at a time; goes on where an earlier call was interrupted. Throws `StoreFault` where
- * `to` holds another history, and `Damage` where not all of it arrived.
+ * Copies a step at a time; goes on where an earlier call was interrupted, and does nothing where
+ * all of it is there. Throws `StoreFault` where `to` holds another history, and `Damage` where not
+ * all of it arrived.
  */
 export function* copyHistory(from: Database, to: Database): Generator<CopyStep> {
   const [source, target] = [createMeta(from, 'meta'), createMeta(to, 'meta')]
   assertSound(source.isSound(), 'the meta table')
   const { cursor_key: key } = source.list()
   if (!(key instanceof Uint8Array)) throw new StoreFault('There is no history to copy.')
-  const begun = target.list()[COPYING]
-  if (begun === undefined) {
-    if (Object.keys(target.list()).length > 0)
-      throw new StoreFault('The target holds a history already. Name an empty one.')
-    target.begin({ [COPYING]: key })
-  } else if (!(begun instanceof Uint8Array) || begun.toHex() !== key.toHex()) {
-    throw new StoreFault('The target holds an unfinished copy of another history. Empty it first.')
+  const held = target.list()
+  const known = held[COPYING] ?? held.cursor_key
+  const isOfSource = known instanceof Uint8Array && known.toHex() === key.toHex()
+  if (Object.keys(held).length === 0) target.begin({ [COPYING]: key })
+  else if (!isOfSource) throw new StoreFault(ANOTHER)
+  else if (held[COPYING] === undefined) {
+    if (tables.every((table) => isSame([from, to], table))) return
+    throw new StoreFault(CHANGED)
   }
   for (const table of tables) yield* copyTable(from, to, table)
   transact(to, () => {
@@ -69,38 +72,16 @@ export function* copyHistory(from: Database, to: Database): Generator<CopyStep> 
 }
 
 function* copyTable(from: Database, to: Database, table: SQLiteTable): Generator<CopyStep> {
-  const { name, columns, primaryKeys } = getTableConfig(table)
-  const sql = sqlOf(table)
-  const keys = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)
-  const names = new Map(Object.entries(table).map(([own, column]) => [column, own]))
-  const ownNames = keys.map((column) => names.get(column) ?? column.name)
-  const order = keys.map((column) => column.name).join(', ')
-  const select = (rest: string) => `SELECT ${sql.columns()} FROM ${name} ${rest}`
-  const last = to.prepare<Row, []>(
-    select(`ORDER BY ${keys.map((column) => `${column.name} DESC`).join(', ')} LIMIT 1`),
-  )
-  const first = from.prepare<Row, []>(select(`ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`))
-  const next = from.prepare<Row, [Row]>(
-    select(
-      `WHERE (${order}) > (${ownNames.map((own) => `$${own}`).join(', ')}) ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`,
-    ),
-  )
-  const insert = to.prepare<unknown, [Row]>(sql.insert())
-  for (let at = last.get(); ;) {
-    const rows = at === null ? first.all() : next.all(at)
-    at = rows.at(-1) ?? null
-    if (at === null) break
-    transact(to, () => {
-      for (const row of rows) insert.run(row)
-    })
-    yield { table: name, rows: rows.length }
+  const [source, target] = [openRows(from, table), openRows(to, table)]
+  for (const rows of source.after(target.last())) {
+    transact(to, () => target.insert(rows))
+    yield { table: source.name, rows: rows.length }
   }
-  const countOf = (db: Database): number =>
-    readConsistently(
-      db,
-      () =>
-        db.prepare<{ count: number }, []>(`SELECT count(*) AS count FROM ${name}`).get()?.count ??
-        0,
-    )
-  assertSound(countOf(from) === countOf(to), `the copy of ${name}`)
+  assertSound(isSame([from, to], table), `the copy of ${source.name}`)
+}
+
+/** As far as counts tell. */
+const isSame = (both: readonly Database[], table: SQLiteTable): boolean => {
+  const counts = both.map((db) => readConsistently(db, openRows(db, table).count))
+  return counts[0] === counts[1]
 }

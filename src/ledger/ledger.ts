@@ -25,6 +25,9 @@ export type Ledger = Disposable & {
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
   probeWrite(): void
 
+  /** Where it was copied to, which goes on in its place; undefined where it is in use. */
+  movedTo(): string | undefined
+
   /** The catalogue by ascending rank; the default tiers in a new ledger. */
   listTiers(): readonly Tier[]
   /** Packs of the catalogue by ascending rank; none in a new ledger. */

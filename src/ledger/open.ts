@@ -3,6 +3,7 @@ import { openingFault, openPostgres, postgresLedger } from '#src/postgres/databa
 import { ledgerFormat, openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
 import type { Ledger } from './ledger.ts'
+import { createMoved } from './moved.ts'
 import { createSqliteLedger, type LedgerOptions } from './sqlite-ledger.ts'
 
 type OpenOptions = LedgerOptions & {
@@ -12,13 +13,14 @@ type OpenOptions = LedgerOptions & {
 
 /**
  * Opens or creates the ledger, in a file or at the address of a PostgreSQL, and migrates it. Throws
- * `StoreFault`.
+ * `StoreFault`, also where it was copied elsewhere, unless it is only read.
  */
 export function openLedger(path: string, { isServing, ...options }: OpenOptions): Ledger {
   const postgres = isPostgres(path) ? openPostgres(path, postgresLedger, isServing) : undefined
   const db =
     postgres ?? openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })
   try {
+    if (!options.isReadOnly) createMoved(db).assertInUse()
     const ledger = createSqliteLedger(db, postgres ? { ...options, isReadOnly: false } : options)
     if (isServing) postgres?.hurry()
     return ledger

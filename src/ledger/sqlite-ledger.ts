@@ -21,6 +21,7 @@ import {
   type Once,
   type Replayed,
 } from './ledger.ts'
+import { createMoved } from './moved.ts'
 import { createOfferTable } from './payments/offer-table.ts'
 import { createPaymentTable } from './payments/payment-tables.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
@@ -54,6 +55,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
     revision: tables.revision,
     atomically,
     probeWrite: () => db.engine.probeWrite(db),
+    movedTo: createMoved(db).get,
     ...createMeta(db),
     ...accounts,
     ...createKeyVerbs(tables),

@@ -58,6 +58,18 @@ const engine: Engine = {
   // A connection that is not asked for long is as near as it comes.
   withoutWaiting: (_db, body) => body(),
   close: (db) => db.close(),
+  alone(db, body) {
+    // Who comes later sees what was done. One that ended a moment ago may still be listed.
+    const others = db.prepare<{ count: number }, []>(
+      `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
+       AND application_name = 'bookfeed' AND pid <> pg_backend_pid()`,
+    )
+    for (let looks = 0; others.get()?.count !== 0; looks++) {
+      if (looks === LOOKS_MAX) throw new StoreFault(NOT_ALONE)
+      db.prepare('SELECT CAST(pg_sleep(0.2) AS TEXT)').get()
+    }
+    return body()
+  },
   // What it reports is thrown as a fault of the store at once.
   faultOf: () => undefined,
   continueIds: (db, table) =>
@@ -67,6 +79,10 @@ const engine: Engine = {
       )
       .get(table),
 }
+
+const LOOKS_MAX = 10
+const NOT_ALONE =
+  'Another bookfeed has the database open. Stop servers and recorders, and try again.'
 
 const FIND_VERSION = 'SELECT version FROM format'
 

@@ -219,6 +219,7 @@ const engine: Engine = {
   withoutWaiting,
   close: closeFile,
   continueIds() {},
+  alone,
   faultOf: (error) => diskFaults[codeOf(error)],
 }
 
@@ -266,6 +267,25 @@ export function holdLock(path: string, message: string): Disposable {
       : toStoreFault(cause, path)
   }
   return { [Symbol.dispose]: () => db.close() }
+}
+
+function alone<T>(db: Database, body: () => T): T {
+  try {
+    // Whoever has the file open uses its log, and so keeps us from giving that up.
+    db.run('PRAGMA journal_mode = DELETE')
+  } catch (cause) {
+    if (codeOf(cause) !== 'SQLITE_BUSY') throw cause
+    const message = `Another process has ${db.filename} open. Stop it and try again.`
+    throw new StoreFault(message, { cause })
+  }
+  try {
+    // Who comes later is kept out from the first transaction on.
+    db.run('PRAGMA locking_mode = EXCLUSIVE')
+    return body()
+  } finally {
+    db.run('PRAGMA locking_mode = NORMAL')
+    db.run('PRAGMA journal_mode = WAL')
+  }
 }
 
 function closeFile(db: Database): void {

@@ -56,7 +56,8 @@ function settle(ledger: Ledger, number: number): void {
   ledger.payments.move(id, { from: ['settling'], to: 'settled', proof, txHash }, by())
 }
 
-function buyPack(ledger: Ledger, number: number) {
+/** Has a wallet buy a pack without a key. */
+export function buyPack(ledger: Ledger, number: number) {
   claim(ledger, number)
   settle(ledger, number)
   return ledger.payments.provision(paymentIdOf(number), idsOf(number), by())

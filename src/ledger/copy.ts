@@ -1,0 +1,133 @@
+/**
+ * Carries a ledger from one database to another, of any engine: every row as it is, all of them or
+ * none, compared before it counts. The source is then marked as moved (`moved.ts`).
+ */
+import { createHash } from 'node:crypto'
+
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+
+import * as schema from '#db/ledger/schema.ts'
+import { assertSound } from '#src/database/checksum.ts'
+import { type Database, StoreFault, transact } from '#src/database/database.ts'
+import { packingOf } from '#src/database/packing.ts'
+import { openRows, type Row } from '#src/database/table-copy.ts'
+
+import type { Ledger } from './ledger.ts'
+import { createMoved, MOVED } from './moved.ts'
+import { createSqliteLedger } from './sqlite-ledger.ts'
+
+const tables = Object.values(schema) as readonly SQLiteTable[]
+
+const ANOTHER =
+  'The target holds another ledger, or another state of this one. Name an empty place: another folder, or a schema (?schema=name). Whoever needs nothing of it may move ledger.db away, or drop the schema.'
+
+export type LedgerCopy = {
+  /** False where the target was the same before. */
+  isNew: boolean
+  rows: number
+  tables: number
+  head: ReturnType<Ledger['auditHead']>
+}
+type Options = {
+  /** Where to, as the mark of the source shows it; undefined: the source stays in use. */
+  movedTo: string | undefined
+  nowMs: number
+  onRows: (count: number, table: string) => void
+}
+
+/**
+ * Copies all of it in one transaction of each, in which nobody else writes. The same again does
+ * nothing but mark the source, or take its mark away. `openTarget` is called once nobody else has
+ * the source open. Throws `StoreFault` where somebody has, it was moved, or the target holds
+ * something else, and `Damage` where both differ or the audit chain is not sound: then the target
+ * is as it was.
+ */
+export function copyLedger(
+  from: Database,
+  openTarget: () => Database,
+  options: Options,
+): LedgerCopy {
+  return from.engine.alone(from, () => {
+    const to = openTarget()
+    try {
+      return transact(from, () => copyAll(from, to, options))
+    } finally {
+      to.engine.close(to)
+    }
+  })
+}
+
+function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
+  const { movedTo, nowMs } = options
+  const moved = createMoved(from)
+  const source = digestsOf(from)
+  if (!source.has('meta')) throw new StoreFault('There is no ledger to copy.')
+  const [isNew, head] = transact(to, () => {
+    const held = digestsOf(to)
+    // What was sold at the other place since then would be missing in this copy.
+    if (held.size === 0 && movedTo !== undefined) moved.assertInUse()
+    if (held.size === 0) insertAll(from, to, options)
+    else if (!Bun.deepEquals(held, source)) throw new StoreFault(ANOTHER)
+    return [held.size === 0, check(to, source, nowMs)] as const
+  })
+  moved.put(movedTo)
+  const rows = [...source.values()].reduce((sum, digest) => sum + digest.rows, 0)
+  return { isNew, rows, tables: tables.length, head }
+}
+
+function insertAll(from: Database, to: Database, { onRows }: Options): void {
+  for (const table of tables) {
+    const target = openRows(to, table)
+    for (const rows of openRows(from, table).after()) {
+      target.insert(table === schema.meta ? metaRows(from, to, rows) : rows)
+      onRows(rows.length, target.name)
+    }
+  }
+}
+
+function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head'] {
+  const target = digestsOf(to)
+  for (const [name, digest] of source)
+    assertSound(Bun.deepEquals(target.get(name), digest), `the copy of ${name}`)
+  const ledger = createSqliteLedger(to, { nowMs, isReadOnly: true })
+  const [fault] = ledger.verifyAudit()
+  if (fault !== undefined)
+    throw new StoreFault(`The audit chain is not sound, so nothing was copied: ${fault}`)
+  return ledger.auditHead()
+}
+
+type Digests = Map<string, { rows: number; sha256: string }>
+
+/** Of each table that has rows, but for the mark: the same rows have the same in every engine. */
+function digestsOf(db: Database): Digests {
+  const digests: Digests = new Map()
+  for (const table of tables) {
+    const { name, after } = openRows(db, table)
+    const hasher = createHash('sha256')
+    let count = 0
+    for (const piece of after()) {
+      for (const row of table === schema.meta ? metaRows(db, undefined, piece) : piece) {
+        count++
+        hasher.update(`${textOf(row)}\n`)
+      }
+    }
+    if (count > 0) digests.set(name, { rows: count, sha256: hasher.digest('hex') })
+  }
+  return digests
+}
+
+const textOf = (row: Row): string =>
+  JSON.stringify(
+    Object.values(row).map((value) => (value instanceof Uint8Array ? [value.toHex()] : value)),
+  )
+
+/** Without the mark; numbers as `to` keeps them beside bytes, or as numbers. */
+function metaRows(from: Database, to: Database | undefined, rows: readonly Row[]): Row[] {
+  const { unpack } = packingOf(from)
+  const pack = to === undefined ? unpack : packingOf(to).pack
+  return rows.flatMap(({ key, value }) => {
+    const isValue = typeof value === 'number' || value instanceof Uint8Array
+    if (key === MOVED || key === undefined || !isValue) return []
+    return [{ key, value: pack(unpack(value)) }]
+  })
+}

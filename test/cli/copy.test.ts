@@ -1,0 +1,330 @@
+/** Ledger and history go from a folder to a PostgreSQL and back, whole, or nothing is touched. */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { SQL } from 'bun'
+
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { openPostgres, postgresHistory, postgresLedger } from '#src/postgres/database.ts'
+
+import {
+  accountIdOf,
+  aKey,
+  aSignup,
+  aSubscription,
+  by,
+  NOW_MS,
+  someUsage,
+  tierOf,
+} from '../ledger/ledger-records.ts'
+import { buyPack } from '../ledger/payment-conformance-unquoted.ts'
+import { aTransfer, claimUpTo, network } from '../ledger/payment-records.ts'
+import { fillAnswers } from '../support/answers.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { bookfeed } from '../support/program.ts'
+import { runCommand } from '../support/run-command.ts'
+
+const TEST_MS_MAX = 180_000
+const STOPPED = 'bookfeed: Stopped. Run it again to go on.\n'
+
+const root = mkdtempSync(join(tmpdir(), 'bookfeed-copy-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const template = join(root, 'template.db')
+
+/** A ledger with rows in every table. */
+function makeTemplate(): void {
+  using ledger = openLedger(template, { nowMs: NOW_MS })
+  const states = ['screened', 'unknown', 'settled', 'review', 'void', 'rejected'] as const
+  for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
+  for (let number = 2; number < 600; number++) ledger.createKey(aKey(number), by())
+  buyPack(ledger, 20)
+  ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
+  ledger.addUsage([someUsage(1), someUsage(2)])
+  ledger.signUp(aSignup(700), NOW_MS)
+  ledger.putAnswer({ id: 'asked', fingerprint: 'once', sealed: new Uint8Array(40) }, NOW_MS)
+  ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+  ledger.payments.setScannedBlock(network, 2 ** 40)
+  const addresses = new Set([`0x${'f'.repeat(40)}`])
+  const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', addresses }
+  ledger.putSanctionsList(list, by())
+  ledger.putTimeFloor(NOW_MS + 1)
+}
+
+/** A folder with that ledger, which this process never had open. */
+function makeLedger(name: string): string {
+  const folder = join(root, name)
+  mkdirSync(folder)
+  copyFileSync(template, join(folder, 'ledger.db'))
+  return folder
+}
+
+/** All rows of all tables, but for the mark of a ledger that was moved. */
+function rowsOf(folder: string): Record<string, unknown[]> {
+  const path = join(root, 'looked-at.db')
+  copyFileSync(join(folder, 'ledger.db'), path)
+  using db = new Database(path)
+  const tables = db.query<{ name: string }, []>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+  )
+  return Object.fromEntries(
+    tables.all().map(({ name }) => {
+      const rows = db.query<Record<string, unknown>, []>(`SELECT * FROM "${name}"`).all()
+      const kept = rows.filter(({ key }) => key !== 'moved_to').map((row) => JSON.stringify(row))
+      return [name, kept.sort()]
+    }),
+  )
+}
+
+const copy = (folder: string, ...args: string[]) =>
+  runCommand({ BOOKFEED_DATA: folder }, 'copy', ...args)
+
+describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
+  let postgres: Postgres
+  let sql: SQL
+  beforeAll(async () => {
+    makeTemplate()
+    postgres = await startPostgres()
+    sql = new SQL(postgres.url, { max: 4 })
+  }, TEST_MS_MAX)
+  afterAll(async () => {
+    await sql?.close()
+    await postgres?.[Symbol.asyncDispose]()
+  })
+
+  /** Nobody else writes, or even reads, until it is released. */
+  const lock = async (table: string, mode: string) => {
+    const connection = await sql.reserve()
+    await connection.unsafe(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`)
+    return async () => {
+      await connection.unsafe('ROLLBACK')
+      connection.release()
+    }
+  }
+  const until = async (question: string): Promise<void> => {
+    for (let waits = 0; (await sql.unsafe(question)).length === 0; waits++) {
+      if (waits > 1000) throw new Error(`It never came to that: ${question}`)
+      await Bun.sleep(20)
+    }
+  }
+  const waitingFor = (table: string): string =>
+    `SELECT 1 FROM pg_locks WHERE relation = CAST('${table}' AS regclass) AND NOT granted`
+
+  test(
+    'default: every table goes there and back, and its source is used no more',
+    async () => {
+      const folder = makeLedger('moving')
+      const history = openHistory(join(folder, 'history.db'))
+      fillAnswers(history)
+      const { snapshots, markets } = history.totals()
+      history.dispose()
+      const before = rowsOf(folder)
+      expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([])
+      const shared = { BOOKFEED_HISTORY: postgres.url, BOOKFEED_LEDGER: postgres.url }
+      const home = { BOOKFEED_DATA: join(root, 'shared') }
+
+      const there = await copy(folder, '--to', postgres.url)
+      expect([there.exitCode, there.errors]).toEqual([0, ''])
+      const total = Object.values(before).flat().length
+      expect(there.printed).toContain(`${total.toLocaleString('en-US')} rows of 16 tables`)
+      const held = `${snapshots.toLocaleString('en-US')} snapshots of ${markets} markets`
+      expect(there.printed).toContain(`read again: ${held}.`)
+      // No word of it tells the password.
+      expect(there.printed).not.toContain(new URL(postgres.url).password)
+      const verified = await runCommand({ ...home, ...shared }, 'audit', 'verify')
+      expect(verified.printed).toStartWith('sound: ')
+      for (const command of [['keys', 'list'], ['serve'], ['audit', 'verify']]) {
+        const refused = await runCommand({ BOOKFEED_DATA: folder }, ...command)
+        expect([refused.exitCode, refused.printed]).toEqual([1, ''])
+        expect(refused.errors).toContain('This ledger was copied to postgres://bookfeed:***@')
+      }
+      const doctor = await runCommand({ BOOKFEED_DATA: folder }, 'doctor')
+      expect(doctor.printed).toMatch(/wrong +ledger: It was copied to postgres:/)
+
+      const back = join(root, 'back')
+      const again = await copy('nowhere', '--from', postgres.url, '--to', back)
+      expect([again.exitCode, again.errors]).toEqual([0, ''])
+      expect(rowsOf(back)).toEqual(before)
+      const refused = await runCommand({ ...home, ...shared }, 'keys', 'list')
+      expect(refused.errors).toContain(`This ledger was copied to ${back}`)
+      using ledger = openLedger(join(back, 'ledger.db'), { nowMs: NOW_MS })
+      expect([...ledger.verifyAudit()]).toEqual([])
+      // It goes on where it was.
+      expect(ledger.createKey(aKey(900), by()).accountId).toBe(accountIdOf(1))
+      expect(ledger.findKeyByDigest(aKey(5).digest)?.id).toBe(aKey(5).id)
+      expect(ledger.timeFloor()).toBe(NOW_MS + 1)
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'error: a ledger that is in use, and a target that holds another, are left as they are',
+    async () => {
+      const place = `${postgres.url}?schema=used`
+      const args = ['--only', 'ledger', '--to', place]
+      const inUse = makeLedger('in-use')
+      const user = openLedger(join(inUse, 'ledger.db'), { nowMs: NOW_MS })
+      const early = await copy(inUse, ...args)
+      expect([early.exitCode, early.printed]).toEqual([1, ''])
+      expect(early.errors).toContain('Another process has')
+      user.dispose()
+      expect(await sql`SELECT 1 FROM pg_namespace WHERE nspname = 'used'`).toHaveLength(0)
+
+      const folder = makeLedger('used')
+      const before = rowsOf(folder)
+      openLedger(place, { nowMs: NOW_MS }).dispose()
+      const taken = await copy(folder, ...args)
+      expect(taken.exitCode).toBe(1)
+      expect(taken.errors).toContain('The target holds another ledger')
+      expect(taken.errors).toContain('Name an empty place')
+      expect(rowsOf(folder)).toEqual(before)
+      using ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
+      expect(ledger.listKeys().length).toBeGreaterThan(500)
+
+      const other = openLedger(place, { nowMs: NOW_MS })
+      const target = join(root, 'unmade')
+      const busy = await copy(folder, '--only', 'ledger', '--from', place, '--to', target)
+      expect(busy.errors).toContain('Another bookfeed has the database open.')
+      other.dispose()
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'error: what was tampered with is not copied',
+    async () => {
+      const folder = makeLedger('tampered')
+      const path = join(root, 'tampered.db')
+      copyFileSync(template, path)
+      const db = new Database(path)
+      db.run("UPDATE account SET label = 'another' WHERE id = 'acc_1'")
+      db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      db.close()
+      copyFileSync(path, join(folder, 'ledger.db'))
+      const args = ['--only', 'ledger', '--to', `${postgres.url}?schema=tampered`]
+      const { exitCode, errors } = await copy(folder, ...args)
+      expect(exitCode).toBe(1)
+      expect(errors).toContain('The audit chain is not sound, so nothing was copied: account acc_1')
+      expect(await sql`SELECT 1 FROM tampered.account`).toHaveLength(0)
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'behavior: a trial leaves the source in use, and a move is taken back while both are the same',
+    async () => {
+      const folder = makeLedger('trial')
+      const place = `${postgres.url}?schema=trial`
+      const args = ['--only', 'ledger', '--to', place]
+      const isUsed = async () =>
+        (await runCommand({ BOOKFEED_DATA: folder }, 'keys', 'list')).exitCode === 0
+      expect([(await copy(folder, ...args, '--keep-source')).exitCode, await isUsed()]).toEqual([
+        0,
+        true,
+      ])
+      // The same again: nothing but the mark is missing.
+      expect([(await copy(folder, ...args)).exitCode, await isUsed()]).toEqual([0, false])
+      expect([(await copy(folder, ...args, '--keep-source')).exitCode, await isUsed()]).toEqual([
+        0,
+        true,
+      ])
+      expect([(await copy(folder, ...args)).exitCode, await isUsed()]).toEqual([0, false])
+      const elsewhere = ['--only', 'ledger', '--to', join(root, 'elsewhere')]
+      expect((await copy(folder, ...elsewhere)).errors).toContain('This ledger was copied to')
+      const target = openLedger(place, { nowMs: NOW_MS })
+      target.createKey(aKey(901), by())
+      target.dispose()
+      const late = await copy(folder, ...args, '--keep-source')
+      expect(late.errors).toContain('another state of this one')
+      expect(await isUsed()).toBe(false)
+    },
+    TEST_MS_MAX,
+  )
+
+  test('error: a schema is of one of both, and a place is not copied to itself', async () => {
+    const place = `${postgres.url}?schema=one`
+    const both = await copy('nowhere', '--to', place)
+    expect([both.exitCode, both.errors]).toEqual([2, expect.stringContaining('--only ledger')])
+    const same = await copy('nowhere', '--from', postgres.url, '--to', postgres.url)
+    expect(same.exitCode).toBe(2)
+    const nothing = await copy(join(root, 'none'), '--to', postgres.url)
+    expect(nothing.errors).toContain('There is no ledger and no history')
+  })
+
+  test(
+    'behavior: a ledger whose copy is killed is where it was, and nothing of it is elsewhere',
+    async () => {
+      const folder = makeLedger('killed')
+      const place = `${postgres.url}?schema=killed`
+      openPostgres(place, postgresLedger).close()
+      const args = ['copy', '--only', 'ledger', '--to', place]
+      const release = await lock('killed.usage', 'EXCLUSIVE')
+      const env = { BOOKFEED_DATA: folder }
+      const child = Bun.spawn(bookfeed(...args), { env, stdout: 'ignore', stderr: 'ignore' })
+      await until(waitingFor('killed.usage'))
+      child.kill(9)
+      await child.exited
+      await release()
+      const locks = "SELECT 1 FROM pg_locks WHERE relation = CAST('killed.account' AS regclass)"
+      await until(`SELECT 1 WHERE NOT EXISTS (${locks})`)
+      expect(await sql`SELECT 1 FROM killed.account`).toHaveLength(0)
+      expect((await runCommand(env, 'audit', 'verify')).exitCode).toBe(0)
+      expect((await runCommand(env, ...args)).exitCode).toBe(0)
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'behavior: a copy that is stopped or killed anywhere, also while it reads again, goes on',
+    async () => {
+      const folder = join(root, 'stopped')
+      mkdirSync(folder)
+      const history = openHistory(join(folder, 'history.db'))
+      fillAnswers(history)
+      const { markets } = history.totals()
+      history.dispose()
+      openPostgres(`${postgres.url}?schema=stopped`, postgresHistory).close()
+      const args = ['copy', '--only', 'history', '--to', `${postgres.url}?schema=stopped`]
+      const start = () =>
+        Bun.spawn(bookfeed(...args), {
+          env: { BOOKFEED_DATA: folder },
+          stdout: 'ignore',
+          stderr: 'pipe',
+        })
+      const interrupt = async (child: ReturnType<typeof start>) => {
+        child.kill('SIGINT')
+        expect([await child.exited, await new Response(child.stderr).text()]).toEqual([1, STOPPED])
+      }
+
+      // It is copying: markets are there, and chunks cannot be written.
+      const releaseChunks = await lock('stopped.chunk', 'EXCLUSIVE')
+      const copying = start()
+      await until(waitingFor('stopped.chunk'))
+      await until(`SELECT 1 FROM stopped.market HAVING count(*) = ${markets}`)
+      await interrupt(copying)
+      // From here on all can be written, and not all of it read.
+      const releaseTotals = await lock('stopped.coin_total', 'ACCESS EXCLUSIVE')
+      await releaseChunks()
+      for (const end of [interrupt, async (child: ReturnType<typeof start>) => child.kill(9)]) {
+        const verifying = start()
+        await until(waitingFor('stopped.coin_total'))
+        expect(await sql`SELECT 1 FROM stopped.meta WHERE key = 'copying'`).toHaveLength(0)
+        await end(verifying)
+        await verifying.exited
+        // What it asked last is still waiting.
+        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE application_name = 'bookfeed'`
+        await until(`SELECT 1 WHERE NOT EXISTS (${waitingFor('stopped.coin_total')})`)
+      }
+      await releaseTotals()
+      const { exitCode, printed, errors } = await runCommand({ BOOKFEED_DATA: folder }, ...args)
+      expect([exitCode, errors]).toEqual([0, ''])
+      expect(printed).toContain(`and read again: `)
+    },
+    TEST_MS_MAX,
+  )
+})
