@@ -14,7 +14,7 @@ import { errorOf, type Format } from './database.ts'
 const TAKE = `SELECT set_config('tcp_keepalives_idle', '15', false),
   set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false),
   pg_try_advisory_lock(hashtextextended($1, 0)) AS taken`
-const ANSWER_MS_MAX = 10_000
+const ANSWER_MS_MAX = 5000
 
 type Job = {
   /** What is shared: the address of a database, or a file, of which there are no turns. */
