@@ -74,7 +74,8 @@ const placeIn = (place: string, store: Store): string =>
   isPostgres(place) ? place : placesOf[store].inFolder(place)
 
 const hasSchema = (place: string): boolean =>
-  isPostgres(place) && new URL(place).searchParams.has('schema')
+  isPostgres(place) && addressOf(place, UNNAMED).schema !== UNNAMED
+const UNNAMED = 'unnamed'
 
 /** The same for the same place, however it is written. */
 function nameOf(store: Store, place: string): string {

@@ -5,6 +5,7 @@
 import type { SQL } from 'bun'
 
 import type { Turn } from '#src/lib/job.ts'
+import { within } from '#src/lib/patience.ts'
 
 import { addressOf, isPostgres } from './address.ts'
 import { connect, faultOf } from './bridge.ts'
@@ -41,15 +42,9 @@ export function createTurn({ place, format, name, onFault }: Job): Turn | undefi
 
   async function isTaken(): Promise<boolean> {
     connection ??= connect(address)
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('It does not answer.')), ANSWER_MS_MAX)
-    try {
-      // A connection that was lost is made again, and asks for the lock like any other.
-      const [row] = await Promise.race([connection.unsafe(TAKE, [key]), late.promise])
-      return row?.taken === true
-    } finally {
-      clearTimeout(timer)
-    }
+    // A connection that was lost is made again, and asks for the lock like any other.
+    const [row] = await within(ANSWER_MS_MAX, connection.unsafe(TAKE, [key]))
+    return row?.taken === true
   }
 
   return {
