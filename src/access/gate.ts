@@ -10,6 +10,7 @@ import {
   RATE_WINDOW_MS,
   toSeconds,
   writeRateHeaders,
+  writeRatePolicy,
 } from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { after, type Eventually } from '#src/lib/eventually.ts'
@@ -138,9 +139,10 @@ export function createGate(deps: GateDeps) {
       }
     },
 
-    mark({ rate, enteredMs }, headers) {
+    mark({ rate, enteredMs }, { status, headers }) {
       const leftMs = Math.max(0, rate.leftMs - (timer() - enteredMs))
       writeRateHeaders(headers, rate, { leftMs, nowMs: clock() })
+      if (status >= 400) writeRatePolicy(headers, rate)
     },
 
     send(visit, bytes) {

@@ -55,7 +55,7 @@ const WINDOW_SECONDS = { minute: 60, day: 86_400 }
 
 /**
  * Reports a window of which `leftMs` are left at `nowMs` on the wall clock: three headers of the
- * specification, and two of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the
+ * specification, and one of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which says the
  * same.
  */
 export function writeRateHeaders(
@@ -67,6 +67,10 @@ export function writeRateHeaders(
   headers.set('X-RateLimit-Remaining', String(remaining))
   headers.set('X-RateLimit-Reset', String(Math.ceil((nowMs + leftMs) / MS_PER_SECOND)))
   headers.set('RateLimit', `"${window}";r=${remaining};t=${toSeconds(leftMs)}`)
+}
+
+/** The draft's other one, for whoever was refused: pages would carry it a million times over. */
+export function writeRatePolicy(headers: Headers, { limit, window = 'minute' }: RateState): void {
   headers.set('RateLimit-Policy', `"${window}";q=${limit};w=${WINDOW_SECONDS[window]}`)
 }
 

@@ -216,7 +216,7 @@ function createFinish(options: FrontDoorOptions) {
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
     if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
-    gate.mark(visit, headers)
+    gate.mark(visit, response)
     if (exchange.place.isPrivate) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
     } else writeCorsHeaders(exchange.request, headers)

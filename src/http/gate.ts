@@ -80,7 +80,7 @@ export type Arrived = { request: Request; place: Place; visit: Visit }
 export type Gate = {
   enter(arrival: Arrival): Eventually<Visit>
   /** Reports its window to the caller, in the headers of any response. */
-  mark(visit: Visit, headers: Headers): void
+  mark(visit: Visit, response: Pick<Response, 'status' | 'headers'>): void
   /** Counts a piece of a body that is being sent; the request with the first. */
   send(visit: Visit, bytes: number): void
   /** Counts what was answered, once all of it was, unless it was counted piece by piece. */

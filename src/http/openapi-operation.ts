@@ -38,7 +38,6 @@ const commonHeaders: HeaderTexts = {
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
   RateLimit:
     'The same in the form of the IETF draft: `r` left, `t` seconds to the end of the window.',
-  'RateLimit-Policy': '`q` requests in each `w` seconds.',
   'Access-Control-Allow-Origin': '`*` where the request has an `Origin`: any page may call.',
   'Access-Control-Expose-Headers': 'The headers that a page of another origin may read.',
   Vary: '`Origin` where the request has one.',
@@ -50,6 +49,7 @@ const plainHeaders = new Set([...Object.keys(commonHeaders), 'ETag', 'Cache-Cont
 /** Those of failures, and which ones have them. */
 const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
   ['Cache-Control', '`no-store`.', () => true],
+  ['RateLimit-Policy', '`q` requests in each `w` seconds.', () => true],
   ['Retry-After', 'Seconds to wait before another attempt.', (it) => 'retryAfterSeconds' in it],
   [PAYMENT_REQUIRED_HEADER, 'Base64 of `paymentRequired`.', (it) => 'paymentRequired' in it],
   [PAYMENT_RESPONSE_HEADER, 'Base64 of `paymentResponse`.', (it) => 'paymentResponse' in it],

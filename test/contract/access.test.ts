@@ -160,7 +160,7 @@ function expectHeaders({ entry, caller }: Cell, { status, headers }: Response): 
     remaining: `${remaining}`,
     reset: `${Math.ceil((matrix.time.nowMs + WINDOW_MS) / 1000)}`,
     rate: `"minute";r=${remaining};t=60`,
-    policy: `"minute";q=${limit};w=60`,
+    policy: isRefused ? `"minute";q=${limit};w=60` : null,
     retryAfter: null,
     authenticate: status === 401 ? 'Bearer' : null,
     origin: '*',

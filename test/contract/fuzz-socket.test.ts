@@ -153,7 +153,7 @@ const ofFrontDoor: Record<number, string[]> = {
 const bare = [400, 413, 414, 431, 505]
 const promised = [
   ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
-  ...['ratelimit', 'ratelimit-policy'],
+  'ratelimit',
 ]
 
 /** Throws for whatever is not documented; returns what is told of the answer. */

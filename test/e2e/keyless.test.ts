@@ -231,7 +231,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     expect((await received()) - before).toBe(PACK_PRICE)
     // Whoever has bought nothing is asked to pay all the same.
     expect((await ask(LIST, await signIn(await newWallet()))).status).toBe(402)
-    expect(read[0]?.headers.get('ratelimit-policy')).toContain('q=120')
+    expect(read[0]?.headers.get('x-ratelimit-limit')).toBe('120')
   })
 
   test('default: a tier gives a key once, and signing in works as well', async () => {

@@ -30,7 +30,7 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
   const left: (number | undefined)[] = []
   const gate: Gate = {
     enter: ({ request }) => ({ ...visit, route: request.method }),
-    mark: ({ route }, headers) => headers.set('X-Seen', route),
+    mark: ({ route }, { headers }) => headers.set('X-Seen', route),
     send() {},
     leave: (_visit, bytes) => void left.push(bytes),
   }
