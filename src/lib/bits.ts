@@ -107,13 +107,8 @@ export class BitWriter {
     return new Uint8Array(this.#words.buffer, 0, (this.length + 7) >>> 3)
   }
 
-  /** A copy of `view` followed by `slack` zero bytes. */
-  toBytes(slack = 0): Uint8Array<ArrayBuffer> {
-    const written = this.view()
-    const copy = new Uint8Array(written.length + slack)
-    copy.set(written)
-    return copy
-  }
+  /** A copy of `view`. */
+  toBytes = (): Uint8Array<ArrayBuffer> => this.view().slice()
 }
 
 function load(source: Int32Array, position: number): number {

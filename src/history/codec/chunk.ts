@@ -58,37 +58,44 @@ type ChunkParts = {
   checkpointStream?: Uint8Array
 }
 
+/** Copies the streams. Loops are plain: a chunk of one outcome is made while a page waits. */
 export function encodeChunk({
   columns: { count, rows, textEnds, crcs, ownCrcs },
   rowStream,
   checkpoints = [],
   checkpointStream = new Uint8Array(0),
 }: ChunkParts): Uint8Array {
-  const downCount = rows.reduce((sum, { outcome }) => sum + outcome, 0)
-  const hasBoth = downCount > 0 && downCount < count
-  const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
-  const checkpointsBytes = checkpoints.length * CHECKPOINT_BYTES
-  const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
-  const blob = new Uint8Array(streamStart + rowStream.length + checkpointStream.length)
   const firstMs = rows[0]?.timeMs ?? 0
-  const leastId = rows.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY)
-  const flags = hasBoth ? FLAG_BOTH : 0
-  const header = [CODE_VERSION, count, flags, rowStream.length, checkpoints.length]
-  new Uint32Array(blob.buffer, 0, header.length).set(header)
-  new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
-  const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
-  columns.set(textEnds, count * 2)
-  columns.set(crcs, count * 4)
-  if (hasBoth) columns.set(ownCrcs, count * 5)
-  for (const [row, { timeMs, id, outcome, bitEnd }] of rows.entries()) {
-    columns[row] = timeMs - firstMs
-    columns[count + row] = id - leastId
-    columns[count * 3 + row] = bitEnd + outcome * DOWN_BIT
+  let [downCount, leastId] = [0, Number.POSITIVE_INFINITY]
+  for (const { outcome, id } of rows) {
+    downCount += outcome
+    if (id < leastId) leastId = id
   }
-  const pairs = checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
-  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, pairs.length).set(pairs)
-  blob.set(rowStream, streamStart)
-  blob.set(checkpointStream, streamStart + rowStream.length)
+  const hasBoth = downCount > 0 && downCount < count
+  const columnWords = count * (hasBoth ? 6 : 5)
+  const streamWord = HEADER_WORDS + columnWords + checkpoints.length * 2
+  const rowBytes = rowStream.length + READ_SLACK
+  const checkpointBytes = checkpoints.length && checkpointStream.length + READ_SLACK
+  const blob = new Uint8Array(streamWord * 4 + rowBytes + checkpointBytes)
+  const words = new Uint32Array(blob.buffer, 0, streamWord)
+  words.set([CODE_VERSION, count, hasBoth ? FLAG_BOTH : 0, rowBytes, checkpoints.length])
+  new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
+  words.set(textEnds, HEADER_WORDS + count * 2)
+  words.set(crcs, HEADER_WORDS + count * 4)
+  if (hasBoth) words.set(ownCrcs, HEADER_WORDS + count * 5)
+  let at = HEADER_WORDS
+  for (const { timeMs, id, outcome, bitEnd } of rows) {
+    words[at] = timeMs - firstMs
+    words[at + count] = id - leastId
+    words[at++ + count * 3] = bitEnd + outcome * DOWN_BIT
+  }
+  at = HEADER_WORDS + columnWords
+  for (const { row, bitEnd } of checkpoints) {
+    words[at++] = row
+    words[at++] = bitEnd
+  }
+  blob.set(rowStream, streamWord * 4)
+  if (checkpointBytes > 0) blob.set(checkpointStream, streamWord * 4 + rowBytes)
   return blob
 }
 
@@ -360,9 +367,9 @@ export class ChunkWriter {
   toChunk(): Uint8Array {
     return encodeChunk({
       columns: this.columns,
-      rowStream: this.#rowBits.toBytes(READ_SLACK),
+      rowStream: this.#rowBits.view(),
       checkpoints: this.#checkpoints,
-      checkpointStream: this.#checkpointBits.toBytes(READ_SLACK),
+      checkpointStream: this.#checkpointBits.view(),
     })
   }
 

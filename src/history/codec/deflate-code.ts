@@ -171,6 +171,7 @@ const SYMBOL_MASK = (1 << SYMBOL_BITS_MAX) - 1
 const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
 /** What `load` has at least. */
 const LOADED_BITS = 25
+const LOADED_MASK = (1 << LOADED_BITS) - 1
 const load = (view: DataView, position: number): number =>
   view.getInt32(position >> 3, true) >> (position & 7)
 
@@ -264,14 +265,20 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
 /** Appends the frame to `bits`; only distances that reach out of it are written again. */
 export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
   let position = start
+  /** Up to here all is written. */
+  let from = start
   let written = 0
+  const copyTo = (to: number): void => {
+    for (; to - from > LOADED_BITS; from += LOADED_BITS)
+      bits.put(load(view, from) & LOADED_MASK, LOADED_BITS)
+    bits.put(load(view, from) & ((1 << (to - from)) - 1), to - from)
+  }
   while (position < end) {
     let loaded = load(view, position)
     const symbol = symbolTable[loaded & SYMBOL_MASK] ?? 0
     const value = symbol >> 8
     if (symbol === 0) throw new Error('A frame holds bits that are no symbol.')
     const symbolBits = (symbol & 15) + ((symbol >> 4) & 15)
-    bits.put(loaded & ((1 << symbolBits) - 1), symbolBits)
     position += symbolBits
     if (value < END_OF_BLOCK) {
       written++
@@ -282,9 +289,14 @@ export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter)
     const code = distanceTable[loaded & DISTANCE_MASK] ?? 0
     const codeBits = (code & 15) + ((code >> 4) & 15)
     const distance = (code >> 8) + ((loaded & ((1 << codeBits) - 1)) >> (code & 15))
-    const moved = distance > written ? distance - gap : distance
-    bits.put(distanceCodesByDistance[moved] ?? 0, distanceBits[moved] ?? 0)
+    if (distance > written) {
+      copyTo(position)
+      from = position + codeBits
+      bits.put(distanceCodesByDistance[distance - gap] ?? 0, distanceBits[distance - gap] ?? 0)
+    }
     position += codeBits
     written += length
   }
+  if (position > end) throw new Error('A frame ends within a symbol.')
+  copyTo(end)
 }

@@ -4,7 +4,7 @@ import type { Beside, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
+import { BitWriter, toWords } from '#src/lib/bits.ts'
 
 import { decodeNotes, encodeNotes, topOf, withReceipt } from '../codec/beside.ts'
 import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
@@ -89,7 +89,7 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
     columns.add({ ...row, bitEnd: bits.length })
   }
   return {
-    chunk: new Chunk(encodeChunk({ columns, rowStream: bits.toBytes(READ_SLACK) })),
+    chunk: new Chunk(encodeChunk({ columns, rowStream: bits.view() })),
     beside: (row) => besideOf(rows[row]),
     tops: Float64Array.from(
       rows.flatMap((row) => [row.bidPrice, row.bidSize, row.askPrice, row.askSize]),

@@ -52,7 +52,7 @@ describe('BitWriter.copy', () => {
         expect(writer.length).toBe(bits.length)
       }
       expect(Buffer.compare(writer.toBytes(), toBytes(bits))).toBe(0)
-      expect(writer.toBytes(READ_SLACK).length).toBe(toBytes(bits).length + READ_SLACK)
+      expect(writer.toBytes().length).toBe(toBytes(bits).length)
     }
   })
 })
