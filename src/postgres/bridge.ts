@@ -5,7 +5,7 @@
  */
 import { workerData } from 'node:worker_threads'
 
-import { SQL } from 'bun'
+import { type ReservedSQL, SQL } from 'bun'
 
 import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
 
@@ -41,7 +41,15 @@ export const NO_ANSWER: Fault = {
   isLost: true,
 }
 
+const LOST: Fault = {
+  message: 'The connection to PostgreSQL was lost.',
+  code: 'lost',
+  isLost: true,
+}
+
 type Start = { bridgeTo: Address; line: Line }
+/** `isWithin`: they go on in a transaction, and mean nothing on another connection. */
+type Asked = { questions: readonly Question[]; isWithin: boolean }
 
 export type Bridge = ReturnType<typeof openBridge>
 
@@ -49,8 +57,8 @@ export type Bridge = ReturnType<typeof openBridge>
 export function openBridge(address: Address) {
   const thread = openBlocking<Answer[] | Fault>(import.meta.filename, { bridgeTo: address })
 
-  function wait(questions: readonly Question[], msMax: number): Answer[] | Fault {
-    const answers = thread.ask(questions, msMax)
+  function wait(asked: Asked, msMax: number): Answer[] | Fault {
+    const answers = thread.ask(asked, msMax)
     if (answers !== undefined) return answers
     // Nothing of its transaction may be joined by the next one.
     thread.tell(CLOSE)
@@ -61,9 +69,9 @@ export function openBridge(address: Address) {
 
   return {
     /** Asks in one go, in order; the answers of all, or the first fault. */
-    ask(questions: readonly Question[]): Answer[] | Fault {
+    ask(questions: readonly Question[], isWithin = false): Answer[] | Fault {
       if (performance.now() - pausedMs < PAUSE_MS) return NO_ANSWER
-      const answers = wait(questions, isShort ? SHORT_MS_MAX : ANSWER_MS_MAX)
+      const answers = wait({ questions, isWithin }, isShort ? SHORT_MS_MAX : ANSWER_MS_MAX)
       if (isShort && !Array.isArray(answers) && answers.isLost) pausedMs = performance.now()
       return answers
     },
@@ -80,15 +88,16 @@ export function openBridge(address: Address) {
   }
 }
 
-type ConnectOptions = { max?: number; statementMsMax?: number }
+type ConnectOptions = { max?: number; statementMsMax?: number; onclose?: () => void }
 
 /** Opens connections that find the tables in their schema. */
 export function connect(
   { url, schema }: Address,
-  { max = 1, statementMsMax: statement_timeout }: ConnectOptions = {},
+  { max = 1, statementMsMax: statement_timeout, onclose }: ConnectOptions = {},
 ): SQL {
   return new SQL({
     ...{ url, max, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
+    ...(onclose && { onclose }),
     connection: {
       ...{ search_path: schema, lock_timeout: LOCK_MS_MAX, application_name: 'bookfeed' },
       ...(statement_timeout !== undefined && { statement_timeout }),
@@ -118,6 +127,8 @@ export async function runOn(
 ): Promise<Answer> {
   const query = values.length === 0 ? sql.unsafe(text) : sql.unsafe(text, values.map(toParameter))
   const found = await (isBare ? query.values() : query)
+  if (text === 'COMMIT' && found.command !== 'COMMIT')
+    throw new Error('A statement of the transaction has failed, so nothing of it is kept.')
   const changes = Number(found.count ?? 0)
   if (isBare) return { rows: [...found].map((row: unknown[]) => row.map(toValue)), changes }
   const rows = [...found].map((row: Record<string, unknown>) => {
@@ -135,30 +146,58 @@ export function faultOf(error: unknown): Fault {
   return { message, code: errno ?? code, isLost }
 }
 
+type Link = { sql: SQL; connection: Promise<ReservedSQL>; isReady: boolean }
+
+/** A pool would replace a connection that is lost, and with it half of a transaction. */
+function openLink(address: Address, onClose: (link: Link) => void): Link {
+  const sql = connect(address, { onclose: () => onClose(link) })
+  const connection = sql.reserve().then((reserved) => {
+    link.isReady = true
+    return reserved
+  })
+  const link: Link = { sql, connection, isReady: false }
+  return link
+}
+
 function serve({ bridgeTo, line }: Start): void {
-  let sql: SQL | undefined
+  let link: Link | undefined
+  let closes = 0
 
-  async function answer(questions: readonly Question[]): Promise<Answer[] | Fault> {
-    sql ??= connect(bridgeTo)
-    const connection = sql
-    const results = await Promise.allSettled(questions.map((each) => runOn(connection, each)))
-    const failed = results.find(({ status }) => status === 'rejected')
-    if (failed === undefined)
-      return results.map((each) => (each as PromiseFulfilledResult<Answer>).value)
-    const fault = faultOf((failed as PromiseRejectedResult).reason)
-    if (fault.isLost) await end()
-    return fault
+  async function answer({ questions, isWithin }: Asked): Promise<Answer[] | Fault> {
+    if (isWithin && link === undefined) return LOST
+    link ??= openLink(bridgeTo, (ended) => void end(ended))
+    const own = link
+    const before = closes
+    try {
+      const connection = await own.connection
+      // Nobody waits for it any more, so it must not be done; the next one has the connection.
+      if (closes !== before) return NO_ANSWER
+      const results = await Promise.allSettled(questions.map((each) => runOn(connection, each)))
+      return results.map(resultOf)
+    } catch (error) {
+      const fault = faultOf(error)
+      if (fault.isLost) await end(own)
+      return fault
+    }
   }
 
-  async function end(): Promise<void> {
-    const ending = sql?.close({ timeout: 0 })
-    sql = undefined
-    await ending?.catch(() => {})
+  async function end(ended: Link): Promise<void> {
+    if (link === ended) link = undefined
+    await ended.sql.close({ timeout: 0 }).catch(() => {})
   }
 
-  answerFor(line, (message) =>
-    message === CLOSE ? end().then(() => []) : answer(message as Question[]),
-  )
+  async function close(): Promise<[]> {
+    closes++
+    if (link?.isReady) await end(link)
+    return []
+  }
+
+  answerFor(line, (message) => (message === CLOSE ? close() : answer(message as Asked)))
+}
+
+function resultOf<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason
+  return result.value
 }
 
 // Other threads of ours load this file, too.

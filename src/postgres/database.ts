@@ -94,7 +94,8 @@ export class PostgresDatabase implements Database {
   readonly filename: string
   readonly reads: Reads | undefined
   readonly #bridge: Bridge
-  #isInTransaction = false
+  /** With its connection it is lost for good: whatever goes on in it fails in the same way. */
+  #transaction: 'pending' | 'begun' | Error | undefined
   /** Statements of a transaction whose result nobody has asked for, to be sent with the next. */
   #pending: Question[] = []
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
@@ -115,45 +116,51 @@ export class PostgresDatabase implements Database {
 
   /** What is read eventually is of one state anyway. */
   get inTransaction(): boolean {
-    return this.#isInTransaction || this.reads?.now() !== undefined
+    return this.#transaction !== undefined || this.reads?.now() !== undefined
   }
 
   run(text: string): { changes: number } {
     const word = /^\s*([A-Z]+)/.exec(text)?.[1]
     const question = { text, values: [] }
     if (word === 'BEGIN') {
-      this.#isInTransaction = true
+      this.#transaction = 'pending'
       this.#pending = [question]
       return { changes: 0 }
     }
     if (text === 'ROLLBACK') {
       // What is pending comes to nothing with it, and the connection may be gone.
-      const isBegun = this.#pending[0]?.text.startsWith('BEGIN') !== true
+      const isBegun = this.#transaction === 'begun'
       this.#pending = []
-      this.#isInTransaction = false
-      if (isBegun) this.#bridge.ask([question])
+      this.#transaction = undefined
+      if (isBegun) this.#bridge.ask([question], true)
       return { changes: 0 }
     }
-    const { changes } = this.#ask(question)
-    if (word === 'COMMIT') this.#isInTransaction = false
-    return { changes }
+    try {
+      const { changes } = this.#ask(question)
+      return { changes }
+    } finally {
+      // Whether it could be done or not.
+      if (word === 'COMMIT') this.#transaction = undefined
+    }
   }
 
   #ask(question: Question): Answer {
-    const reading = this.#isInTransaction ? undefined : this.reads?.now()
+    const transaction = this.#transaction
+    const reading = transaction ? undefined : this.reads?.now()
     if (reading !== undefined) return { rows: reading.ask(question), changes: 0 }
+    if (transaction instanceof Error) throw transaction
     const questions = [...this.#pending, question]
     this.#pending = []
-    const answers = this.#bridge.ask(questions)
-    if (!Array.isArray(answers)) {
-      if (answers.isLost) this.#isInTransaction = false
-      throw errorOf(answers)
-    }
-    return answers.at(-1) as Answer
+    if (transaction === 'pending') this.#transaction = 'begun'
+    const answers = this.#bridge.ask(questions, transaction === 'begun')
+    if (Array.isArray(answers)) return answers.at(-1) as Answer
+    const error = errorOf(answers)
+    if (transaction && answers.isLost) this.#transaction = error
+    throw error
   }
 
   #runLater(question: Question): { changes: number } {
-    if (!this.#isInTransaction) return this.#ask(question)
+    if (this.#transaction === undefined) return this.#ask(question)
     this.#pending.push(question)
     const flush = (): number => {
       const at = this.#pending.indexOf(question)
@@ -170,7 +177,7 @@ export class PostgresDatabase implements Database {
   }
 
   *#iterate(question: Question): Generator<Row> {
-    if (!this.#isInTransaction || question.values.length > 0) {
+    if (this.#transaction === undefined || question.values.length > 0) {
       yield* this.#ask(question).rows as Row[]
       return
     }
