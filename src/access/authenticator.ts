@@ -1,10 +1,11 @@
 /**
  * From the header `Authorization` to a caller. What was found stays in memory until the ledger
  * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
- * next request on, and a valid one costs a hash.
+ * next request on, and a valid one costs a hash. While the ledger cannot be read, it is as it was.
  */
 import { timingSafeEqual } from 'node:crypto'
 
+import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 import {
@@ -22,7 +23,7 @@ const CALLERS_MAX = 100_000
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
-type Entry = { digest: Uint8Array; caller: Caller; untilMs: number }
+type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: number }
 
 export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: Clock }) {
   /** By the first bits of the digest; the whole of it is compared. */
@@ -35,8 +36,10 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
   function refresh(): void {
     const now = ledger.revision()
     if (now === revision) return
-    entries.clear()
-    tiers = ledger.listTiers()
+    const found = readOr(ledger.listTiers, Number.isNaN(revision) ? undefined : tiers)
+    // Not read: it is tried again at the next use.
+    if (found === tiers) return
+    tiers = found
     revision = now
   }
 
@@ -50,7 +53,7 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
     const isBlocked = account.blockedMs !== undefined
     const caller: Caller = { keyId, accountId: account.id, familyId, isBlocked, standing }
     const untilMs = Math.min(key.expiresMs ?? Infinity, standing.untilMs)
-    return { digest: digest.slice(), caller, untilMs }
+    return { digest: digest.slice(), caller, untilMs, revision }
   }
 
   return {
@@ -62,12 +65,15 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       const nowMs = clock()
       digestOf(token, digest)
       const place = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)
-      const known = entries.get(place)
-      if (known && nowMs < known.untilMs && timingSafeEqual(known.digest, digest)) {
-        return known.caller
+      const kept = entries.get(place)
+      const isKnown = kept && nowMs < kept.untilMs && timingSafeEqual(kept.digest, digest)
+      const known = isKnown ? kept : undefined
+      if (known?.revision === revision) return known.caller
+      const found = isWellFormedKey(token) ? readOr(() => find(nowMs), known) : undefined
+      if (found === undefined) {
+        entries.delete(place)
+        return undefined
       }
-      const found = isWellFormedKey(token) ? find(nowMs) : undefined
-      if (found === undefined) return undefined
       if (entries.size >= CALLERS_MAX) entries.clear()
       entries.set(place, found)
       return found.caller
@@ -78,5 +84,16 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       refresh()
       return tiers
     },
+  }
+}
+
+/** While the store does not answer, what is known holds, if anything is. */
+function readOr<T>(read: () => T, known: T | undefined): T {
+  try {
+    return read()
+  } catch (error) {
+    const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
+    if (known === undefined || !isPassing) throw error
+    return known
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { StoreFault } from '#src/database/database.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/selling/api-key.ts'
 
@@ -154,6 +155,46 @@ describe('authenticate', () => {
     const watched = createHarness({ ledger: counting })
     for (let index = 0; index < 200; index++) await watched.sendAs(key, path)
     expect(lookups()).toBe(1)
+  })
+
+  test('behavior: while the ledger cannot be read, callers that are known pass, until it can', async () => {
+    const { ledger, key, id } = createServer()
+    const other = addKey(ledger, 'pro')
+    let isDown = false
+    const unless =
+      <Given extends unknown[], T>(read: (...given: Given) => T) =>
+      (...given: Given): T => {
+        if (isDown) throw new StoreFault('The database cannot be reached.')
+        return read(...given)
+      }
+    const { listTiers, findKeyByDigest, findAccount } = ledger
+    const reads = { listTiers, findKeyByDigest, findAccount }
+    for (const name of ['listTiers', 'findKeyByDigest', 'findAccount'] as const) {
+      isDown = false
+      const failing = { ...ledger, [name]: unless(reads[name] as () => unknown) }
+      const { sendAs } = createHarness({ ledger: failing })
+      const statusOf = async (token: string) => (await sendAs(token, path)).status
+      expect(await statusOf(key)).toBe(200)
+      isDown = true
+      ledger.labelKey(id, `while ${name} fails`, by)
+      expect([await statusOf(key), await statusOf(key)]).toEqual([200, 200])
+      expect(await statusOf(other)).toBe(name === 'listTiers' ? 200 : 503)
+      isDown = false
+      expect(await statusOf(other)).toBe(200)
+    }
+    const { sendAs } = createHarness({
+      ledger: { ...ledger, findKeyByDigest: unless(findKeyByDigest) },
+    })
+    expect((await sendAs(key, path)).status).toBe(200)
+    isDown = true
+    ledger.revokeKey(id, by)
+    // Whether it was is not known yet.
+    expect((await sendAs(key, path)).status).toBe(200)
+    isDown = false
+    expect((await sendAs(key, path)).status).toBe(401)
+    isDown = true
+    // It is not among those that are known any more.
+    expect((await sendAs(key, path)).status).toBe(503)
   })
 
   test('error: a ledger that fails lets nothing of /v1 pass, and leaves the rest alone', async () => {
