@@ -62,6 +62,7 @@ export function openDataFolder(
   const history = openHistory(historyOf(config()), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
+    isRecording: purpose === 'record',
     isArchiving: archive !== '',
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })

@@ -16,6 +16,8 @@ export type HistoryOptions = {
   hasCheckpointThread?: boolean
   /** Of an engine elsewhere: what is read `eventually` is not waited for, all else not for long. */
   isServing?: boolean
+  /** Of an engine elsewhere: nothing is waited for longer than a venue may remain unheard. */
+  isRecording?: boolean
   /** Books may go to an archive while it is open. */
   isArchiving?: boolean
   /** Of a file that is up to date; what writes to it fails. */
@@ -42,7 +44,7 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     const { isServing, isArchiving } = options
     const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving }
     const history = createSqliteHistory(db, shared)
-    if (options.isServing) postgres?.hurry()
+    if (isServing || options.isRecording) postgres?.waitAs(isServing ? 'serve' : 'record')
     if (!options.hasCheckpointThread || postgres !== undefined) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {

@@ -22,7 +22,7 @@ export function openLedger(path: string, { isServing, ...options }: OpenOptions)
   try {
     if (!options.isReadOnly) createMoved(db).assertInUse()
     const ledger = createSqliteLedger(db, postgres ? { ...options, isReadOnly: false } : options)
-    if (isServing) postgres?.hurry()
+    if (isServing) postgres?.waitAs('serve')
     return ledger
   } catch (error) {
     db.close()

@@ -25,15 +25,27 @@ export type Answer = { rows: Row[] | Value[][]; changes: number }
 /** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
 export type Fault = { message: string; code: string; isLost: boolean }
 
-/** How long an answer is waited for; a lock is given up sooner. */
-const ANSWER_MS_MAX = 60_000
-/** Of a thread that serves, which asks nothing for a while then. */
-const SHORT_MS_MAX = 250
-const PAUSE_MS = 1000
-const LOCK_MS_MAX = 30_000
+/** How long is waited for an answer and a lock, and for how long nothing is asked after none. */
+type Patience = Record<'answerMs' | 'commitMs' | 'lockMs' | 'pauseMsMax', number>
+
+const patiences = {
+  /** Nobody else waits. */
+  usual: { answerMs: 60_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
+  /** It hears the venue in between. */
+  record: { answerMs: 2000, commitMs: 2000, lockMs: 1500, pauseMsMax: 1000 },
+  /** Without the answer to a commit nobody knows whether it was done. */
+  serve: { answerMs: 50, commitMs: 250, lockMs: 25, pauseMsMax: 1000 },
+} satisfies Record<string, Patience>
+const PAUSE_MS_MIN = 100
+export type Purpose = keyof typeof patiences
 const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
 const CLOSE = 'close'
+/** By these PostgreSQL ends a connection that nobody is at any more, and what it holds. */
+const ALIVE = {
+  ...{ tcp_keepalives_idle: 15, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 },
+  tcp_user_timeout: 30_000,
+}
 
 export const NO_ANSWER: Fault = {
   message: 'PostgreSQL does not answer.',
@@ -49,7 +61,7 @@ const LOST: Fault = {
 
 type Start = { bridgeTo: Address; line: Line }
 /** `isWithin`: they go on in a transaction, and mean nothing on another connection. */
-type Asked = { questions: readonly Question[]; isWithin: boolean }
+type Asked = { questions: readonly Question[]; isWithin: boolean; lockMs: number }
 
 export type Bridge = ReturnType<typeof openBridge>
 
@@ -65,20 +77,31 @@ export function openBridge(address: Address) {
     return NO_ANSWER
   }
 
-  let [isShort, pausedMs] = [false, Number.NEGATIVE_INFINITY]
+  let patience: Patience = patiences.usual
+  let [failedMs, pauseMs] = [0, 0]
 
   return {
     /** Asks in one go, in order; the answers of all, or the first fault. */
     ask(questions: readonly Question[], isWithin = false): Answer[] | Fault {
-      if (performance.now() - pausedMs < PAUSE_MS) return NO_ANSWER
-      const answers = wait({ questions, isWithin }, isShort ? SHORT_MS_MAX : ANSWER_MS_MAX)
-      if (isShort && !Array.isArray(answers) && answers.isLost) pausedMs = performance.now()
+      const { answerMs, commitMs, lockMs, pauseMsMax } = patience
+      if (performance.now() - failedMs < pauseMs) return NO_ANSWER
+      const isCommit = questions.at(-1)?.text === 'COMMIT'
+      const msMax = (isCommit ? commitMs : answerMs) + questions.length
+      const answers = wait({ questions, isWithin, lockMs }, msMax)
+      const isLost = !Array.isArray(answers) && answers.isLost
+      // Short after one answer that was late, longer while there is none.
+      pauseMs = isLost ? Math.min(pauseMsMax, Math.max(PAUSE_MS_MIN, 2 * pauseMs)) : 0
+      failedMs = performance.now()
       return answers
     },
 
-    /** From now on no answer is waited for long. */
-    hurry(): void {
-      isShort = true
+    /** From now on an answer is waited for as long as somebody may who does that. */
+    waitAs(purpose: Purpose): void {
+      patience = patiences[purpose]
+      const { lockMs } = patience
+      const questions = [{ text: `SET lock_timeout = ${lockMs}`, values: [] }]
+      // A connection that is made later begins with it.
+      wait({ questions, isWithin: false, lockMs }, END_MS_MAX)
     },
 
     close(): void {
@@ -88,19 +111,22 @@ export function openBridge(address: Address) {
   }
 }
 
-type ConnectOptions = { max?: number; statementMsMax?: number; onclose?: () => void }
+type ConnectOptions = {
+  max?: number
+  statementMsMax?: number
+  lockMsMax?: number
+  onclose?: () => void
+}
 
 /** Opens connections that find the tables in their schema. */
-export function connect(
-  { url, schema }: Address,
-  { max = 1, statementMsMax: statement_timeout, onclose }: ConnectOptions = {},
-): SQL {
+export function connect({ url, schema }: Address, options: ConnectOptions = {}): SQL {
+  const { max = 1, statementMsMax, lockMsMax = patiences.usual.lockMs, onclose } = options
   return new SQL({
     ...{ url, max, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
     ...(onclose && { onclose }),
     connection: {
-      ...{ search_path: schema, lock_timeout: LOCK_MS_MAX, application_name: 'bookfeed' },
-      ...(statement_timeout !== undefined && { statement_timeout }),
+      ...{ search_path: schema, lock_timeout: lockMsMax, application_name: 'bookfeed', ...ALIVE },
+      ...(statementMsMax !== undefined && { statement_timeout: statementMsMax }),
     },
   })
 }
@@ -149,8 +175,8 @@ export function faultOf(error: unknown): Fault {
 type Link = { sql: SQL; connection: Promise<ReservedSQL>; isReady: boolean }
 
 /** A pool would replace a connection that is lost, and with it half of a transaction. */
-function openLink(address: Address, onClose: (link: Link) => void): Link {
-  const sql = connect(address, { onclose: () => onClose(link) })
+function openLink(address: Address, lockMsMax: number, onClose: (link: Link) => void): Link {
+  const sql = connect(address, { lockMsMax, onclose: () => onClose(link) })
   const connection = sql.reserve().then((reserved) => {
     link.isReady = true
     return reserved
@@ -163,9 +189,9 @@ function serve({ bridgeTo, line }: Start): void {
   let link: Link | undefined
   let closes = 0
 
-  async function answer({ questions, isWithin }: Asked): Promise<Answer[] | Fault> {
+  async function answer({ questions, isWithin, lockMs }: Asked): Promise<Answer[] | Fault> {
     if (isWithin && link === undefined) return LOST
-    link ??= openLink(bridgeTo, (ended) => void end(ended))
+    link ??= openLink(bridgeTo, lockMs, (ended) => void end(ended))
     const own = link
     const before = closes
     try {

@@ -16,6 +16,7 @@ import {
   type Bridge,
   type Fault,
   openBridge,
+  type Purpose,
   type Question,
   type Value,
 } from './bridge.ts'
@@ -213,9 +214,9 @@ export class PostgresDatabase implements Database {
     return known
   }) as Database['query']
 
-  /** From now on a call that has no answer soon fails. */
-  hurry(): void {
-    this.#bridge.hurry()
+  /** See `Bridge`. */
+  waitAs(purpose: Purpose): void {
+    this.#bridge.waitAs(purpose)
   }
 
   close(): void {
@@ -298,7 +299,7 @@ export const postgresLedger: Format = {
   mark: 'account',
   migrations: postgresLedgerMigrations,
   commitCount: 'SELECT last_value FROM change_count',
-  connections: 1,
+  connections: 2,
 }
 
 /**

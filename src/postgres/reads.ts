@@ -2,10 +2,10 @@
 import type { SQL } from 'bun'
 
 import type { Eventually } from '#src/lib/eventually.ts'
-import { createTrials } from '#src/lib/patience.ts'
+import { createTrials, NoAnswer, within } from '#src/lib/patience.ts'
 
 import type { Address } from './address.ts'
-import { connect, type Fault } from './bridge.ts'
+import { type Answer, connect, type Fault, type Question, type Row, runOn } from './bridge.ts'
 import { PostgresReading, readingOf } from './reading.ts'
 
 /** Markets whose last change is remembered; beyond them all are read again. */
@@ -16,6 +16,8 @@ const STATEMENT_MS_MAX = 1000
 const PAUSE_MS = 1000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
+/** How long one answer to that may take. */
+const POLL_MS_MAX = 1500
 /** Changes in turn of which no notification came, before it is listened to anew. */
 const MISSED_MAX = 2
 /** A market that somebody follows is read again when it changes, before it is asked for. */
@@ -34,7 +36,8 @@ export type Reads = ReturnType<typeof createReads>
 export function createReads({ address, connections, begin, toError }: Deps) {
   const sql = connect(address, { max: connections, statementMsMax: STATEMENT_MS_MAX })
   const changes = createChanges((conditionId) => reads.eventually(() => refresh(conditionId)))
-  const watch = watchDatabase(sql, address, changes)
+  const askAside = createAside(sql)
+  const watch = watchDatabase(askAside, address, changes)
   const trials = createTrials(PAUSE_MS)
   const deps = { sql, begin, toError, trials, onBegin: changes.count }
   let refresh: (conditionId: string) => void = () => {}
@@ -73,6 +76,39 @@ export function createReads({ address, connections, begin, toError }: Deps) {
     },
   }
   return reads
+}
+
+/** Others have all of them. */
+class NoConnection extends NoAnswer {}
+
+type Aside = ReturnType<typeof createAside>
+
+/** Asks on one connection in a given time, and gives the connection up where that fails. */
+function createAside(sql: SQL) {
+  return async (questions: readonly Question[], msMax: number): Promise<readonly Answer[]> => {
+    const reserving = sql.reserve()
+    let [isBegun, isOver] = [false, false]
+    const ask = async (): Promise<readonly Answer[]> => {
+      const connection = await reserving
+      if (isOver) return []
+      isBegun = true
+      return Promise.all(questions.map((each) => runOn(connection, each)))
+    }
+    const leave = async (hasFailed: boolean): Promise<void> => {
+      isOver = true
+      const connection = await reserving
+      if (hasFailed && isBegun) await connection.close({ timeout: 0 })
+      else connection.release()
+    }
+    try {
+      const answers = await within(msMax, ask())
+      void leave(false)
+      return answers
+    } catch (error) {
+      void leave(true).catch(() => {})
+      throw !isBegun && error instanceof NoAnswer ? new NoConnection() : error
+    }
+  }
 }
 
 type Changes = ReturnType<typeof createChanges>
@@ -139,8 +175,10 @@ function createChanges(refresh: (conditionId: string) => Eventually<void>) {
   }
 }
 
+const ASK_LAST_CHANGE = { text: 'SELECT last_value FROM change_count', values: [] }
+
 /** Hears what the database says of its markets (`notify_market`). */
-function watchDatabase(sql: SQL, address: Address, changes: Changes) {
+function watchDatabase(askAside: Aside, address: Address, changes: Changes) {
   let [made, heard, missed]: [unknown, number, number] = [undefined, 0, 0]
   let isPolling = false
   let listener = listen()
@@ -163,19 +201,34 @@ function watchDatabase(sql: SQL, address: Address, changes: Changes) {
     isPolling = true
     const before = heard
     heard = changes.count()
-    const [row] = await sql.unsafe('SELECT last_value FROM change_count').catch(() => [])
+    const now = await lastChange()
     isPolling = false
-    const now = row?.last_value
     const isMissed = now !== undefined && made !== undefined && now !== made
     made = now ?? made
     if (!isMissed || before !== changes.count()) return
     changes.forget()
     // A notification may be late; a connection may be dead without knowing it.
-    if (++missed < MISSED_MAX) return
+    if (++missed === MISSED_MAX) listenAnew()
+  }
+
+  function listenAnew(): void {
     missed = 0
     end()
     listener = listen()
   }
+
+  /** Undefined where there was no answer. One that hears nothing may not be the only one. */
+  async function lastChange(): Promise<unknown> {
+    try {
+      const [answer] = await askAside([ASK_LAST_CHANGE], POLL_MS_MAX)
+      return (answer?.rows[0] as Row | undefined)?.last_value
+    } catch (error) {
+      if (error instanceof NoAnswer && !(error instanceof NoConnection)) listenAnew()
+      return undefined
+    }
+  }
+  // What others are compared with.
+  void poll()
   const timer = setInterval(() => void poll(), POLL_MS)
   timer.unref()
 

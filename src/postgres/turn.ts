@@ -11,10 +11,7 @@ import { addressOf, isPostgres } from './address.ts'
 import { connect, faultOf } from './bridge.ts'
 import { errorOf, type Format } from './database.ts'
 
-/** The server that took a turn, and its network, may vanish without a word: half a minute. */
-const TAKE = `SELECT set_config('tcp_keepalives_idle', '15', false),
-  set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false),
-  pg_try_advisory_lock(hashtextextended($1, 0)) AS taken`
+const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
 const ANSWER_MS_MAX = 5000
 
 type Job = {

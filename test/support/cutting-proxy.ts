@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []
-  let [connections, isRefusing] = [0, false]
+  let [connections, isRefusing, connectMs] = [0, false, 0]
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -21,7 +21,7 @@ export async function startCuttingProxy(port: number | (() => number)) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket) && end()).on('error', end)
     }
-    client.pipe(upstream)
+    setTimeout(() => client.pipe(upstream), connectMs)
     upstream.on('data', (bytes: Buffer) => {
       // What comes after the quota is lost, in the middle of a frame.
       if (left > 0) client.write(bytes.subarray(0, left))
@@ -39,6 +39,14 @@ export async function startCuttingProxy(port: number | (() => number)) {
     /** The next connections get so many bytes of answers each; those after them all. */
     allow: (...bytes: number[]): number => quotas.push(...bytes),
     cut,
+    /** What is connected now stays so, and says nothing any more to either end. */
+    freeze(): void {
+      for (const socket of sockets) socket.unpipe().removeAllListeners('data').pause()
+    },
+    /** The next connections are silent at first, so long. */
+    delay(ms: number): void {
+      connectMs = ms
+    },
     refuse(isSo: boolean): void {
       isRefusing = isSo
       if (isSo) cut()

@@ -1,0 +1,167 @@
+/** A ledger of a thread that serves, on a PostgreSQL that is slow, silent or busy. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+
+import { SQL } from 'bun'
+
+import { StoreFault } from '#src/database/database.ts'
+import { openHistory } from '#src/history/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+
+import { appendAll, someSnapshots } from '../history/books.ts'
+import { accountIdOf, aKey, by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { openProxy } from '../support/proxy-thread.ts'
+
+const MS_MAX = 120_000
+const TRIES_MAX = 1000
+const TRY_MS = 50
+/** Longer than anybody stands still. */
+const SLOW_MS = 600
+
+describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
+  let postgres: Postgres
+  let proxy: ReturnType<typeof openProxy>
+  /** Of another process, beside the proxy. */
+  let other: Ledger
+  let ledger: Ledger
+  let schemas = 0
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  }, MS_MAX)
+  afterAll(() => postgres?.[Symbol.asyncDispose]())
+  beforeEach(() => {
+    proxy = openProxy(Number(new URL(postgres.url).port))
+    const place = `${postgres.url}?schema=serving_${++schemas}`
+    other = openLedger(place, { nowMs: NOW_MS })
+    createKeyOne(other)
+    const behind = new URL(place)
+    behind.port = `${proxy.port}`
+    ledger = openLedger(behind.href, { nowMs: NOW_MS, isServing: true })
+  }, MS_MAX)
+  afterEach(() => {
+    ledger?.dispose()
+    other?.dispose()
+    proxy?.stop()
+  })
+
+  test(
+    'error: a recorder stands still for seconds at most, and writes soon after',
+    async () => {
+      const history = openHistory(`${postgres.url}?schema=recorded`, { isRecording: true })
+      const append = () => appendAll(history, someSnapshots(4))
+      expect(codeOf(append)).toBe('done')
+      await postgres.hang()
+      let longestMs = 0
+      for (let tries = 0; tries < 3; tries++) {
+        const begunMs = performance.now()
+        expect(append).toThrow(StoreFault)
+        longestMs = Math.max(longestMs, performance.now() - begunMs)
+        // Pings are answered here.
+        await Bun.sleep(1000)
+      }
+      await postgres.wake()
+      const wokenMs = performance.now()
+      await until('Wrote', () => codeOf(append) === 'done')
+      expect(performance.now() - wokenMs).toBeLessThan(5000)
+      expect(longestMs).toBeLessThan(4000)
+      expect([...history.verify()]).toEqual([])
+      history.dispose()
+    },
+    MS_MAX,
+  )
+
+  const until = async (what: string, holds: () => boolean): Promise<void> => {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      if (holds()) return
+      await Bun.sleep(TRY_MS)
+    }
+    throw new Error(`${what} in vain.`)
+  }
+  const find = () => ledger.findAccount(accountIdOf(1))
+  const canFind = (): boolean => codeOf(find) === 'done'
+
+  test(
+    'error: a silent one is waited for a moment, and then for nothing a while',
+    async () => {
+      await until('Asked', canFind)
+      await postgres.hang()
+      try {
+        const begunMs = performance.now()
+        expect(codeOf(find)).toBe('storage_unavailable')
+        const firstMs = performance.now() - begunMs
+        for (let asks = 0; asks < 100; asks++) expect(codeOf(find)).toBe('storage_unavailable')
+        const allMs = performance.now() - begunMs
+        expect(firstMs).toBeGreaterThan(40)
+        expect(firstMs).toBeLessThan(200)
+        expect(allMs - firstMs).toBeLessThan(200)
+      } finally {
+        await postgres.wake()
+      }
+      await until('Asked', canFind)
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: a connection that takes longer than anybody waits is made all the same',
+    async () => {
+      await until('Asked', canFind)
+      proxy.delay(SLOW_MS)
+      proxy.cut()
+      await until('Asked', canFind)
+    },
+    MS_MAX,
+  )
+
+  test(
+    'error: while another process writes, a change is refused, and reads go on',
+    async () => {
+      await until('Asked', canFind)
+      const holder = new SQL(postgres.url, { max: 1 })
+      const lock = `SELECT pg_advisory_xact_lock(hashtextextended('bookfeed serving_${schemas}', 0))`
+      await holder.unsafe(`BEGIN; ${lock}`)
+      const create = () => ledger.createKey(aKey(2), by())
+      // Were it the connection that does not answer, no read would have one for a second.
+      const isRefused = (): boolean => codeOf(create) === 'storage_unavailable' && canFind()
+      await until('Wrote', isRefused).finally(() => holder.close({ timeout: 0 }))
+      await until('Wrote', () => codeOf(create) === 'done')
+      expect([...other.verifyAudit()]).toEqual([])
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: changes are heard of though every connection is dead without knowing it',
+    async () => {
+      await until('Asked', canFind)
+      // It listens.
+      const first = ledger.revision()
+      other.labelKey(aKey(1).id, 'heard', by())
+      await until('Heard', () => ledger.revision() !== first)
+      proxy.freeze()
+      const before = ledger.revision()
+      let changes = 0
+      await until('Listened', () => {
+        other.labelKey(aKey(1).id, `missed ${++changes}`, by())
+        return ledger.revision() !== before
+      })
+      other.labelKey(aKey(1).id, 'missed', by())
+      await until('Asked', canFind)
+      expect(ledger.findKey(aKey(1).id)?.label).toBe('missed')
+      const again = ledger.revision()
+      other.labelKey(aKey(1).id, 'heard again', by())
+      await until('Heard', () => ledger.revision() !== again)
+    },
+    MS_MAX,
+  )
+})
+
+function codeOf(ask: () => unknown): string {
+  try {
+    ask()
+    return 'done'
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error)
+  }
+}
