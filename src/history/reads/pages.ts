@@ -2,7 +2,7 @@
 import type { Market, Outcome } from '#src/core/market.ts'
 import { type Beside, comparePositions, type Position } from '#src/core/snapshot.ts'
 import { assertSound } from '#src/database/checksum.ts'
-import { together } from '#src/lib/eventually.ts'
+import { readAhead, together } from '#src/lib/eventually.ts'
 import { LevelColumns } from '#src/wire/level-columns.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'
@@ -229,13 +229,21 @@ function findPosition(
   chunks: ChunkTable,
   id: number,
 ): Position | undefined {
-  let found = tail && positionIn(tail.chunk, id)
   const isLikely = (ref: ChunkRef): boolean => ref.firstId <= id && id <= ref.lastId
-  for (const ref of [...refs.filter(isLikely), ...refs.filter((other) => !isLikely(other))]) {
-    if (found !== undefined) return found
+  const ordered = [...refs.filter(isLikely), ...refs.filter((ref) => !isLikely(ref))]
+  const search = (ref: ChunkRef): Position | undefined => {
+    if (isLikely(ref)) return positionIn(chunks.load(ref), id)
     // Most of the others will not be needed again.
-    found = positionIn(isLikely(ref) ? chunks.load(ref) : chunks.pass(ref).chunk, id)
+    const { chunk, release } = chunks.pass(ref)
+    try {
+      return positionIn(chunk, id)
+    } finally {
+      release()
+    }
   }
+  let found = tail && positionIn(tail.chunk, id)
+  for (let at = 0, ref = ordered[0]; !found && ref !== undefined; ref = ordered[++at])
+    found = readAhead(ref, search, (count) => ordered.slice(at + 1, at + 1 + count))
   return found
 }
 
@@ -263,6 +271,9 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
   }
 
   return {
+    /** Nothing is found any more. */
+    [Symbol.dispose]: (): void => held?.passing.release(),
+
     /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
     goAfter({ timestampMs, id }: Position): void {
       const next = { timestampMs, id: id + 1 }
@@ -290,7 +301,7 @@ export function createBulkReads(
   const rows = new ChunkDecoder()
 
   function* pieces(encoder: LineEncoder, query: StreamQuery): Generator<LinePiece> {
-    const walk = createWalk(chunks, query)
+    using walk = createWalk(chunks, query)
     for (let isMore = true; isMore;) {
       encoder.begin()
       read(query.market, (view) => fill(encoder, walk, view))
@@ -323,7 +334,7 @@ export function createBulkReads(
   }
 
   function* runs(query: RunQuery): Generator<RowRun> {
-    const walk = createWalk(chunks, query)
+    using walk = createWalk(chunks, query)
     const columns = new LevelColumns(query.depth ?? Number.POSITIVE_INFINITY)
     for (;;) {
       const run = read(query.market, (view) => {

@@ -1,0 +1,81 @@
+/** Chunks that are read for one use give their memory back after it, and are read few at a time. */
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+
+import { Chunk } from '#src/history/codec/chunk.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { PostgresReading } from '#src/postgres/reading.ts'
+
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { appendAll, getMarket, someSnapshots } from './books.ts'
+
+const START_MS_MAX = 120_000
+const CHUNKS = 20
+const NO_ID = 1_000_000_000
+
+function fill(history: MarketHistory): void {
+  appendAll(history, someSnapshots(CHUNKS * 100 + 1))
+}
+
+/** How many chunks give their memory back until the round of the event loop after `body`. */
+async function countReleased(body: (history: MarketHistory) => void): Promise<number> {
+  const history = openHistory(':memory:', { chunkCacheBytes: 0 })
+  fill(history)
+  await new Promise<void>((resolve) => void setImmediate(resolve))
+  const release = spyOn(Chunk.prototype, 'release')
+  try {
+    body(history)
+    await new Promise<void>((resolve) => void setImmediate(resolve))
+    return release.mock.calls.length
+  } finally {
+    release.mockRestore()
+    history.dispose()
+  }
+}
+
+describe('memory of passing chunks', () => {
+  test('behavior: of those that an id was looked for in', async () => {
+    const released = await countReleased((history) => {
+      expect(history.findPosition(getMarket(history), NO_ID)).toBeUndefined()
+    })
+    expect(released).toBe(CHUNKS)
+  })
+
+  test('behavior: of a whole stream, the last one too', async () => {
+    const lines = await countReleased((history) => {
+      for (const _ of history.lines('gzip').rows({ market: getMarket(history) }));
+    })
+    const runs = await countReleased((history) => {
+      for (const _ of history.runs({ market: getMarket(history) }));
+    })
+    expect([lines, runs]).toEqual([CHUNKS, CHUNKS])
+  })
+
+  test('behavior: of a stream that is left', async () => {
+    const released = await countReleased((history) => {
+      for (const _ of history.runs({ market: getMarket(history) })) break
+    })
+    expect(released).toBe(1)
+  })
+})
+
+describe.skipIf(postgresPrograms === undefined)('on PostgreSQL', () => {
+  let postgres: Postgres | undefined
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    const history = openHistory(postgres.url)
+    fill(history)
+    history.dispose()
+  }, START_MS_MAX)
+  afterAll(() => postgres?.[Symbol.asyncDispose]())
+
+  test('behavior: an id that no chunk has is looked for in a few rounds', async () => {
+    const history = openHistory(postgres?.url ?? '', { isServing: true, chunkCacheBytes: 0 })
+    const fetch = spyOn(PostgresReading.prototype, 'fetch')
+    const found = history.eventually(() => history.findPosition(getMarket(history), NO_ID))
+    expect(await found).toBeUndefined()
+    expect(fetch.mock.calls.length).toBeLessThan(CHUNKS / 2)
+    fetch.mockRestore()
+    history.dispose()
+  })
+})
