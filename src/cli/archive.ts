@@ -66,7 +66,7 @@ async function archiveIn(
   if (known === undefined) archiver.setPlace(place)
   const before = clock() - days * DAY_MS
   const { objects, bytes } = await putAll(context, archiver, { store, before })
-  const orphans = archiver.orphans(clock())
+  const orphans = archiver.takeOrphans(clock())
   for (const { id, name } of orphans) {
     await store.remove(name)
     archiver.forget(id)
@@ -83,11 +83,13 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
   const due = archiver.due(before)
   let [objects, bytes, shownMs] = [0, 0, clock()]
   for (const [at, marketId] of due.entries()) {
-    for (let packed = archiver.pack(marketId, clock()); packed !== undefined; objects++) {
+    for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
       if (stop.signal.aborted) throw new CliError('Stopped. Run it again to go on.')
       await store.put(packed.name, packed.bytes)
-      packed.seal()
-      bytes += packed.bytes.length
+      if (packed.seal()) {
+        objects++
+        bytes += packed.bytes.length
+      } else await store.remove(packed.name)
       packed = archiver.pack(marketId, clock())
     }
     if (clock() - shownMs < PROGRESS_EVERY_MS) continue

@@ -1,7 +1,7 @@
 /**
  * Packs books of markets that are over into objects of an archive, an object at a time: noted, put
  * by the caller and read back, then read from there. Whatever is killed in between leaves the
- * books in the database, and an object that `orphans` lists.
+ * books in the database, and an object that `takeOrphans` finds.
  */
 import { transact } from '#src/database/database.ts'
 
@@ -17,7 +17,12 @@ const BEGUN_MS_MAX = 3_600_000
 
 type Parts = Record<PackedKind, Uint8Array>
 /** An object that is noted, and is to be put. */
-export type Packed = Segment & { bytes: Uint8Array; sha256: string; seal: () => void }
+export type Packed = Segment & {
+  bytes: Uint8Array
+  sha256: string
+  /** False where it is an orphan by now: it is not used, and may be removed. */
+  seal: () => boolean
+}
 
 export type Archiver = {
   /** `s3://bucket/prefix`; undefined where no book ever went to one. */
@@ -31,8 +36,11 @@ export type Archiver = {
    * its `seal`, which is called once the object is there. Throws `Damage`.
    */
   pack(marketId: number, nowMs: number): Packed | undefined
-  /** Objects that no market has any more, and those that were never sealed. */
-  orphans(nowMs: number): Segment[]
+  /**
+   * Objects that no market has any more, and those that were begun long ago and not sealed: from
+   * now on they cannot be.
+   */
+  takeOrphans(nowMs: number): Segment[]
   /** To be called once the object of an orphan is gone. */
   forget(id: number): void
   totals(): { objects: number; bytes: number }
@@ -49,7 +57,7 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
     place: logMeta.archivePlace,
     setPlace: (place) => transact(db, () => logMeta.putArchivePlace(place)),
     due: createDueList(db),
-    orphans: (nowMs) => segments.orphans(nowMs - BEGUN_MS_MAX),
+    takeOrphans: (nowMs) => transact(db, () => segments.takeOrphans(nowMs - BEGUN_MS_MAX)),
     forget: (id) => transact(db, () => segments.forget(id)),
     totals: segments.totals,
 
@@ -77,13 +85,9 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
       const noted = { marketId, bytes: size, sha256, madeMs: nowMs }
       const segment = transact(db, () => segments.begin(noted))
       const digest = sha256.slice(0, 16)
-      const seal = (): void =>
+      const seal = (): boolean =>
         transact(db, () => {
-          // Deleted meanwhile: then it is an orphan.
-          if (markets.findById(marketId) === undefined) {
-            segments.release(marketId)
-            return
-          }
+          if (!segments.seal(segment.id, isLast ? market.layout : undefined)) return false
           for (const [ref, parts] of places) {
             const pointerOf = (kind: PackedKind): Pointer => ({
               ...{ segmentId: segment.id, digest, size },
@@ -94,7 +98,7 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
               hashes: pointerOf('hashes'),
             })
           }
-          segments.seal(segment.id, isLast ? market.layout : undefined)
+          return true
         })
       return { ...segment, bytes, sha256, seal }
     },

@@ -164,7 +164,7 @@ const inner = () => {
       expect((await store.list('')).size).toBe(objects + 1)
 
       while (late.deleteOldest(Number.MAX_SAFE_INTEGER));
-      for (const { id, name } of late.archive.orphans(Number.MAX_SAFE_INTEGER)) {
+      for (const { id, name } of late.archive.takeOrphans(Number.MAX_SAFE_INTEGER)) {
         await store.remove(name)
         late.archive.forget(id)
       }

@@ -42,7 +42,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     eventually: atOnce,
     archive: {
       ...{ place: () => undefined, setPlace: refuse, due: () => [], pack: refuse },
-      ...{ orphans: () => [], forget: refuse, totals: () => ({ objects: 0, bytes: 0 }) },
+      ...{ takeOrphans: () => [], forget: refuse, totals: () => ({ objects: 0, bytes: 0 }) },
     },
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,

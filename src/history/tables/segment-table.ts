@@ -36,12 +36,11 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
 
   /** In the order of the table, which the checksum follows. */
   function save(row: SegmentRow): void {
-    const { checksum: before, ...rest } = row
-    const { id, marketId, layout, name, bytes, sha256, madeMs, isSealed } = rest
+    const { id, marketId, layout, name, bytes, sha256, madeMs, isSealed } = row
     const values = { id, marketId, layout, name, bytes, sha256, madeMs, isSealed }
     const checksum = checksumOf(values)
     update.run({ ...values, checksum })
-    logMeta.addToSum('segment', SUM_END + checksum - before)
+    logMeta.addToSum('segment', SUM_END + checksum - row.checksum)
   }
 
   return {
@@ -54,10 +53,12 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
       return { id, name }
     },
 
-    /** `layout`: of the market, where nothing of it is left to put. */
-    seal(id: number, layout: number | undefined): void {
+    /** `layout`: of the market, where nothing of it is left to put. False where it was taken. */
+    seal(id: number, layout: number | undefined): boolean {
       const row = sound(find.get(id))
-      if (row !== null) save({ ...row, layout: layout ?? null, isSealed: 1 })
+      if (row === null || row.marketId === null) return false
+      save({ ...row, layout: layout ?? null, isSealed: 1 })
+      return true
     },
 
     /** Nothing more is to be put of a market than is there. */
@@ -79,11 +80,12 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
     },
 
     /** Objects that nobody reads: of deleted markets, and those begun before and left. */
-    orphans: (beforeMs: number): Segment[] =>
-      list.all().filter((row) => {
-        const { marketId, isSealed, madeMs } = sound(row)
-        return marketId === null || (isSealed === 0 && madeMs < beforeMs)
-      }),
+    takeOrphans(beforeMs: number): Segment[] {
+      const orphans = list.all().filter((row) => isOrphan(sound(row), beforeMs))
+      // Whoever began one may be slow, and not gone.
+      for (const row of orphans) if (row.marketId !== null) save({ ...row, marketId: null })
+      return orphans
+    },
 
     totals: () => sumOf(list.all().filter(({ isSealed }) => isSealed === 1)),
 
@@ -94,6 +96,9 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
     },
   }
 }
+
+const isOrphan = ({ marketId, isSealed, madeMs }: SegmentRow, beforeMs: number): boolean =>
+  marketId === null || (isSealed === 0 && madeMs < beforeMs)
 
 const sumOf = (rows: readonly SegmentRow[]) => ({
   objects: rows.length,

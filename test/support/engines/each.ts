@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { type Postgres, postgresPrograms, startPostgres } from './postgres.ts'
+
+const START_MS_MAX = 120_000
+
+export type OnEngine = {
+  engine: 'SQLite' | 'PostgreSQL'
+  /** Of a store of this name, empty at first; to be called within a test. */
+  placeOf(name: string): string
+}
+
+/** Describes tests once for each engine, in a folder or a database that goes with them. */
+export function onEachEngine(body: (on: OnEngine) => void): void {
+  describe('SQLite', () => {
+    let folder = ''
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'bookfeed-engine-'))
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+    body({ engine: 'SQLite', placeOf: (name) => join(folder, `${name}.db`) })
+  })
+
+  describe.skipIf(postgresPrograms === undefined)('PostgreSQL', () => {
+    let postgres: Postgres | undefined
+    beforeAll(async () => {
+      postgres = await startPostgres()
+    }, START_MS_MAX)
+    afterAll(() => postgres?.[Symbol.asyncDispose]())
+    body({ engine: 'PostgreSQL', placeOf: (name) => `${postgres?.url}?schema=${name}` })
+  })
+}
