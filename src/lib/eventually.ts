@@ -17,10 +17,13 @@ export const atOnce: Eventual = (read) => read()
 
 /** Thrown by a read that lacks something; nobody but what runs it again may take it. */
 export class Missing extends Error {
-  /** Resolves when it is there, or cannot be had; never rejects. */
-  readonly coming: Promise<unknown>
+  /**
+   * Resolves when it is there, or cannot be had; never rejects. Undefined where the read itself has
+   * to fetch it.
+   */
+  readonly coming: Promise<unknown> | undefined
 
-  constructor(coming: Promise<unknown> = Promise.resolve()) {
+  constructor(coming?: Promise<unknown>) {
     super('This has to be fetched.')
     this.name = 'Missing'
     this.coming = coming
@@ -41,7 +44,8 @@ export function together<const Reads extends readonly (() => unknown)[]>(
       return undefined
     }
   })
-  if (missing.length > 0) throw new Missing(Promise.all(missing.map(({ coming }) => coming)))
+  const coming = missing.flatMap((each) => each.coming ?? [])
+  if (missing.length > 0) throw new Missing(coming.length > 0 ? Promise.all(coming) : undefined)
   return results as { [at in keyof Reads]: ReturnType<Reads[at]> }
 }
 
@@ -116,10 +120,16 @@ export class Reading {
     // What is coming by itself is all.
   }
 
+  /** Waits for what is coming by itself, which may take long. */
+  async waitFor(coming: Promise<unknown>): Promise<void> {
+    await coming
+  }
+
   #run<T>(read: () => Eventually<T>, runs: number): Eventually<T> {
     const again = async (error: unknown): Promise<T> => {
       if (!(error instanceof Missing) || runs === RUNS_MAX) throw error
-      await Promise.all([error.coming, this.fetch()])
+      await this.fetch()
+      if (error.coming !== undefined) await this.waitFor(error.coming)
       return this.#run(read, runs + 1)
     }
     try {

@@ -1,7 +1,8 @@
 /**
  * Reads PostgreSQL without waiting: what asks is synchronous, and where an answer is lacking it
  * ends with `Missing`, the answer is fetched, and it runs again from its start. All that one read
- * asks is of one unchanging state of the database.
+ * asks is of one unchanging state of the database; where it waits long for something else, and then
+ * asks for more, it begins anew with another state.
  */
 import type { ReservedSQL, SQL } from 'bun'
 
@@ -14,6 +15,8 @@ import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } fro
 const FETCH_MS_MAX = 1500
 /** Connections that a read may lose: an administrator ends them, or the primary is another. */
 const LOSSES_MAX = 2
+/** While something else is waited for, others get the connection after this. */
+const HELD_MS_MAX = 100
 
 /** Of whoever asks now, of that database; undefined outside of a read, or after its end. */
 export function readingOf(sql: SQL | undefined): PostgresReading | undefined {
@@ -36,6 +39,7 @@ export class PostgresReading extends Reading {
   begunAt: number | undefined
   readonly #deps: Deps
   #missing = new Map<string, Question>()
+  readonly #answers = new Map<string, Answer['rows'] | Error>()
   #losses = 0
   #connection: Promise<ReservedSQL> | undefined
 
@@ -54,7 +58,7 @@ export class PostgresReading extends Reading {
    */
   ask(question: Question): Answer['rows'] {
     const key = `${question.isBare ? 'values' : 'rows'} ${JSON.stringify(question.values)} ${question.text}`
-    const rows = this.found.get(key) as Answer['rows'] | Error | undefined
+    const rows = this.#answers.get(key)
     if (rows === undefined) {
       this.#missing.set(key, question)
       throw new Missing()
@@ -65,6 +69,17 @@ export class PostgresReading extends Reading {
 
   override end(): void {
     super.end()
+    this.#giveBack()
+  }
+
+  override async waitFor(coming: Promise<unknown>): Promise<void> {
+    const timer = setTimeout(() => this.#giveBack(), HELD_MS_MAX)
+    await coming
+    clearTimeout(timer)
+  }
+
+  /** What is known of the state stays. */
+  #giveBack(): void {
     void this.#connection
       ?.then(async (connection) => {
         try {
@@ -75,22 +90,30 @@ export class PostgresReading extends Reading {
       })
       // A connection that is lost has nothing to give back.
       .catch(() => {})
+    this.#connection = undefined
   }
 
   override async fetch(): Promise<void> {
     if (this.#missing.size === 0) return
     const asked = [...this.#missing]
     this.#missing = new Map()
+    if (this.#connection !== undefined || this.begunAt === undefined) return this.#find(asked)
+    // Nobody knows any more what else that state had.
+    this.begunAt = undefined
+    this.#answers.clear()
+  }
+
+  async #find(asked: readonly [string, Question][]): Promise<void> {
     try {
       const answers = await this.#askInTime(asked.map(([, question]) => question))
-      for (const [at, [key]] of asked.entries()) this.found.set(key, answers[at]?.rows ?? [])
+      for (const [at, [key]] of asked.entries()) this.#answers.set(key, answers[at]?.rows ?? [])
     } catch (error) {
       const fault = error instanceof NoAnswer ? NO_ANSWER : faultOf(error)
       if (fault.isLost) this.#leave()
       // It begins anew, with what is committed then.
-      if (fault.isLost && fault !== NO_ANSWER && this.#losses++ < LOSSES_MAX) this.found.clear()
+      if (fault.isLost && fault !== NO_ANSWER && this.#losses++ < LOSSES_MAX) this.#answers.clear()
       // Whoever asked gets it, as if the call had thrown.
-      else for (const [key] of asked) this.found.set(key, this.#deps.toError(fault))
+      else for (const [key] of asked) this.#answers.set(key, this.#deps.toError(fault))
     }
   }
 

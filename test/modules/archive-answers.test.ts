@@ -1,8 +1,5 @@
-/**
- * A server whose books are in an archive answers as one that has them, byte for byte. Credentials
- * are variables of a process, so the tests run in one of their own, which is given a bucket.
- */
-import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+/** A server whose books are in an archive answers as one that has them, byte for byte. */
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,34 +14,16 @@ import { openDatabase } from '#src/sqlite/database.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
 import { expectSameAnswers, fillAnswers, requestsFor } from '../support/answers.ts'
+import { archiveAll } from '../support/archive-all.ts'
+import { onBucket } from '../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { hasS3, startS3 } from '../support/engines/s3.ts'
 import { createHarness } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 
 const LIMIT_MS = 240_000
 const SECOND_MS = 1000
-// biome-ignore lint/style/noProcessEnv: which bucket is not for the product's settings.
-const { TEST_S3_CONTROL: control, TEST_S3_BUCKET: bucket } = process.env
-const tell = (what: 'kill' | 'start') => fetch(`${control}${what}`)
 
-/** Puts everything that is sealed into the archive, of every market. */
-async function archiveAll(history: MarketHistory, place: string): Promise<number> {
-  const store = openArchive(place)
-  if (history.archive.place() === undefined) history.archive.setPlace(place)
-  let objects = 0
-  for (const marketId of history.archive.due(Number.MAX_SAFE_INTEGER)) {
-    for (let packed = history.archive.pack(marketId, 0); packed !== undefined; objects++) {
-      expect(await store.put(packed.name, packed.bytes)).toBe(packed.sha256)
-      packed.seal()
-      packed = history.archive.pack(marketId, 0)
-    }
-  }
-  expect(history.archive.due(Number.MAX_SAFE_INTEGER)).toEqual([])
-  return objects
-}
-
-const inner = () => {
+onBucket(import.meta.path, ({ placeOf, tell }) => {
   let postgres: Postgres | undefined
   let folder = ''
   const pathOf = (name: string) => join(folder, `${name}.db`)
@@ -67,7 +46,7 @@ const inner = () => {
       const whole = openHistory(pathOf('whole'))
       const archiving = openHistory(pathOf('archived'))
       const before = archiving.usedBytes()
-      expect(await archiveAll(archiving, `s3://${bucket}/file`)).toBeGreaterThan(3)
+      expect(await archiveAll(archiving, placeOf('file'))).toBeGreaterThan(3)
       expect(archiving.usedBytes()).toBeLessThan(before / 2)
       expect([...archiving.verify()]).toEqual([])
       archiving.dispose()
@@ -103,7 +82,7 @@ const inner = () => {
       for (const db of [from, to]) db.close()
       const archiving = openHistory(place)
       const before = archiving.usedBytes()
-      expect(await archiveAll(archiving, `s3://${bucket}/postgres`)).toBeGreaterThan(3)
+      expect(await archiveAll(archiving, placeOf('postgres'))).toBeGreaterThan(3)
       expect(archiving.usedBytes()).toBeLessThan(before / 4)
       expect([...archiving.verify()]).toEqual([])
       archiving.dispose()
@@ -142,7 +121,7 @@ const inner = () => {
   test(
     'behavior: late books stay beside it until the next time, and deleted markets leave nothing',
     async () => {
-      const [place, store] = [`s3://${bucket}/late`, openArchive(`s3://${bucket}/late`)]
+      const [place, store] = [placeOf('late'), openArchive(placeOf('late'))]
       await cp(pathOf('whole'), pathOf('late'))
       // The times of changes are among the answers.
       const clock = () => START_MS
@@ -179,7 +158,7 @@ const inner = () => {
   test(
     'error: an object that is gone or changed is damage, and never a wrong answer',
     async () => {
-      const place = `s3://${bucket}/damaged`
+      const place = placeOf('damaged')
       const history = openHistory(pathOf('damaged'))
       fillAnswers(history)
       await archiveAll(history, place)
@@ -197,31 +176,7 @@ const inner = () => {
     },
     LIMIT_MS,
   )
-}
-
-const outer = () =>
-  test(
-    'default: all of it holds on a real S3',
-    async () => {
-      await using s3 = await startS3()
-      await using server = Bun.serve({
-        ...{ port: 0, hostname: '127.0.0.1', idleTimeout: 255 },
-        async fetch({ url }) {
-          await (url.endsWith('kill') ? s3.kill() : s3.start())
-          return new Response()
-        },
-      })
-      const given = { ...s3.env, TEST_S3_CONTROL: server.url.href, TEST_S3_BUCKET: s3.bucket }
-      const pairs = Object.entries(given).map(([name, value]) => `${name}=${value}`)
-      const child = Bun.spawn(['env', ...pairs, process.execPath, 'test', import.meta.path], {
-        ...{ stdout: 'inherit', stderr: 'inherit', timeout: LIMIT_MS },
-      })
-      expect(await child.exited).toBe(0)
-    },
-    LIMIT_MS,
-  )
-
-describe.skipIf(!hasS3)('answers of a server with an archive', control ? inner : outer)
+})
 
 /** Between two books of a market. */
 function appendLate(history: MarketHistory, market: Market): void {

@@ -19,6 +19,9 @@ export type S3 = AsyncDisposable & {
   kill(): Promise<void>
   /** After `kill`; resolves once it answers, with everything that it had acknowledged. */
   start(): Promise<void>
+  /** It takes connections and answers nothing, until `wake`. */
+  hang(): void
+  wake(): void
 }
 
 const BUCKET = 'books'
@@ -74,14 +77,18 @@ function createCluster(folder: string): S3 & { create(): Promise<void> } {
   const spawnMonitor = () => spawn('ceph-mon', ...inFolder, '-f', '-i', 'a')
   const spawnDisk = () => spawn('ceph-osd', ...inFolder, '-f', '-i', '0')
   // Without tcp_nodelay each answer waits for the acknowledgement of its head, 40 ms.
-  const spawnGateway = () =>
-    spawn(
+  let gateway: Bun.Subprocess | undefined
+  const spawnGateway = (): void => {
+    gateway = spawn(
       ...['radosgw', ...inFolder, '-f', '-n', 'client.rgw'],
       `--rgw_frontends=beast endpoint=127.0.0.1:${port} tcp_nodelay=1`,
     )
+  }
 
   return {
     ...{ bucket: BUCKET, client, kill },
+    hang: () => gateway?.kill('SIGSTOP'),
+    wake: () => gateway?.kill('SIGCONT'),
     env: {
       ...{ S3_ENDPOINT: client.endpoint, S3_REGION: REGION },
       ...{ S3_ACCESS_KEY_ID: KEY, S3_SECRET_ACCESS_KEY: SECRET },
@@ -137,7 +144,7 @@ function createPrograms() {
   let children: Bun.Subprocess[] = []
   let log = ''
 
-  function spawn(...words: string[]): void {
+  function spawn(...words: string[]): Bun.Subprocess {
     const child = Bun.spawn(words, { ...silent, stderr: 'pipe' })
     children.push(child)
     const readLog = async (): Promise<void> => {
@@ -145,6 +152,7 @@ function createPrograms() {
         log = (log + text).slice(-LOG_MAX)
     }
     void readLog()
+    return child
   }
 
   async function untilDone(what: string, ask: () => Promise<unknown>): Promise<void> {

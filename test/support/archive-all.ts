@@ -1,0 +1,19 @@
+import { openArchive } from '#src/archive/range-reader.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+
+/** Puts everything that is sealed into a bucket, of every market; how many objects. */
+export async function archiveAll(history: MarketHistory, place: string): Promise<number> {
+  const store = openArchive(place)
+  const { archive } = history
+  if (archive.place() === undefined) archive.setPlace(place)
+  let objects = 0
+  for (const marketId of archive.due(Number.MAX_SAFE_INTEGER)) {
+    for (let packed = archive.pack(marketId, 0); packed !== undefined; objects++) {
+      if ((await store.put(packed.name, packed.bytes)) !== packed.sha256 || !packed.seal())
+        throw new Error(`${packed.name} is not in the archive.`)
+      packed = archive.pack(marketId, 0)
+    }
+  }
+  if (archive.due(Number.MAX_SAFE_INTEGER).length > 0) throw new Error('Something is left to put.')
+  return objects
+}
