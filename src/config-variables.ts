@@ -66,6 +66,11 @@ export const variables = {
     ...{ name: 'BOOKFEED_ARCHIVE_DAYS', default: '30', ...integer(0, 36_500) },
     description: 'Days after their end that markets stay whole in the database.',
   },
+  archiveCacheBytes: {
+    ...{ name: 'BOOKFEED_ARCHIVE_CACHE_GB', default: '0', ...bytes(0, 100_000, 1e9) },
+    description:
+      'Room of the data folder for what was read from the bucket, in GB; it stays after a restart, and what was read longest ago goes first. 0 keeps none.',
+  },
   limits: {
     ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },
     description:
@@ -103,15 +108,11 @@ export const variables = {
     parse: parseListener,
   },
   pageCacheBytes: {
-    name: 'BOOKFEED_PAGE_CACHE_MB',
-    default: '64',
-    ...megabytes,
+    ...{ name: 'BOOKFEED_PAGE_CACHE_MB', default: '64', ...megabytes },
     description: 'Memory for finished pages of history, in MiB; 0 keeps none.',
   },
   chunkCacheBytes: {
-    name: 'BOOKFEED_CHUNK_CACHE_MB',
-    default: '256',
-    ...megabytes,
+    ...{ name: 'BOOKFEED_CHUNK_CACHE_MB', default: '256', ...megabytes },
     description: 'Memory for chunks of history, in MiB; 0 keeps none.',
   },
   drainSeconds: {
@@ -252,9 +253,7 @@ export const variables = {
       'Folder in which every message of the feed and of the sources of prices is kept as it came, for `bookfeed import`; made if absent. Empty: none are kept.',
   },
   rawBytesMax: {
-    name: 'BOOKFEED_RAW_GB',
-    default: '100',
-    ...bytes(1, 100_000, 1e9),
+    ...{ name: 'BOOKFEED_RAW_GB', default: '100', ...bytes(1, 100_000, 1e9) },
     description: 'Room for these messages, in GB; when it is full, the oldest files go.',
   },
   spotSources: {

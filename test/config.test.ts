@@ -8,7 +8,14 @@ describe('readConfig', () => {
   test('default: an empty environment is a working configuration', () => {
     expect(readConfig({})).toEqual({
       dataPath: './data',
-      ...{ history: '', ledger: '', limits: '', archive: '', archiveDays: 30 },
+      ...{
+        history: '',
+        ledger: '',
+        limits: '',
+        archive: '',
+        archiveDays: 30,
+        archiveCacheBytes: 0,
+      },
       host: '127.0.0.1',
       port: 3000,
       workers: 0,
@@ -83,6 +90,7 @@ describe('readConfig', () => {
       BOOKFEED_RECORD_TIMEFRAMES: '1h',
       BOOKFEED_RECORD_RATE: '5m=10, 1d=1',
       ...{ BOOKFEED_ARCHIVE: 's3://books/history', BOOKFEED_ARCHIVE_DAYS: '7' },
+      BOOKFEED_ARCHIVE_CACHE_GB: '20',
       BOOKFEED_LIMITS: 'rediss://:secret@cache:6380/1',
       BOOKFEED_FEED_URL: 'ws://127.0.0.1:9/ws/market',
       BOOKFEED_CATALOGUE_URL: 'http://127.0.0.1:9/',
@@ -118,7 +126,7 @@ describe('readConfig', () => {
       history: 'postgres://bookfeed:secret@db:5432/books?schema=one',
       ledger: 'postgres://bookfeed:secret@db:5432/books',
       limits: 'rediss://:secret@cache:6380/1',
-      ...{ archive: 's3://books/history', archiveDays: 7 },
+      ...{ archive: 's3://books/history', archiveDays: 7, archiveCacheBytes: 20e9 },
       host: '::1',
       port: 0,
       workers: 'auto',

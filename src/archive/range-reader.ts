@@ -12,6 +12,7 @@ import { createCache } from '#src/lib/cache.ts'
 import { Missing, readingNow } from '#src/lib/eventually.ts'
 import { createTrials } from '#src/lib/patience.ts'
 
+import { createDiskCache, type DiskCachePlace } from './disk-cache.ts'
 import { createObjectStore, ObjectFault, type ObjectStore } from './object-store.ts'
 
 const BLOCK_BYTES = 128 * 1024
@@ -39,9 +40,16 @@ export function openArchive(place: string): ObjectStore {
   return createObjectStore(bucket, { reads: patience })
 }
 
+export type ReaderOptions = {
+  isServing: boolean
+  /** Of what is read without waiting. */
+  cache?: DiskCachePlace | undefined
+}
+
 /** `place` is `s3://bucket/prefix`. */
-export function createRangeReader(place: string, isServing: boolean) {
+export function createRangeReader(place: string, { isServing, cache }: ReaderOptions) {
   const store = openArchive(place)
+  const disk = cache && createBlocksOnDisk(cache)
   const { missingRange, keep, copy } = createBlocks()
   const faults = createFaults()
   const coming = new Map<string, Promise<void>>()
@@ -49,9 +57,13 @@ export function createRangeReader(place: string, isServing: boolean) {
 
   async function fetch(range: Range, found: Map<string, unknown>): Promise<void> {
     try {
+      const known = await disk?.find(range)
+      if (known !== undefined) return keep(range, known, found)
       faults.begin()
-      keep(range, await store.read(range.name, range.at, range.length), found)
+      const bytes = await store.read(range.name, range.at, range.length)
       faults.end()
+      keep(range, bytes, found)
+      void disk?.keep(range, bytes)
     } catch (error) {
       const fault = error instanceof ObjectFault ? faults.end(error.reason, range.name) : error
       for (const block of blocksOf(range.at, range.length))
@@ -153,6 +165,33 @@ function createBlocks() {
     return bytes
   }
   return { missingRange, keep, copy }
+}
+
+function createBlocksOnDisk(place: DiskCachePlace) {
+  const cache = createDiskCache(place)
+  const fileOf = ({ name, at }: Range): string => `${name}-${at / BLOCK_BYTES}`
+  const blocksIn = ({ name, at, length }: Range): Range[] =>
+    blocksOf(at, length).map((block) => {
+      const start = block * BLOCK_BYTES
+      return { name, at: start, length: Math.min(BLOCK_BYTES, at + length - start) }
+    })
+
+  return {
+    /** All of a range, which begins and ends with blocks. */
+    async find(range: Range): Promise<Uint8Array | undefined> {
+      const found = await Promise.all(
+        blocksIn(range).map((block) => cache.find(fileOf(block), block.length)),
+      )
+      return found.includes(undefined) ? undefined : Buffer.concat(found as Uint8Array[])
+    },
+
+    async keep(range: Range, bytes: Uint8Array): Promise<void> {
+      for (const block of blocksIn(range)) {
+        const from = block.at - range.at
+        await cache.keep(fileOf(block), bytes.subarray(from, from + block.length))
+      }
+    },
+  }
 }
 
 const keyOf = (name: string, block: number): string => `${name} ${block}`

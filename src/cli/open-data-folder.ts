@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
+import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { RESTORING } from '#src/backup/restore.ts'
 import type { Config } from '#src/config.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -21,6 +22,13 @@ import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
 
 import { type CliContext, CliError } from './context.ts'
+
+/** In each data folder, for whoever serves from it. */
+export const archiveCacheOf = ({
+  archiveCacheBytes: bytesMax,
+  dataPath,
+}: Pick<Config, 'archiveCacheBytes' | 'dataPath'>): DiskCachePlace | undefined =>
+  bytesMax > 0 ? { folder: join(dataPath, 'archive-cache'), bytesMax } : undefined
 
 /** Where the books are: the address of a PostgreSQL, or the file in the data folder. */
 export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataPath'>): string =>
@@ -62,8 +70,8 @@ export function openDataFolder(
   const history = openHistory(historyOf(config()), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
-    isRecording: purpose === 'record',
-    isArchiving: archive !== '',
+    ...{ isRecording: purpose === 'record', isArchiving: archive !== '' },
+    archiveCache: archiveCacheOf(config()),
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

@@ -16,7 +16,7 @@ import type { CliContext } from './context.ts'
 import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
-import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
+import { archiveCacheOf, historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { openTestData } from './test-data.ts'
@@ -77,7 +77,7 @@ export async function serveThread(
   const { dataPath, chunkCacheBytes } = config
   const history = openHistory(historyOf(config), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
-    isArchiving: config.archive !== '',
+    ...{ isArchiving: config.archive !== '', archiveCache: archiveCacheOf(config) },
   })
   const ledger = openLedger(ledgerOf(config), {
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },

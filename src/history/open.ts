@@ -1,3 +1,4 @@
+import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import type { Clock } from '#src/core/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
@@ -20,6 +21,8 @@ export type HistoryOptions = {
   isRecording?: boolean
   /** Books may go to an archive while it is open. */
   isArchiving?: boolean
+  /** Where what is read from an archive is kept besides memory; nowhere by default. */
+  archiveCache?: DiskCachePlace | undefined
   /** Of a file that is up to date; what writes to it fails. */
   isReadOnly?: boolean
   /** Size that the file may not outgrow. */
@@ -41,8 +44,8 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   try {
     const { clock } = options
     const { reads } = postgres ?? {}
-    const { isServing, isArchiving } = options
-    const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving }
+    const { isServing, isArchiving, archiveCache } = options
+    const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving, archiveCache }
     const history = createSqliteHistory(db, shared)
     if (isServing || options.isRecording) postgres?.waitAs(isServing ? 'serve' : 'record')
     if (!options.hasCheckpointThread || postgres !== undefined) return history

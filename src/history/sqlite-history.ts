@@ -1,4 +1,5 @@
 /** The embedded engine: books in one SQLite file. */
+import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { MarketFacts } from '#src/core/market.ts'
 import { factChanges, type MarketChange } from '#src/core/revision.ts'
@@ -62,18 +63,19 @@ type Options = {
   isServing?: boolean | undefined
   /** Books may go to an archive while this is open. */
   isArchiving?: boolean | undefined
+  archiveCache?: DiskCachePlace | undefined
   /** Of an engine elsewhere. */
   reads?: Pick<Reads, 'eventually' | 'changeOf' | 'onChange'> | undefined
 }
 
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving = false }: Options,
+  { lagMs, reads, isArchiving = false, ...options }: Options,
 ): MarketHistory {
-  const stored = createTables(db, { chunkCacheBytes, clock, isServing })
+  const stored = createTables(db, options)
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
-  const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
+  const bytesMax = Math.max(VIEW_BYTES_MIN, options.chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
   const views = createViews(tables, { lagMs, bytesMax, changeOf: reads?.changeOf })
   const { meta, chunks } = tables
   reads?.onChange((conditionId) => {

@@ -2,7 +2,11 @@
  * What is in the archive in place of the database: books of markets that are over, packed into
  * objects. Where they were is where they are now, sealed for its place as they are for theirs.
  */
-import { createRangeReader, type RangeReader } from '#src/archive/range-reader.ts'
+import {
+  createRangeReader,
+  type RangeReader,
+  type ReaderOptions,
+} from '#src/archive/range-reader.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { type Database, StoreFault } from '#src/database/database.ts'
 import { atOnce, type Eventual, Reading, readingNow } from '#src/lib/eventually.ts'
@@ -51,14 +55,14 @@ export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
 /** `isServing`: whoever cannot run again waits for a moment only. */
-export function createArchive(db: Database, logMeta: LogMeta, isServing: boolean) {
+export function createArchive(db: Database, logMeta: LogMeta, options: ReaderOptions) {
   let reader: RangeReader | undefined
   const anySegment = db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1')
 
   function openReader(): RangeReader {
     const place = logMeta.archivePlace()
     if (place === undefined) throw new StoreFault('It is not known where the archive is.')
-    reader = createRangeReader(place, isServing)
+    reader = createRangeReader(place, options)
     return reader
   }
   const eventually: Eventual = (read) =>

@@ -1,4 +1,5 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
+import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createClock, type Database } from '#src/database/database.ts'
@@ -23,15 +24,16 @@ type Options = {
   chunkCacheBytes: number
   clock?: Clock | undefined
   isServing?: boolean | undefined
+  archiveCache?: DiskCachePlace | undefined
 }
 
 export function createTables(
   db: Database,
-  { chunkCacheBytes, clock: given, isServing = false }: Options,
+  { chunkCacheBytes, clock: given, isServing = false, archiveCache: cache }: Options,
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
-  const archive = createArchive(db, logMeta, isServing)
+  const archive = createArchive(db, logMeta, { isServing, cache })
   const chunks = createChunkTable(db, archive, chunkCacheBytes)
   const clock = given ?? createClock(db)
   const events = createEventTable(db, logMeta, clock)
