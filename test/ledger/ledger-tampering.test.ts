@@ -1,14 +1,11 @@
-import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { describe, expect, test } from 'bun:test'
 
 import type { Database } from '#src/database/database.ts'
 import { createAuditChain, hashOf } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
+import { type Column, onEachEngine } from './ledger-engines.ts'
 import {
   accountIdOf,
   addressOf,
@@ -21,277 +18,330 @@ import {
   someUsage,
   tierOf,
 } from './ledger-records.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'bookfeed-tampering-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-let files = 0
+import { aTransfer, claimUpTo } from './payment-records.ts'
 
 type Tampered = { db: Database; ledger: Ledger; dispose: () => void }
-
-/**
- * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription and a
- * tier, which somebody else has opened as well.
- */
-function openTampered(tamper: (db: Database) => void): Tampered {
-  const path = join(folder, `${++files}.db`)
-  const ledger = openLedger(path, { nowMs: NOW_MS })
-  const db = openDatabase(path, { format: ledgerFormat })
-  createKeyOne(ledger)
-  ledger.createKey(aKey(2, { label: 'bot' }), by())
-  ledger.revokeKey(keyIdOf(2), by())
-  ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
-  ledger.addUsage([someUsage(1)])
-  tamper(db)
-  const dispose = (): void => {
-    db.close()
-    ledger.dispose()
-  }
-  return { db, ledger, dispose }
-}
-
-function faultsAfter(tamper: (db: Database) => void): string[] {
-  const { ledger, dispose } = openTampered(tamper)
-  const faults = [...ledger.verifyAudit()]
-  dispose()
-  return faults
-}
-
-const dropTriggers = (db: Database): void => {
-  for (const verb of ['update', 'delete']) db.run(`DROP TRIGGER audit_no_${verb}`)
-}
-
-const tamperChain =
-  (...statements: string[]) =>
-  (db: Database): void => {
-    dropTriggers(db)
-    for (const sql of statements) db.run(sql)
-  }
 
 const brokenHash = (seq: number): string =>
   `Audit row ${seq} does not carry the hash of all before it and itself.`
 
-describe('verifyAudit', () => {
-  test('error: finds a forgotten account that came back, by hand or under its old id', () => {
-    const { db, ledger, dispose } = openTampered(() => {})
-    const account = { id: accountIdOf(9), address: addressOf(9) }
-    const itself = by(NOW_MS, `account:${account.id}`)
-    ledger.createAccount(account, itself)
-    const range = { afterId: '', limit: 9, idleSinceMs: NOW_MS + 1 }
-    expect(ledger.forgetIdle(range, by()).forgotten).toEqual([account.id])
-    expect(ledger.verifyAudit()).toEqual([])
-    db.run(`INSERT INTO account (id, created_ms) VALUES ('${account.id}', 1)`)
-    expect(ledger.verifyAudit()).toEqual([
-      'account acc_9 is there, though audit row 12 says that it was forgotten.',
-    ])
-    db.run(`DELETE FROM account WHERE id = '${account.id}'`)
-    ledger.createAccount(account, itself)
-    expect(ledger.verifyAudit()).toEqual([
-      'account acc_9 was forgotten by audit row 12, and row 13 uses it again.',
-    ])
-    dispose()
-  })
+onEachEngine((engine) => {
+  const zeros = engine.bytes('00'.repeat(32))
 
-  test('default: finds nothing in a ledger that nobody touched', () => {
-    expect(faultsAfter(() => {})).toEqual([])
-  })
-
-  const chainFaults: [string, (db: Database) => void, string[]][] = [
-    [
-      'a changed hash',
-      tamperChain('UPDATE audit SET hash = zeroblob(32) WHERE seq = 6'),
-      [brokenHash(6), brokenHash(7)],
-    ],
-    [
-      'a hash that is no bytes',
-      tamperChain("UPDATE audit SET hash = 'x' WHERE seq = 10"),
-      [brokenHash(10)],
-    ],
-    [
-      'a changed state of long ago',
-      tamperChain(`UPDATE audit SET state = '{"id":"pro"}' WHERE seq = 3`),
-      [brokenHash(3)],
-    ],
-    [
-      'a changed last state',
-      tamperChain(`UPDATE audit SET state = replace(state, '"bot"', '"cat"') WHERE seq = 8`),
-      [brokenHash(8), 'key key_2 differs from its last audited state, row 8, in label.'],
-    ],
-    [
-      'a changed time',
-      tamperChain('UPDATE audit SET time_ms = time_ms + 1 WHERE seq = 5'),
-      [brokenHash(5)],
-    ],
-    [
-      'a changed actor',
-      tamperChain("UPDATE audit SET actor = 'system' WHERE seq = 5"),
-      [brokenHash(5)],
-    ],
-    [
-      'a row left out',
-      tamperChain('DELETE FROM audit WHERE seq = 3'),
-      ['Audit row 3 is missing: 4 is in its place.', brokenHash(4)],
-    ],
-    [
-      'the first rows left out',
-      tamperChain('DELETE FROM audit WHERE seq < 3'),
-      [
-        'Audit row 1 is missing: 3 is in its place.',
-        brokenHash(3),
-        'tier free is in no audit row.',
-        'tier starter is in no audit row.',
-      ],
-    ],
-    [
-      'the last row left out',
-      tamperChain('DELETE FROM audit WHERE seq = 10'),
-      ['tier pro differs from its last audited state, row 3, in amountMicros.'],
-    ],
-    [
-      'rows that changed places',
-      tamperChain(
-        'UPDATE audit SET seq = 99 WHERE seq = 1',
-        'UPDATE audit SET seq = 1 WHERE seq = 2',
-        'UPDATE audit SET seq = 2 WHERE seq = 99',
-      ),
-      [brokenHash(1), brokenHash(2), brokenHash(3)],
-    ],
-  ]
-  for (const [name, tamper, faults] of chainFaults) {
-    test(`error: finds ${name}`, () => expect(faultsAfter(tamper)).toEqual(faults))
-  }
-
-  const rowFaults: [string, string, string[]][] = [
-    [
-      "a tier's price",
-      "UPDATE tier SET amount_micros = 1 WHERE id = 'pro'",
-      ['tier pro differs from its last audited state, row 10, in amountMicros.'],
-    ],
-    [
-      "a tier's coins",
-      "UPDATE tier SET coins = 'btc,nocoin' WHERE id = 'free'",
-      ['tier free differs from its last audited state, row 1, in coins.'],
-    ],
-    [
-      'a key that was revoked no more',
-      "UPDATE api_key SET revoked_ms = NULL WHERE id = 'key_2'",
-      ['key key_2 differs from its last audited state, row 8, in revokedMs.'],
-    ],
-    [
-      'a key made to be of another account and never to expire',
-      "UPDATE api_key SET account_id = 'acc_9', expires_ms = 9e999 WHERE id = 'key_1'",
-      ['key key_1 differs from its last audited state, row 6, in accountId, expiresMs.'],
-    ],
-    [
-      'a key that was exchanged for another',
-      "UPDATE api_key SET digest = zeroblob(32) WHERE id = 'key_1'",
-      ['key key_1 differs from its last audited state, row 6, in digest.'],
-    ],
-    [
-      'a key that nobody made',
-      `INSERT INTO api_key (id, account_id, digest, hint, family_id, created_ms)
-       VALUES ('key_x', 'acc_1', x'00', 'abcd', 'key_x', 1)`,
-      ['key key_x is in no audit row.'],
-    ],
-    [
-      'a key that is gone',
-      "DELETE FROM api_key WHERE id = 'key_2'",
-      ['key key_2 is gone, though audit row 8 records it.'],
-    ],
-    [
-      'a blocked account that is not audited as such',
-      "UPDATE account SET blocked_ms = 5 WHERE id = 'acc_1'",
-      ['account acc_1 differs from its last audited state, row 5, in blockedMs.'],
-    ],
-    [
-      'a subscription that was made longer and better',
-      `UPDATE subscription SET end_ms = 5, terms = replace(terms, '60', '6000')`,
-      ['subscription sub_1 differs from its last audited state, row 9, in terms, endMs.'],
-    ],
-    [
-      'all of a table gone',
-      'DELETE FROM subscription',
-      ['subscription sub_1 is gone, though audit row 9 records it.'],
-    ],
-  ]
-  for (const [name, sql, faults] of rowFaults) {
-    test(`error: finds ${name}`, () =>
-      expect(faultsAfter((db) => void db.run(sql)).sort()).toEqual(faults.sort()))
-  }
-
-  test("behavior: the last use of a key is nobody's gain and no fault", () =>
-    expect(faultsAfter((db) => void db.run('UPDATE api_key SET last_used_ms = 5'))).toEqual([]))
-
-  test('behavior: every column of the audited tables is audited, but for the last use of a key', () => {
-    const { db, ledger, dispose } = openTampered(() => {})
-    for (const table of ['tier', 'account', 'api_key', 'subscription']) {
-      const columns = db
-        .prepare<{ name: string; type: string }, []>(
-          `SELECT name, type FROM pragma_table_info('${table}')`,
-        )
-        .all()
-        .filter(({ name }) => !['id', 'last_used_ms', 'seq'].includes(name))
-      expect(columns.length).toBeGreaterThan(3)
-      for (const { name, type } of columns) {
-        // Of many rows one will do, so that no unique index is in the way.
-        const where = `rowid = (SELECT max(rowid) FROM ${table})`
-        const other = { blob: "x'77'", integer: '777' }[type.toLowerCase()] ?? "'777'"
-        const before = db
-          .prepare<string, []>(`SELECT ${name} FROM ${table} WHERE ${where}`)
-          .values()
-        db.run(`UPDATE ${table} SET ${name} = ${other} WHERE ${where}`)
-        expect([table, name, [...ledger.verifyAudit()].length]).toEqual([table, name, 1])
-        db.prepare(`UPDATE ${table} SET ${name} = ? WHERE ${where}`).run(...before.flat())
-      }
+  /** A ledger that somebody else has opened as well. */
+  function openBoth(): Tampered {
+    const place = engine.newPlace()
+    const ledger = openLedger(place, { nowMs: NOW_MS })
+    const db = engine.openDatabase(place)
+    const dispose = (): void => {
+      db.close()
+      ledger.dispose()
     }
-    expect([...ledger.verifyAudit()]).toEqual([])
-    dispose()
-  })
+    return { db, ledger, dispose }
+  }
 
-  test('behavior: values of no type of ours are told as a fault, not thrown', () => {
-    const faults = faultsAfter(
-      tamperChain(
-        'UPDATE audit SET hash = 7 WHERE seq = 2',
-        "UPDATE audit SET action = x'00' WHERE seq = 4",
-      ),
+  /** What is found once a value of the last row of a table is another one. */
+  function faultsWith(db: Database, ledger: Ledger, column: Column): string[] {
+    const { table, name, isNumber, isBytes } = column
+    // Of many rows one will do, so that no unique index is in the way.
+    const where = `id = (SELECT max(id) FROM ${table})`
+    const before = db.prepare<unknown, []>(`SELECT ${name} FROM ${table} WHERE ${where}`).values()
+    const text = isNumber ? '777' : "'777'"
+    db.run(`UPDATE ${table} SET ${name} = ${isBytes ? engine.bytes('77') : text} WHERE ${where}`)
+    const faults = [...ledger.verifyAudit()]
+    db.prepare<unknown, [string]>(`UPDATE ${table} SET ${name} = $1 WHERE ${where}`).run(
+      before[0]?.[0] as string,
     )
-    expect(faults.length).toBeGreaterThan(0)
-    expect(faults).toContain(brokenHash(2))
-  })
+    return faults
+  }
 
-  test('behavior: whoever forges the whole chain anew is found by a head that was noted elsewhere', () => {
-    const { db, ledger, dispose } = openTampered(() => {})
-    const noted = ledger.auditHead()
-    dropTriggers(db)
-    let before: Uint8Array = new Uint8Array(32)
-    for (const row of createAuditChain(db).list(0, 100)) {
-      const forged = { ...row, state: row.state.replace('50000000', '1') }
-      before = hashOf(before, forged)
-      db.prepare('UPDATE audit SET state = ?, hash = ? WHERE seq = ?').run(
-        ...[forged.state, before, row.seq],
-      )
+  /**
+   * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription and a
+   * tier, which somebody else has opened as well.
+   */
+  function openTampered(tamper: (db: Database) => void): Tampered {
+    const { ledger, db, dispose } = openBoth()
+    createKeyOne(ledger)
+    ledger.createKey(aKey(2, { label: 'bot' }), by())
+    ledger.revokeKey(keyIdOf(2), by())
+    ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
+    ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
+    ledger.addUsage([someUsage(1)])
+    tamper(db)
+    return { db, ledger, dispose }
+  }
+
+  function faultsAfter(tamper: (db: Database) => void): string[] {
+    const { ledger, dispose } = openTampered(tamper)
+    const faults = [...ledger.verifyAudit()]
+    dispose()
+    return faults
+  }
+
+  const tamperChain =
+    (...statements: string[]) =>
+    (db: Database): void => {
+      engine.dropTriggers(db)
+      for (const sql of statements) db.run(sql)
     }
-    db.run("UPDATE tier SET amount_micros = 1 WHERE id = 'pro'")
-    expect([...ledger.verifyAudit()]).toEqual([])
-    expect(ledger.auditHead()?.seq).toBe(noted?.seq ?? 0)
-    expect(ledger.auditHead()?.hash).not.toBe(noted?.hash ?? '')
-    dispose()
-  })
-})
 
-describe('audit', () => {
-  test('error: its rows can be neither changed nor deleted', () => {
-    const { db, ledger, dispose } = openTampered(() => {})
-    const before = ledger.listAudit(0, 100)
-    for (const sql of [
-      "UPDATE audit SET state = '{}'",
-      'UPDATE audit SET hash = zeroblob(32) WHERE seq = 1',
-      'DELETE FROM audit',
-      'DELETE FROM audit WHERE seq = 10',
-    ])
-      expect(() => db.run(sql)).toThrow('never')
-    expect(ledger.listAudit(0, 100)).toEqual(before)
-    expect(ledger.findAccountByAddress(addressOf(1))?.id).toBe(accountIdOf(1))
-    dispose()
+  describe('verifyAudit', () => {
+    test('error: finds a forgotten account that came back, by hand or under its old id', () => {
+      const { db, ledger, dispose } = openTampered(() => {})
+      const account = { id: accountIdOf(9), address: addressOf(9) }
+      const itself = by(NOW_MS, `account:${account.id}`)
+      ledger.createAccount(account, itself)
+      const range = { afterId: '', limit: 9, idleSinceMs: NOW_MS + 1 }
+      expect(ledger.forgetIdle(range, by()).forgotten).toEqual([account.id])
+      expect(ledger.verifyAudit()).toEqual([])
+      db.run(`INSERT INTO account (id, created_ms) VALUES ('${account.id}', 1)`)
+      expect(ledger.verifyAudit()).toEqual([
+        'account acc_9 is there, though audit row 12 says that it was forgotten.',
+      ])
+      db.run(`DELETE FROM account WHERE id = '${account.id}'`)
+      ledger.createAccount(account, itself)
+      expect(ledger.verifyAudit()).toEqual([
+        'account acc_9 was forgotten by audit row 12, and row 13 uses it again.',
+      ])
+      dispose()
+    })
+
+    test('default: finds nothing in a ledger that nobody touched', () => {
+      expect(faultsAfter(() => {})).toEqual([])
+    })
+
+    const chainFaults: [string, (db: Database) => void, string[]][] = [
+      [
+        'a changed hash',
+        tamperChain(`UPDATE audit SET hash = ${zeros} WHERE seq = 6`),
+        [brokenHash(6), brokenHash(7)],
+      ],
+      [
+        'a hash that is too short',
+        tamperChain(`UPDATE audit SET hash = ${engine.bytes('77')} WHERE seq = 10`),
+        [brokenHash(10)],
+      ],
+      [
+        'a changed state of long ago',
+        tamperChain(`UPDATE audit SET state = '{"id":"pro"}' WHERE seq = 3`),
+        [brokenHash(3)],
+      ],
+      [
+        'a changed last state',
+        tamperChain(`UPDATE audit SET state = replace(state, '"bot"', '"cat"') WHERE seq = 8`),
+        [brokenHash(8), 'key key_2 differs from its last audited state, row 8, in label.'],
+      ],
+      [
+        'a changed time',
+        tamperChain('UPDATE audit SET time_ms = time_ms + 1 WHERE seq = 5'),
+        [brokenHash(5)],
+      ],
+      [
+        'a changed actor',
+        tamperChain("UPDATE audit SET actor = 'system' WHERE seq = 5"),
+        [brokenHash(5)],
+      ],
+      [
+        'a row left out',
+        tamperChain('DELETE FROM audit WHERE seq = 3'),
+        ['Audit row 3 is missing: 4 is in its place.', brokenHash(4)],
+      ],
+      [
+        'the first rows left out',
+        tamperChain('DELETE FROM audit WHERE seq < 3'),
+        [
+          'Audit row 1 is missing: 3 is in its place.',
+          brokenHash(3),
+          'tier free is in no audit row.',
+          'tier starter is in no audit row.',
+        ],
+      ],
+      [
+        'the last row left out',
+        tamperChain('DELETE FROM audit WHERE seq = 10'),
+        ['tier pro differs from its last audited state, row 3, in amountMicros.'],
+      ],
+      [
+        'rows that changed places',
+        tamperChain(
+          'UPDATE audit SET seq = 99 WHERE seq = 1',
+          'UPDATE audit SET seq = 1 WHERE seq = 2',
+          'UPDATE audit SET seq = 2 WHERE seq = 99',
+        ),
+        [brokenHash(1), brokenHash(2), brokenHash(3)],
+      ],
+    ]
+    for (const [name, tamper, faults] of chainFaults) {
+      test(`error: finds ${name}`, () => expect(faultsAfter(tamper)).toEqual(faults))
+    }
+
+    const rowFaults: [string, string, string[]][] = [
+      [
+        "a tier's price",
+        "UPDATE tier SET amount_micros = 1 WHERE id = 'pro'",
+        ['tier pro differs from its last audited state, row 10, in amountMicros.'],
+      ],
+      [
+        "a tier's coins",
+        "UPDATE tier SET coins = 'btc,nocoin' WHERE id = 'free'",
+        ['tier free differs from its last audited state, row 1, in coins.'],
+      ],
+      [
+        'a key that was revoked no more',
+        "UPDATE api_key SET revoked_ms = NULL WHERE id = 'key_2'",
+        ['key key_2 differs from its last audited state, row 8, in revokedMs.'],
+      ],
+      [
+        'a key made to be of another account and never to expire',
+        `UPDATE api_key SET account_id = 'acc_9', expires_ms = ${Number.MAX_SAFE_INTEGER}
+         WHERE id = 'key_1'`,
+        ['key key_1 differs from its last audited state, row 6, in accountId, expiresMs.'],
+      ],
+      [
+        'a key that was exchanged for another',
+        `UPDATE api_key SET digest = ${zeros} WHERE id = 'key_1'`,
+        ['key key_1 differs from its last audited state, row 6, in digest.'],
+      ],
+      [
+        'a key that nobody made',
+        `INSERT INTO api_key (id, account_id, digest, hint, family_id, created_ms)
+         VALUES ('key_x', 'acc_1', ${engine.bytes('00')}, 'abcd', 'key_x', 1)`,
+        ['key key_x is in no audit row.'],
+      ],
+      [
+        'a key that is gone',
+        "DELETE FROM api_key WHERE id = 'key_2'",
+        ['key key_2 is gone, though audit row 8 records it.'],
+      ],
+      [
+        'a blocked account that is not audited as such',
+        "UPDATE account SET blocked_ms = 5 WHERE id = 'acc_1'",
+        ['account acc_1 differs from its last audited state, row 5, in blockedMs.'],
+      ],
+      [
+        'a subscription that was made longer and better',
+        `UPDATE subscription SET end_ms = 5, terms = replace(terms, '60', '6000')`,
+        ['subscription sub_1 differs from its last audited state, row 9, in terms, endMs.'],
+      ],
+      [
+        'all of a table gone',
+        'DELETE FROM subscription',
+        ['subscription sub_1 is gone, though audit row 9 records it.'],
+      ],
+    ]
+    for (const [name, sql, faults] of rowFaults) {
+      test(`error: finds ${name}`, () =>
+        expect(faultsAfter((db) => void db.run(sql)).sort()).toEqual(faults.sort()))
+    }
+
+    test("behavior: the last use of a key is nobody's gain and no fault", () =>
+      expect(faultsAfter((db) => void db.run('UPDATE api_key SET last_used_ms = 5'))).toEqual([]))
+
+    test('behavior: every column of the audited tables is audited, but for the last use of a key', () => {
+      const { db, ledger, dispose } = openTampered(() => {})
+      for (const table of ['tier', 'account', 'api_key', 'subscription']) {
+        const columns = engine
+          .columnsOf(db, table)
+          .filter(({ name }) => !['id', 'last_used_ms', 'seq'].includes(name))
+        expect(columns.length).toBeGreaterThan(3)
+        for (const column of columns)
+          expect([column, faultsWith(db, ledger, column).length]).toEqual([column, 1])
+      }
+      expect([...ledger.verifyAudit()]).toEqual([])
+      dispose()
+    })
+
+    test.skipIf(!engine.isFile)(
+      'behavior: values of no type of ours are told as a fault, not thrown',
+      () => {
+        const faults = faultsAfter(
+          tamperChain(
+            'UPDATE audit SET hash = 7 WHERE seq = 2',
+            "UPDATE audit SET action = x'00' WHERE seq = 4",
+          ),
+        )
+        expect(faults.length).toBeGreaterThan(0)
+        expect(faults).toContain(brokenHash(2))
+      },
+    )
+
+    test('behavior: whoever forges the whole chain anew is found by a head that was noted elsewhere', () => {
+      const { db, ledger, dispose } = openTampered(() => {})
+      const noted = ledger.auditHead()
+      engine.dropTriggers(db)
+      let before: Uint8Array = new Uint8Array(32)
+      for (const row of createAuditChain(db).list(0, 100)) {
+        const forged = { ...row, state: row.state.replace('50000000', '1') }
+        before = hashOf(before, forged)
+        db.prepare<unknown, [string, Uint8Array, number]>(
+          'UPDATE audit SET state = $1, hash = $2 WHERE seq = $3',
+        ).run(forged.state, before, row.seq)
+      }
+      db.run("UPDATE tier SET amount_micros = 1 WHERE id = 'pro'")
+      expect([...ledger.verifyAudit()]).toEqual([])
+      expect(ledger.auditHead()?.seq).toBe(noted?.seq ?? 0)
+      expect(ledger.auditHead()?.hash).not.toBe(noted?.hash ?? '')
+      dispose()
+    })
+  })
+
+  describe('audit', () => {
+    test('error: its rows can be neither changed nor deleted', () => {
+      const { db, ledger, dispose } = openTampered(() => {})
+      const before = ledger.listAudit(0, 100)
+      for (const sql of [
+        "UPDATE audit SET state = '{}'",
+        `UPDATE audit SET hash = ${zeros} WHERE seq = 1`,
+        'DELETE FROM audit',
+        'DELETE FROM audit WHERE seq = 10',
+      ])
+        expect(() => db.run(sql)).toThrow('never')
+      expect(ledger.listAudit(0, 100)).toEqual(before)
+      expect(ledger.findAccountByAddress(addressOf(1))?.id).toBe(accountIdOf(1))
+      dispose()
+    })
+  })
+
+  describe('verifyAudit of payments', () => {
+    test('behavior: every column of offers, payments and transfers is audited, the payload by its hash', () => {
+      const { ledger, db, dispose } = openBoth()
+      claimUpTo(ledger, 1, { state: 'settled' })
+      ledger.payments.addUnmatchedTransfer(aTransfer(2), by())
+      const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
+        engine.columnsOf(db, table).filter(({ name }) => name !== 'id'),
+      )
+      expect(columns).toHaveLength(16 + 26 + 9)
+      for (const column of columns) {
+        // The hash differs from what was audited, and from that of the payload.
+        const expected = { seq: 0, payload_hash: 2 }[column.name] ?? 1
+        expect([column, faultsWith(db, ledger, column).length]).toEqual([column, expected])
+      }
+      dispose()
+    })
+
+    test('error: finds a payment that is gone, and one that nobody audited', () => {
+      const { ledger, db, dispose } = openBoth()
+      claimUpTo(ledger, 1, { state: 'received' })
+      db.run("UPDATE payment SET id = 'pay_x'")
+      expect([...ledger.verifyAudit()]).toEqual([
+        'payment pay_x is in no audit row.',
+        'payment pay_1 is gone, though audit row 8 records it.',
+      ])
+      dispose()
+    })
+  })
+
+  describe('payment', () => {
+    test('error: the database itself refuses what must not be twice', () => {
+      const { ledger, db, dispose } = openBoth()
+      for (const number of [1, 2]) claimUpTo(ledger, number, { state: 'settled' })
+      for (const change of [
+        "nonce = (SELECT nonce FROM payment WHERE id = 'pay_1')",
+        "offer_id = 'quote_1'",
+        "(proof_tx_hash, log_index) = (SELECT proof_tx_hash, log_index FROM payment WHERE id = 'pay_1')",
+      ])
+        expect(() => db.run(`UPDATE payment SET ${change} WHERE id = 'pay_2'`)).toThrow(/unique/i)
+      dispose()
+    })
   })
 })

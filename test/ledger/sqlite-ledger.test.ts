@@ -35,12 +35,6 @@ const newPath = (): string => join(folder, `${++files}.db`)
 conformLedger('in memory', (nowMs) => openLedger(':memory:', { nowMs }))
 conformLedger('in a file', (nowMs) => openLedger(newPath(), { nowMs, lagMs: 1 }))
 
-/** Opens a file twice, as two processes would. */
-function openTwice(lagMs = 0): [Ledger, Ledger] {
-  const path = newPath()
-  return [openLedger(path, { nowMs: NOW_MS, lagMs }), openLedger(path, { nowMs: NOW_MS, lagMs })]
-}
-
 const readAll = (ledger: Ledger) => ({
   tiers: ledger.listTiers(),
   accounts: ledger.listAddressedAccounts(),
@@ -121,67 +115,6 @@ describe('openLedger', () => {
     const path = newPath()
     openHistory(path).dispose()
     expect(() => openLedger(path, { nowMs: NOW_MS })).toThrow(StoreFault)
-  })
-})
-
-describe('two handles on one file', () => {
-  test("behavior: without a lag the revision notices the other's change at once, and only then", () => {
-    const [one, two] = openTwice()
-    const before = one.revision()
-    expect(one.revision()).toBe(before)
-    createKeyOne(two)
-    const after = one.revision()
-    expect(after).toBeGreaterThan(before)
-    expect(one.revision()).toBe(after)
-    for (const ledger of [one, two]) ledger.dispose()
-  })
-
-  test("behavior: within the lag the other's change does not show, our own does", () => {
-    const [one, two] = openTwice(1e9)
-    const before = one.revision()
-    createKeyOne(two)
-    expect(one.revision()).toBe(before)
-    one.createKey(aKey(2), by())
-    expect(one.revision()).toBeGreaterThan(before)
-    for (const ledger of [one, two]) ledger.dispose()
-  })
-
-  test("behavior: the other's change still shows when our transaction around its discovery rolls back", () => {
-    for (const doAsk of [true, false]) {
-      const [one, two] = openTwice()
-      const before = one.revision()
-      createKeyOne(two)
-      const fail = () =>
-        one.atomically(() => {
-          if (doAsk) one.revision()
-          throw new Error('broken')
-        })
-      expect(fail).toThrow('broken')
-      expect(one.revision()).toBeGreaterThan(before)
-      for (const ledger of [one, two]) ledger.dispose()
-    }
-  })
-
-  test('behavior: the chain stays whole when they write in turns', () => {
-    const ledgers = openTwice()
-    createKeyOne(ledgers[0])
-    for (let number = 2; number < 40; number++) ledgers[number % 2]?.createKey(aKey(number), by())
-    for (const ledger of ledgers) {
-      expect([...ledger.verifyAudit()]).toEqual([])
-      expect(ledger.listKeys()).toHaveLength(39)
-      expect(ledger.auditHead()?.seq).toBe(defaultTiers.length + 1 + 39)
-    }
-    for (const ledger of ledgers) ledger.dispose()
-  })
-
-  test('behavior: a nonce is used by one of them, an address is taken by one of them', () => {
-    const [one, two] = openTwice()
-    expect(one.signUp(aSignup(7), NOW_MS).kind).toBe('made')
-    expect(two.signUp(aSignup(7), NOW_MS).kind).toBe('nonce_used')
-    createKeyOne(one)
-    const again = () => two.createAccount({ id: accountIdOf(2), address: addressOf(1) }, by())
-    expect(again).toThrow('account acc_1')
-    for (const ledger of [one, two]) ledger.dispose()
   })
 })
 

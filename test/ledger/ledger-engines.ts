@@ -1,0 +1,86 @@
+/** The engines of a ledger, for tests of what each of them does for itself. */
+import { afterAll, beforeAll, describe } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Database } from '#src/database/database.ts'
+import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
+
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+
+const START_MS_MAX = 120_000
+
+export type Column = { table: string; name: string; isNumber: boolean; isBytes: boolean }
+
+export type LedgerEngine = {
+  isFile: boolean
+  /** A file, or a schema of a PostgreSQL, that nobody has opened. */
+  newPlace(): string
+  /** What is in it, past the ledger: as somebody else has it. */
+  openDatabase(place: string): Database
+  columnsOf(db: Database, table: string): Column[]
+  /** Bytes as a statement writes them. */
+  bytes(hex: string): string
+  /** Takes away what keeps rows of the audit chain from being changed. */
+  dropTriggers(db: Database): void
+}
+
+/** Runs tests on a file, and where there is one on a PostgreSQL with a standby. */
+export function onEachEngine(body: (engine: LedgerEngine) => void): void {
+  describe('in a file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bookfeed-ledger-'))
+    afterAll(() => rmSync(folder, { recursive: true }))
+    let files = 0
+    body({ ...ofFiles, newPlace: () => join(folder, `${++files}.db`) })
+  })
+  describe.skipIf(postgresPrograms === undefined)('on PostgreSQL', () => {
+    let postgres: Postgres | undefined
+    beforeAll(async () => {
+      postgres = await startPostgres()
+    }, START_MS_MAX)
+    afterAll(() => postgres?.[Symbol.asyncDispose]())
+    let schemas = 0
+    body({ ...ofPostgres, newPlace: () => `${postgres?.url}?schema=ledger_${++schemas}` })
+  })
+}
+
+const ofFiles: Omit<LedgerEngine, 'newPlace'> = {
+  isFile: true,
+  openDatabase: (place) => openDatabase(place, { format: ledgerFormat }),
+  columnsOf: (db, table) =>
+    db
+      .prepare<{ name: string; type: string }, []>(
+        `SELECT name, lower(type) AS type FROM pragma_table_info('${table}')`,
+      )
+      .all()
+      .map(({ name, type }) => toColumn({ table, name, type })),
+  bytes: (hex) => `x'${hex}'`,
+  dropTriggers(db) {
+    for (const verb of ['update', 'delete']) db.run(`DROP TRIGGER audit_no_${verb}`)
+  },
+}
+
+const ofPostgres: Omit<LedgerEngine, 'newPlace'> = {
+  isFile: false,
+  openDatabase: (place) => openPostgres(place, postgresLedger),
+  columnsOf: (db, table) =>
+    db
+      .prepare<{ name: string; type: string }, []>(
+        `SELECT column_name AS name, data_type AS type FROM information_schema.columns
+         WHERE table_schema = current_schema() AND table_name = '${table}'`,
+      )
+      .all()
+      .map(({ name, type }) => toColumn({ table, name, type })),
+  bytes: (hex) => `decode('${hex}', 'hex')`,
+  dropTriggers(db) {
+    for (const what of ['change', 'truncate']) db.run(`DROP TRIGGER audit_no_${what} ON audit`)
+  },
+}
+
+const toColumn = ({ type, ...column }: { table: string; name: string; type: string }): Column => ({
+  ...column,
+  isNumber: type === 'integer' || type === 'bigint',
+  isBytes: type === 'blob' || type === 'bytea',
+})

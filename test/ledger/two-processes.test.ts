@@ -1,0 +1,234 @@
+/** A ledger that is open twice, as by two processes: what one of them does holds for both. */
+import { describe, expect, test } from 'bun:test'
+
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
+
+import { onEachEngine } from './ledger-engines.ts'
+import {
+  accountIdOf,
+  addressOf,
+  aKey,
+  aSignup,
+  by,
+  createKeyOne,
+  NOW_MS,
+} from './ledger-records.ts'
+import {
+  amountOf,
+  anOffer,
+  aSigned,
+  buy,
+  claimUpTo,
+  ensureAccount,
+  idsOf,
+  openOffer,
+  paymentIdOf,
+  rulesOf,
+} from './payment-records.ts'
+
+const CALLS = 50
+
+const openTwice = (place: string, lagMs = 0): [Ledger, Ledger] => [
+  openLedger(place, { nowMs: NOW_MS, lagMs }),
+  openLedger(place, { nowMs: NOW_MS, lagMs }),
+]
+
+onEachEngine((engine) => {
+  const { newPlace } = engine
+
+  function withTwo(body: (one: Ledger, two: Ledger) => void): void {
+    const [one, two] = openTwice(newPlace())
+    body(one, two)
+    expect([...one.verifyAudit()]).toEqual([])
+    for (const ledger of [one, two]) ledger.dispose()
+  }
+
+  describe('revision', () => {
+    test("behavior: without a lag the revision notices the other's change at once, and only then", () => {
+      const [one, two] = openTwice(newPlace())
+      const before = one.revision()
+      expect(one.revision()).toBe(before)
+      createKeyOne(two)
+      const after = one.revision()
+      expect(after).toBeGreaterThan(before)
+      expect(one.revision()).toBe(after)
+      for (const ledger of [one, two]) ledger.dispose()
+    })
+
+    test("behavior: within the lag the other's change does not show, our own does", () => {
+      const [one, two] = openTwice(newPlace(), 1e9)
+      const before = one.revision()
+      createKeyOne(two)
+      expect(one.revision()).toBe(before)
+      one.createKey(aKey(2), by())
+      expect(one.revision()).toBeGreaterThan(before)
+      for (const ledger of [one, two]) ledger.dispose()
+    })
+
+    test("behavior: the other's change still shows when our transaction around its discovery rolls back", () => {
+      for (const doAsk of [true, false]) {
+        const [one, two] = openTwice(newPlace())
+        const before = one.revision()
+        createKeyOne(two)
+        const fail = () =>
+          one.atomically(() => {
+            if (doAsk) one.revision()
+            throw new Error('broken')
+          })
+        expect(fail).toThrow('broken')
+        expect(one.revision()).toBeGreaterThan(before)
+        for (const ledger of [one, two]) ledger.dispose()
+      }
+    })
+  })
+
+  describe('two handles on one ledger', () => {
+    test('behavior: the chain stays whole when they write in turns', () => {
+      const ledgers = openTwice(newPlace())
+      createKeyOne(ledgers[0])
+      for (let number = 2; number < 40; number++) ledgers[number % 2]?.createKey(aKey(number), by())
+      for (const ledger of ledgers) {
+        expect([...ledger.verifyAudit()]).toEqual([])
+        expect(ledger.listKeys()).toHaveLength(39)
+        expect(ledger.auditHead()?.seq).toBe(defaultTiers.length + 1 + 39)
+      }
+      for (const ledger of ledgers) ledger.dispose()
+    })
+
+    test('behavior: a nonce is used by one of them, an address is taken by one of them', () => {
+      const [one, two] = openTwice(newPlace())
+      expect(one.signUp(aSignup(7), NOW_MS).kind).toBe('made')
+      expect(two.signUp(aSignup(7), NOW_MS).kind).toBe('nonce_used')
+      createKeyOne(one)
+      const again = () => two.createAccount({ id: accountIdOf(2), address: addressOf(1) }, by())
+      expect(again).toThrow('account acc_1')
+      for (const ledger of [one, two]) ledger.dispose()
+    })
+  })
+
+  describe('openOffer', () => {
+    test('behavior: two processes give no amount twice', () =>
+      withTwo((one, two) => {
+        const amounts = Array.from({ length: CALLS }, (_, number) => {
+          const ledger = number % 2 === 0 ? one : two
+          return openOffer(ledger, number).requirements.amount
+        })
+        expect(new Set(amounts).size).toBe(CALLS)
+      }))
+
+    test('error: two processes together give an account no more offers than it may have', () =>
+      withTwo((one, two) => {
+        ensureAccount(one)
+        const rules = rulesOf({ offersMax: 20 })
+        const kinds = Array.from({ length: 30 }, (_, number) => {
+          const ledger = number % 2 === 0 ? one : two
+          return ledger.payments.openOffer(anOffer(number), rules, by()).kind
+        })
+        expect(kinds.filter((kind) => kind === 'opened')).toHaveLength(20)
+        expect(kinds.indexOf('limit')).toBe(20)
+      }))
+
+    test('behavior: when the cent is full, amounts go on below it, by a hundredth of the price at most', () => {
+      const place = newPlace()
+      const ledger = openLedger(place, { nowMs: NOW_MS })
+      const price = 3_000_000n
+      const { id } = openOffer(ledger, 0, { atomic: price })
+      const db = engine.openDatabase(place)
+      // All of the cent, as offers like the first one.
+      const same = 'terms, period_days, symbol, method, network, asset, requirements, from_block'
+      const times = 'created_ms, expires_ms, reserved_until_ms, payer, requests'
+      db.prepare<unknown, [string]>(
+        `WITH RECURSIVE slot (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM slot WHERE n < ${AMOUNT_SLOTS})
+         INSERT INTO offer (id, account_id, amount, seq, ${same}, ${times})
+         SELECT 'full' || n, 'acc_full' || n, CAST(${price} - n AS TEXT), seq + n, ${same}, ${times}
+         FROM offer, slot WHERE id = $1`,
+      ).run(id)
+      db.close()
+      const amounts = Array.from({ length: CALLS }, (_, number) =>
+        amountOf(openOffer(ledger, number + 1, { atomic: price })),
+      )
+      expect(new Set(amounts).size).toBe(CALLS)
+      const isWide = (amount: bigint) =>
+        amount < price - BigInt(AMOUNT_SLOTS) && amount >= price - price / 100n
+      expect(amounts.every(isWide)).toBe(true)
+      ledger.dispose()
+    })
+
+    test('behavior: what one process releases another one can give at once', () =>
+      withTwo((one, two) => {
+        const offer = openOffer(one, 1, { atomic: 2n })
+        expect(() => openOffer(one, 2, { atomic: 2n })).toThrow('no_amount')
+        expect(two.payments.releaseOffer(offer.id, by())).toBe(true)
+        expect(openOffer(one, 2, { atomic: 2n }).requirements.amount).toBe('1')
+      }))
+  })
+
+  describe('claim', () => {
+    test('behavior: two processes with one signed payment take it once', () =>
+      withTwo((one, two) => {
+        const offer = openOffer(one, 1)
+        const answers = Array.from({ length: CALLS }, (_, number) => {
+          const draft = { id: paymentIdOf(number), offer, signed: aSigned(1, offer) }
+          return (number % 2 === 0 ? one : two).payments.claim(draft, by())
+        })
+        expect(answers.map(({ kind }) => kind)).toEqual([
+          'claimed',
+          ...Array<'existing'>(CALLS - 1).fill('existing'),
+        ])
+        expect(new Set(answers.map(({ payment }) => payment.id)).size).toBe(1)
+        expect(two.payments.listPayments({ limit: 99 })).toHaveLength(1)
+      }))
+
+    test('behavior: two processes with two payments of one offer take one', () =>
+      withTwo((one, two) => {
+        const offer = openOffer(one, 1)
+        const kinds = [one, two].map((ledger, number) => {
+          const signed = aSigned(number, offer)
+          return ledger.payments.claim({ id: paymentIdOf(number), offer, signed }, by()).kind
+        })
+        expect(kinds).toEqual(['claimed', 'offer_taken'])
+      }))
+
+    test('behavior: is committed when it returns', () =>
+      withTwo((one, two) => {
+        const payment = claimUpTo(one, 1, { state: 'settling' })
+        expect(two.payments.findPayment(payment.id)).toEqual(payment)
+      }))
+  })
+
+  describe('lease', () => {
+    test('behavior: of two processes one has it', () =>
+      withTwo((one, two) => {
+        const { id } = claimUpTo(one, 1, { state: 'screened' })
+        const leases = [one, two, one, two].map(({ payments }) =>
+          payments.lease(id, NOW_MS + 10, by()),
+        )
+        expect(leases.map((lease) => lease !== undefined)).toEqual([true, false, false, false])
+        // The other one comes in when the first is gone.
+        expect(two.payments.lease(id, NOW_MS + 20, by(NOW_MS + 10))?.attempts).toBe(2)
+        expect(one.payments.lease(id, NOW_MS + 30, by(NOW_MS + 10))).toBeUndefined()
+      }))
+  })
+
+  describe('provision', () => {
+    test(`behavior: ${CALLS} calls of two processes are one subscription`, () =>
+      withTwo((one, two) => {
+        const { id } = claimUpTo(one, 1, { state: 'settled' })
+        const made = Array.from({ length: CALLS }, (_, number) =>
+          (number % 2 === 0 ? two : one).payments.provision(id, idsOf(number), by()),
+        )
+        expect(new Set(made.map((subscription) => subscription.id)).size).toBe(1)
+        expect(one.listSubscriptions(accountIdOf(1))).toHaveLength(1)
+      }))
+
+    test('behavior: the other process learns of it by the revision', () =>
+      withTwo((one, two) => {
+        const before = two.revision()
+        buy(one, 1)
+        expect(two.revision()).toBeGreaterThan(before)
+      }))
+  })
+})
