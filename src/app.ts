@@ -29,6 +29,7 @@ import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CacheCounts } from '#src/lib/cache.ts'
+import { stillInReads } from '#src/lib/eventually.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { integerFrom } from '#src/lib/random.ts'
@@ -132,7 +133,8 @@ export type App = ReturnType<typeof createApp>
 export type Reader = ReturnType<typeof createReader>
 
 /** Answers every request. */
-export function createApp(deps: AppDeps) {
+export function createApp(given: AppDeps) {
+  const deps = { ...given, clock: stillInReads(given.clock) }
   let isDraining = false
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
@@ -188,7 +190,8 @@ function stateFor(request: Request, { assertOperator }: Ports): 'open' | 'token'
 }
 
 /** Answers what `isForReader` is true of: it neither writes, nor knows more than the two files. */
-export function createReader(deps: ReaderDeps) {
+export function createReader(given: ReaderDeps) {
+  const deps = { ...given, clock: stillInReads(given.clock) }
   const ports = createPorts(deps, () => true)
   const streams = createStreams(deps, ports)
   const routes = listDataRoutes(deps, ports, streams.live)

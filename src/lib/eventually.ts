@@ -79,12 +79,20 @@ export function readingNow(): Reading | undefined {
   return reading?.isOver === false ? reading : undefined
 }
 
+/**
+ * A clock that stands still during a read: a run that asked for what depends on the time would
+ * never find what the run before it had fetched.
+ */
+export const stillInReads = (clock: () => number) => (): number =>
+  readingNow()?.timeBy(clock) ?? clock()
+
 /** What is asked for ahead is kept until the read ends. */
 const AHEAD_MAX = 256
 
 /** One read, over all its runs. */
 export class Reading {
   #ahead = 0
+  readonly #times = new Map<() => number, number>()
   isOver = false
   /** What it has found so far and would ask for again; or why that cannot be had. */
   readonly found = new Map<string, unknown>()
@@ -101,6 +109,15 @@ export class Reading {
     if (result instanceof Promise) return result.finally(() => this.end())
     this.end()
     return result
+  }
+
+  /** By a clock, when it was first asked. */
+  timeBy(clock: () => number): number {
+    const known = this.#times.get(clock)
+    if (known !== undefined) return known
+    const nowMs = clock()
+    this.#times.set(clock, nowMs)
+    return nowMs
   }
 
   /** How much may be asked for ahead this time. */

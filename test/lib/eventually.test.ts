@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { Missing, readAhead, Reading } from '#src/lib/eventually.ts'
+import { Missing, readAhead, Reading, stillInReads } from '#src/lib/eventually.ts'
 
 /** Has nothing at first; counts the rounds in which something is fetched. */
 class Shelf extends Reading {
@@ -47,5 +47,19 @@ describe('readAhead', () => {
       throw new RangeError('broken')
     }
     expect(() => readAhead(1, broken, () => [2])).toThrow(RangeError)
+  })
+})
+
+describe('stillInReads', () => {
+  test('default: in all runs of a read it is the same time, and another in the next', async () => {
+    let nowMs = 0
+    const clock = stillInReads(() => ++nowMs)
+    expect([clock(), clock()]).toEqual([1, 2])
+    for (const time of [3, 4]) {
+      const shelf = new Shelf()
+      expect(await shelf.run(() => shelf.take(clock()) + shelf.take(clock()))).toBe(2 * time)
+      expect(shelf.rounds).toEqual([[time]])
+    }
+    expect(clock()).toBe(5)
   })
 })

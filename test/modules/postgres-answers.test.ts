@@ -9,8 +9,10 @@ import { openHistory } from '#src/history/open.ts'
 import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
+import { START_MS } from '../history/books.ts'
 import { expectSameAnswers, fillAnswers, requestsFor } from '../support/answers.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { createHarness } from '../support/harness.ts'
 
 const START_MS_MAX = 120_000
 
@@ -48,6 +50,19 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
       expect(waited).not.toHaveBeenCalled()
       waited.mockRestore()
       for (const history of [file, remote]) history.dispose()
+    },
+    START_MS_MAX,
+  )
+
+  test(
+    'behavior: what takes longer than a millisecond to fetch is answered, too',
+    async () => {
+      const history = openHistory(place, { isServing: true })
+      let nowMs = START_MS
+      const { send } = createHarness({ history, clock: () => ++nowMs })
+      const asked = [...requestsFor(history), '/v1/btc/prices?interval=1h', '/v1/eth/panel']
+      for (const path of asked) expect([path, (await send(path)).status]).not.toEqual([path, 500])
+      history.dispose()
     },
     START_MS_MAX,
   )
