@@ -56,8 +56,8 @@ onEachEngine((engine) => {
   }
 
   /**
-   * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription and a
-   * tier, which somebody else has opened as well.
+   * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription
+   * and a tier, which somebody else has opened as well.
    */
   function openTampered(tamper: (db: Database) => void): Tampered {
     const { ledger, db, dispose } = openBoth()
