@@ -6,6 +6,7 @@ import type { Config } from '#src/config.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
+import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
@@ -43,6 +44,7 @@ import { inOne, startTestMode, type TestServer } from './test-mode.ts'
 import { startThreads, threadsOf } from './threads.ts'
 
 const LOCAL_KEY_LABEL = 'local'
+const TRIES_MAX = 15
 
 type Stores = { history: MarketHistory; ledger: Ledger }
 /** Says, in place of the usual commands, what can be done with a server that listens. */
@@ -118,14 +120,29 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await selling?.checked
   const payments = describeBilling(shop)
   const state = { url: server.url, history, signup: signup(), payments, metrics: metrics?.url }
-  const lines = greetBuyer
-    ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
-    : greet({ ...state, ...ownKeys(timed, { history, ledger }) })
+  const lines = await patiently(() =>
+    greetBuyer
+      ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
+      : greet({ ...state, ...ownKeys(timed, { history, ledger }) }),
+  )
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   await drain(app, config, test)
   await server.stop()
   log.flush()
+}
+
+/** Others may keep a database for longer than a server waits for it; it does not end for that. */
+async function patiently<T>(act: () => T): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return act()
+    } catch (error) {
+      const isSoon = error instanceof StoreFault && error.extras.retryAfterSeconds === SOON_SECONDS
+      if (!isSoon || tries === TRIES_MAX) throw error
+      await Bun.sleep(SOON_SECONDS * 1000)
+    }
+  }
 }
 
 /** What several servers share holds no sample, and is not written by a thread that serves. */
