@@ -120,16 +120,22 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await selling?.checked
   const payments = describeBilling(shop)
   const state = { url: server.url, history, signup: signup(), payments, metrics: metrics?.url }
-  const lines = await patiently(() =>
-    greetBuyer
-      ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
-      : greet({ ...state, ...ownKeys(timed, { history, ledger }) }),
-  )
+  const lines = greetBuyer
+    ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
+    : await greetOwner(timed, ledger, state)
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   await drain(app, config, test)
   await server.stop()
   log.flush()
+}
+
+type ServerState = Omit<Greeting, keyof ReturnType<typeof ownKeys>>
+
+async function greetOwner(context: CliContext, ledger: Ledger, state: ServerState) {
+  const { history } = state
+  const own = await patiently(() => ownKeys(context, { history, ledger }))
+  return patiently(() => greet({ ...state, ...own }))
 }
 
 /** Others may keep a database for longer than a server waits for it; it does not end for that. */
