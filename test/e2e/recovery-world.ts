@@ -70,6 +70,10 @@ export type WorldOptions = {
   confirmations?: 'final' | number
   /** In place of the scripted one. */
   facilitator?: Facilitator | undefined
+  /** Address of a PostgreSQL, in place of a file. */
+  ledgerPlace?: string
+  /** Another server of the same ledger, whose clock it shares. */
+  beside?: { time: Time }
 }
 
 /** What a restart ends and begins anew. */
@@ -121,15 +125,17 @@ type Time = { nowMs: number; minted: number; onSleep: () => void | Promise<void>
 export async function openWorld(options: WorldOptions) {
   const { chain } = options
   const line = createCommandLine()
-  const time: Time = { nowMs: (await chain.time()) * 1000, minted: 0, onSleep: () => undefined }
+  const { ledgerPlace = line.ledgerPath } = options
+  const nowMs = (await chain.time()) * 1000
+  const time: Time = options.beside?.time ?? { nowMs, minted: 0, onSleep: () => undefined }
   const world = {
-    ...start(options, line.ledgerPath, time),
+    ...start(options, ledgerPlace, time),
     time,
     line,
     /** As after a kill: nothing is left but the file. */
     async restart() {
       world.ledger.dispose()
-      Object.assign(world, start(options, line.ledgerPath, time))
+      Object.assign(world, start(options, ledgerPlace, time))
       await world.billing.refresh()
     },
     caller(accountId: string): Caller {
