@@ -118,8 +118,8 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await using ends = new AsyncDisposableStack()
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   await selling?.checked
-  const payments = describeBilling(shop)
-  const state = { url: server.url, history, signup: signup(), payments, metrics: metrics?.url }
+  const facts = { payments: describeBilling(shop), signup: await patiently(signup) }
+  const state = { url: server.url, history, metrics: metrics?.url, ...facts }
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : await greetOwner(timed, ledger, state)
