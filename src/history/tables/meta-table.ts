@@ -203,9 +203,6 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
   const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = $1`)
-  const others = db.prepare<unknown, [string]>(
-    `SELECT ${sql.columns()} FROM ${name} WHERE key <> $1 ORDER BY key`,
-  )
   const all = db.prepare<{ key: string; value: Value }, []>(
     `SELECT ${sql.columns()} FROM ${name} ORDER BY key`,
   )
@@ -214,13 +211,21 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
     return row === null ? undefined : unpack(row.value)
   }
   const write = (key: string, value: Value) => upsert.run({ key, value: pack(value) })
-  const checksum = (): number => checksumOf({ ...others.values(CHECKSUM).flat() })
-  const isSound = (): boolean => get(CHECKSUM) === checksum()
+
+  const isOther = ([key]: unknown[]): boolean => key !== CHECKSUM
+  const sumOf = (rows: unknown[][]): number => checksumOf({ ...rows.filter(isOther).flat() })
+
+  /** Of one state, as one statement: it is asked beside others that write, too. */
+  function isSound(): boolean {
+    const rows = all.values()
+    const sealed = rows.find((row) => !isOther(row))?.[1]
+    return sealed !== undefined && unpack(sealed as Value) === sumOf(rows)
+  }
 
   function change(body: () => void): void {
     assertSound(isSound(), `the ${name} table`)
     body()
-    write(CHECKSUM, checksum())
+    write(CHECKSUM, sumOf(all.values()))
   }
 
   return {
@@ -233,7 +238,7 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
 
     begin(rows: Readonly<Record<string, Value>>): void {
       for (const [key, value] of Object.entries(rows)) write(key, value)
-      write(CHECKSUM, checksum())
+      write(CHECKSUM, sumOf(all.values()))
     },
   }
 }

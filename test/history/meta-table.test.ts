@@ -1,0 +1,42 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Database } from '#src/database/database.ts'
+import { createMeta } from '#src/history/tables/meta-table.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-meta-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The same database, of which another process writes after every row that was read. */
+function besideWriter(db: Database, write: () => void): Database {
+  const prepare = ((sql: string) => {
+    const statement = db.prepare<unknown, []>(sql)
+    const get = (...values: []) => {
+      const row = statement.get(...values)
+      write()
+      return row
+    }
+    return { ...statement, get, values: (...values: []) => statement.values(...values) }
+  }) as Database['prepare']
+  return { ...db, engine: db.engine, prepare }
+}
+
+test('behavior: the table is sound, whatever another process writes between two statements', () => {
+  const path = join(folder, 'history.db')
+  using first = openDatabase(path)
+  using second = openDatabase(path)
+  const writer = createMeta(second, 'meta')
+  writer.begin({ next_id: 1 })
+  let ids = 1
+  const beside = besideWriter(first, () => writer.put('next_id', ++ids))
+  const meta = createMeta(beside, 'meta')
+  for (let looks = 0; looks < 3; looks++) {
+    meta.get('next_id')
+    expect(meta.isSound()).toBe(true)
+  }
+  second.run("UPDATE meta SET value = 7 WHERE key = 'next_id'")
+  expect(meta.isSound()).toBe(false)
+})
