@@ -9,7 +9,7 @@ import { configVariables, readConfig } from '#src/config.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (name: string): Promise<string> => Bun.file(join(root, name)).text()
-const files = ['Dockerfile', ...[...new Bun.Glob('deploy/*').scanSync(root)].sort()]
+const files = ['Dockerfile', ...[...new Bun.Glob('deploy/**').scanSync(root)].sort()]
 
 test.each(files)('default: %s names variables that exist', async (file) => {
   const known = configVariables.map(({ name }) => name)
@@ -125,6 +125,135 @@ describe('deploy/compose.yaml', () => {
     expect(mounted.sort()).toEqual(Object.keys(volumes).sort())
   })
 })
+
+describe('deploy/kubernetes/bookfeed.yaml', () => {
+  type Labels = Record<string, string>
+  type Container = {
+    image: string
+    args: string[]
+    envFrom: Record<string, { name: string }>[]
+    env?: { name: string; value: string }[]
+    ports?: { name: string; containerPort: number }[]
+    readinessProbe?: Probe
+    livenessProbe?: Probe
+    volumeMounts: { name: string; mountPath: string }[]
+  }
+  type Probe = { httpGet: { path: string; port: string }; periodSeconds: number }
+  type Pod = {
+    terminationGracePeriodSeconds?: number
+    containers: [Container]
+    volumes?: { name: string }[]
+  }
+  type Thing = {
+    kind: string
+    metadata: { name: string }
+    data?: Labels
+    stringData?: Labels
+    spec?: {
+      replicas?: number
+      serviceName?: string
+      minAvailable?: number
+      selector: Labels & { matchLabels?: Labels }
+      ports?: { targetPort: string }[]
+      template?: { metadata: { labels: Labels }; spec: Pod }
+      volumeClaimTemplates?: { metadata: { name: string } }[]
+    }
+  }
+  const readThings = async () =>
+    Bun.YAML.parse(await read('deploy/kubernetes/bookfeed.yaml')) as Thing[]
+  const workloadsOf = (things: readonly Thing[]) =>
+    things.flatMap(({ kind, spec }) => {
+      if (spec?.template === undefined) return []
+      const [container] = spec.template.spec.containers
+      return [
+        { kind, spec, pod: spec.template.spec, container, labels: spec.template.metadata.labels },
+      ]
+    })
+  const envOf = (things: readonly Thing[], { envFrom, env = [] }: Container): Labels => {
+    const named = envFrom.flatMap((each) =>
+      Object.entries(each).map(([ref, { name }]) =>
+        things.find(
+          ({ kind, metadata }) =>
+            metadata.name === name && ref === `${kind[0]?.toLowerCase()}${kind.slice(1)}Ref`,
+        ),
+      ),
+    )
+    expect(named).not.toContain(undefined)
+    return Object.assign(
+      {},
+      ...named.map((each) => each?.data ?? each?.stringData),
+      ...env.map(({ name, value }) => ({ [name]: value })),
+    ) as Labels
+  }
+
+  test('default: servers and recorders start with their settings, and share everything', async () => {
+    const things = await readThings()
+    const workloads = workloadsOf(things)
+    expect(workloads.map(({ kind, container }) => [kind, ...container.args])).toEqual([
+      ['Deployment', 'serve'],
+      ['StatefulSet', 'record'],
+    ])
+    for (const { container, spec } of workloads) {
+      const own = Object.entries(envOf(things, container))
+      const config = readConfig(
+        Object.fromEntries(own.filter(([name]) => name.startsWith('BOOKFEED_'))),
+      )
+      expect(spec.replicas).toBe(2)
+      expect([config.history, config.ledger]).toEqual([config.ledger, config.history])
+      expect(config.history).toStartWith('postgres://')
+      expect([config.limits, config.archive]).toEqual([
+        expect.stringContaining('redis://'),
+        expect.stringContaining('s3://'),
+      ])
+      expect(own.map(([name]) => name)).toEqual(
+        expect.arrayContaining(['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']),
+      )
+    }
+  })
+
+  test('default: a server is left alone before it ends, and is not killed while it drains', async () => {
+    const things = await readThings()
+    const [{ pod, container } = raise()] = workloadsOf(things)
+    const { BOOKFEED_DRAIN_SECONDS: seconds } = envOf(things, container)
+    const { drainSeconds, port } = readConfig({ BOOKFEED_DRAIN_SECONDS: seconds })
+    const [http] = container.ports ?? []
+    expect(http).toEqual({ name: 'http', containerPort: port })
+    const { readinessProbe: ready, livenessProbe: alive } = container
+    expect([ready?.httpGet, alive?.httpGet]).toEqual([
+      { path: '/readyz', port: 'http' },
+      { path: '/healthz', port: 'http' },
+    ])
+    expect(drainSeconds).toBeGreaterThan(2 * (ready?.periodSeconds ?? drainSeconds))
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds + DRAIN_MS_MAX / 1000)
+  })
+
+  test('default: whatever selects pods finds some, and every volume is there', async () => {
+    const things = await readThings()
+    const workloads = workloadsOf(things)
+    const selectors = things.flatMap(({ kind, spec }) =>
+      spec === undefined ? [] : [{ kind, labels: spec.selector.matchLabels ?? spec.selector }],
+    )
+    const count = (kind: string): number => selectors.filter((each) => each.kind === kind).length
+    expect([count('PodDisruptionBudget'), count('Service')]).toEqual([2, 2])
+    for (const { labels } of selectors)
+      expect(workloads.filter((each) => Bun.deepEquals(each.labels, labels))).toHaveLength(1)
+    for (const { container, pod, spec } of workloads) {
+      const volumes = [
+        ...(pod.volumes ?? []),
+        ...(spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata),
+      ]
+      expect(container.volumeMounts).toEqual([{ name: volumes[0]?.name ?? '', mountPath: '/data' }])
+    }
+    const { serviceName } = workloads[1]?.spec ?? {}
+    expect(
+      things.some(({ kind, metadata }) => kind === 'Service' && metadata.name === serviceName),
+    ).toBe(true)
+  })
+})
+
+const raise = (): never => {
+  throw new Error('There is no workload.')
+}
 
 describe('Dockerfile', () => {
   test('default: from nothing, as a number that is not root, with one volume', async () => {
