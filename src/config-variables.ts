@@ -347,7 +347,7 @@ export const variables = {
   payTo: {
     ...{ name: 'BOOKFEED_PAY_TO', default: '' },
     ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
-    description: 'Address that payments go to, of this server alone. Empty: nothing is sold.',
+    description: 'Address that payments go to, of this ledger alone. Empty: nothing is sold.',
   },
   facilitator: {
     name: 'BOOKFEED_FACILITATOR',
