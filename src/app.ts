@@ -284,7 +284,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       live.stop()
     },
     /** Moves some of what was used into the ledger; true if there is more. */
-    flushUsage: (): boolean => meter.flush(),
+    flushUsage: meter.flush,
     /** What was used and is not written, moved from the app of one thread to that of another. */
     takeUsage: meter.take,
     putUsage: meter.put,

@@ -4,6 +4,7 @@
  */
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
+import { after, type Eventually } from '#src/lib/eventually.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 const DAYS_KEPT = 90
@@ -20,17 +21,25 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
-  let prunedDay = 0
+  /** What is being written: as it is, until it is known to be. */
+  let part: Counter[] = []
+  let number = 1
+  const meter = `${toText(dayOf(clock()))} ${crypto.randomUUID()}`
+  const prune = createPrune(ledger)
 
-  function prune(day: number): void {
-    if (day === prunedDay) return
-    ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
-    prunedDay = day
+  function write(): Eventually<boolean> {
+    if (part.length === 0) part = [...counters.values().take(ENTRIES_PER_FLUSH)]
+    for (const counter of part) forget(counter)
+    const written = part
+    return after(ledger.addUsage(part.map(toEntry), { meter, number }), () => {
+      if (part === written) [part, number] = [[], number + 1]
+      return counters.size > 0
+    })
   }
 
   function use(caller: Caller, route: string): Counter {
     const nowMs = clock()
-    const day = Math.floor(nowMs / DAY_MS)
+    const day = dayOf(nowMs)
     const known = running.get(caller.keyId)?.get(route)
     if (known?.day === day) {
       known.lastUsedMs = nowMs
@@ -64,15 +73,11 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
       use(caller, route).bytes += bytes
     },
 
-    /** Moves a bounded number of counters into the ledger; true if there are more. */
-    flush(): boolean {
-      prune(Math.floor(clock() / DAY_MS))
-      const part = [...counters.values().take(ENTRIES_PER_FLUSH)]
-      if (part.length > 0) ledger.addUsage(part.map(toEntry))
-      // Only now: what could not be written is written by the next flush.
-      for (const counter of part) forget(counter)
-      return counters.size > 0
-    },
+    /**
+     * Moves a bounded number of counters into the ledger; true if there are more. What could not be
+     * written, or may not have been, is written by the next flush.
+     */
+    flush: (): Eventually<boolean> => after(prune(dayOf(clock())), write),
 
     /** Moves all counters out of here; whoever has them then gives them to `put` of another. */
     take(): Counter[] {
@@ -88,10 +93,21 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
 
     /** What the caller's account used in the last 90 days, up to this moment. */
     usageOf({ accountId }: Caller): UsageRow[] {
-      const today = Math.floor(clock() / DAY_MS)
-      const counted = counters.values().filter(({ caller }) => caller.accountId === accountId)
+      const today = dayOf(clock())
+      const counted = [...part, ...counters].filter(({ caller }) => caller.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]
     },
+  }
+}
+
+/** Forgets what is too old, once a day. */
+function createPrune(ledger: UsageMeterDeps['ledger']) {
+  let prunedDay = 0
+  return (day: number): Eventually<void> => {
+    if (day === prunedDay) return undefined
+    return after(ledger.pruneUsage(toText(day - DAYS_KEPT + 1)), () => {
+      prunedDay = day
+    })
   }
 }
 
@@ -101,4 +117,5 @@ const toEntry = ({ caller, day, ...counted }: Counter): UsageEntry => ({
   day: toText(day),
 })
 
+const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
 const toText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)

@@ -7,6 +7,7 @@ import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createMovingMarket } from '#src/ingest/simulator/moving-market.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Eventually } from '#src/lib/eventually.ts'
 import {
   createJob,
   createShownJob,
@@ -52,9 +53,9 @@ const FAILURES_REPORTED = 5
 export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Log): Job {
   let failures = 0
 
-  function flush(): boolean {
+  async function flush(): Promise<boolean> {
     try {
-      const hasMore = flushUsage()
+      const hasMore = await flushUsage()
       failures = 0
       return hasMore
     } catch (error) {
@@ -64,12 +65,18 @@ export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Lo
       return false
     }
   }
-  function flushAll(): void {
-    if (flush()) setImmediate(flushAll)
+  async function flushAll(): Promise<number> {
+    while (await flush()) await othersTurn()
+    return FLUSH_MS
   }
-  return every(FLUSH_MS, flushAll, () => {
-    while (flush());
-  })
+  const job = createJob(startTimer, flushAll)
+  job.hasten(FLUSH_MS)
+  return {
+    async dispose() {
+      await job.dispose()
+      await flushAll()
+    },
+  }
 }
 
 /** Accounts that never paid are kept this long without use. */
@@ -111,16 +118,16 @@ export function startForgetting(context: CliContext, ledger: Ledger, report?: Jo
 }
 
 /** Writes the time down each minute: a clock that was set back shows at the next start. */
-export function startTimeKeeping({ keep }: { keep: () => void }): Job {
-  const tryKeep = () => {
+export function startTimeKeeping({ keep }: { keep: () => Eventually<void> }): Job {
+  const tryKeep = async () => {
     try {
-      keep()
+      await keep()
     } catch {
       // Somebody else writes, or there is no room: it will be later than now at the next try.
     }
   }
-  tryKeep()
-  return every(MINUTE_MS, tryKeep, tryKeep)
+  void tryKeep()
+  return every(MINUTE_MS, () => void tryKeep(), tryKeep)
 }
 
 /** What another process commits shows on live connections after so long. */
@@ -168,12 +175,16 @@ export function startSample(context: CliContext, history: MarketHistory): Job {
 }
 
 /** Does a step again and again, and `end` when it is disposed of. */
-export function every(ms: number, step: () => void, end: () => void = () => undefined): Job {
+export function every(
+  ms: number,
+  step: () => void,
+  end: () => Eventually<void> = () => undefined,
+): Job {
   const timer = setInterval(step, ms)
   return {
     dispose() {
       clearInterval(timer)
-      end()
+      return end()
     },
   }
 }

@@ -132,7 +132,8 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
       forget()
       return all().filter((app) => app.tick()).length > 0
     },
-    flushUsage: (): boolean => all().filter((app) => app.flushUsage()).length > 0,
+    flushUsage: async () =>
+      (await Promise.all(all().map((app) => app.flushUsage()))).includes(true),
     takeUsage: () => all().flatMap((app) => app.takeUsage()),
     putUsage(taken: ReturnType<Reader['takeUsage']>): void {
       if (taken.length > 0) appOf('day')?.putUsage(taken)

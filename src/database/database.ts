@@ -2,6 +2,7 @@
 import type { SQLQueryBindings } from 'bun:sqlite'
 
 import { AppError } from '#src/core/errors.ts'
+import type { Eventually } from '#src/lib/eventually.ts'
 
 /**
  * What stores use of a database, and no more, so that another engine can offer it. Integers are
@@ -46,9 +47,10 @@ export type Engine = {
   probeWrite(db: Database): void
   /**
    * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
-   * with it) nor for another process that writes: the caller tries again.
+   * with it) nor for another process that writes: the caller tries again. A promise where its one
+   * transaction, which must ask nothing, is sent to another machine.
    */
-  withoutWaiting(db: Database, body: () => void): void
+  withoutWaiting(db: Database, body: () => void): Eventually<void>
   /** Closes it; everything of a file is in the one file then. */
   close(db: Database): void
   /** What a failed write says of the storage, if that is at fault. */

@@ -1,3 +1,4 @@
+import type { Eventually } from '#src/lib/eventually.ts'
 import type { ScreeningGrounds, Verdict } from '#src/selling/screening.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import type { Pack, Tier } from '#src/selling/tier.ts'
@@ -112,8 +113,11 @@ export type Ledger = Disposable & {
   readonly challengeKey: Uint8Array
   /** The time that was kept last. */
   timeFloor(): number | undefined
-  /** Keeps a time; a power cut may lose it. Never waits: throws while another process writes. */
-  putTimeFloor(nowMs: number): void
+  /**
+   * Keeps a time, unless a later one of that day is kept; a power cut may lose it. Never waits for
+   * that: throws, or rejects, while another process writes.
+   */
+  putTimeFloor(nowMs: number): Eventually<void>
 
   /** What was answered under an id less than a day ago. */
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
@@ -153,14 +157,16 @@ export type Ledger = Disposable & {
   isSanctioned(address: string): boolean
 
   /**
-   * Adds to the counters of keys, and remembers when each was last used. Never waits: a power cut
-   * may take the last ones, and while another process writes it throws and adds nothing.
+   * Adds to the counters of keys, and remembers when each was last used. Never waits, except within
+   * `atomically`: a power cut may take the last ones, and while another process writes it throws
+   * and adds nothing. Where the ledger is elsewhere, and serves, a promise: if it rejects, nobody
+   * knows, and the same with the same `flush` adds nothing twice.
    */
-  addUsage(entries: readonly UsageEntry[]): void
+  addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): Eventually<void>
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
   usageOf(accountId: string, fromDay: string): UsageRow[]
-  /** Forgets what is older than a day (exclusive). */
-  pruneUsage(beforeDay: string): void
+  /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
+  pruneUsage(beforeDay: string): Eventually<void>
 
   /** Writes into the audit chain that somebody starts a job of the server. */
   noteJob(job: { name: string; acceptsLoss: boolean }, by: Deed): void
@@ -268,6 +274,12 @@ export type UsageEntry = {
   bytes: number
   lastUsedMs: number
 }
+
+/**
+ * What somebody who counts adds in one go. `meter` names him by a UTC day and what nobody else has;
+ * `number` rises by each flush that was done.
+ */
+export type UsageFlush = { meter: string; number: number }
 
 export type UsageRow = Pick<UsageEntry, 'day' | 'route' | 'requests' | 'bytes'>
 

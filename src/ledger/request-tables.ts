@@ -1,13 +1,14 @@
 /** What the server remembers: answered challenges, answers, the use of keys, and of itself. */
 import { randomBytes } from 'node:crypto'
 
-import { idempotency, usage, usedNonce } from '#db/ledger/schema.ts'
+import { idempotency, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
+import type { Eventually } from '#src/lib/eventually.ts'
 
-import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
+import type { Ledger, StoredAnswer, UsageEntry, UsageFlush, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'
 
 export const createNonceTable = (db: Database) => ({
@@ -39,8 +40,12 @@ export function createAnswerTable(db: Database) {
 
 /** Counts and sums what keys were used for: see `Ledger`. */
 export function createUsage(db: Database) {
-  const count = db.prepare<unknown, [UsageEntry]>(
-    `${sqlOf(usage).insert()} ON CONFLICT (key_id, day, route) DO UPDATE SET
+  const marks = createFlushMarks(db)
+  const count = db.prepare<unknown, [UsageEntry & Mark]>(
+    `INSERT INTO usage (key_id, day, route, requests, bytes)
+     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT)
+     WHERE NOT EXISTS (${marks.later})
+     ON CONFLICT (key_id, day, route) DO UPDATE SET
        requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
   )
   const touch = db.prepare<unknown, [UsageEntry]>(
@@ -53,26 +58,74 @@ export function createUsage(db: Database) {
      FROM usage JOIN api_key ON api_key.id = usage.key_id
      WHERE account_id = $1 AND day >= $2 GROUP BY day, route ORDER BY day, route`,
   )
-  const removeBefore = change<[day: string]>(db, 'DELETE FROM usage WHERE day < $1')
+  const removeBefore = db.prepare<unknown, [day: string]>('DELETE FROM usage WHERE day < $1')
 
   /** Never waits, except within a transaction. Throws while another process writes. */
-  const run = (body: () => void): void =>
+  const run = (body: () => void): Eventually<void> =>
     db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
 
   return {
-    addUsage(entries) {
-      if (entries.length === 0) return
-      run(() => {
-        for (const entry of entries) {
-          count.run(entry)
+    addUsage(entries, flush) {
+      if (entries.length === 0) return undefined
+      const mark = toMark(flush)
+      // Two processes that take the same rows take them in the same order.
+      const ordered = entries.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1))
+      return run(() => {
+        if (flush !== undefined) marks.begin(mark)
+        for (const entry of ordered) {
+          count.run({ ...entry, ...mark })
           touch.run(entry)
         }
+        if (flush !== undefined) marks.end(mark)
       })
     },
     usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
-    pruneUsage: (beforeDay) => run(() => void removeBefore(beforeDay)),
+    pruneUsage: (beforeDay) =>
+      run(() => {
+        removeBefore.run(beforeDay)
+        marks.removeBefore(beforeDay)
+      }),
   } satisfies Partial<Ledger>
 }
+
+type Mark = { meter: string | null; number: Uint8Array | null }
+
+/** Bytes are compared like the numbers that they are. */
+function toMark(flush: UsageFlush | undefined): Mark {
+  if (flush === undefined) return { meter: null, number: null }
+  const number = Buffer.alloc(NUMBER_BYTES)
+  number.writeUIntBE(flush.number, 0, NUMBER_BYTES)
+  return { meter: `usage ${flush.meter}`, number: new Uint8Array(number) }
+}
+const NUMBER_BYTES = 6
+const NO_NUMBER = new Uint8Array(0)
+
+/**
+ * The last flush of each meter. One that is tried again, because nobody knows whether it was done,
+ * waits at its mark for the first, and then finds that it was.
+ */
+function createFlushMarks(db: Database) {
+  const begin = db.prepare<unknown, [{ meter: string | null; number: Uint8Array }]>(
+    `INSERT INTO meta (key, value) VALUES ($meter, $number)
+     ON CONFLICT (key) DO UPDATE SET value = meta.value`,
+  )
+  const end = db.prepare<unknown, [Mark]>(
+    'UPDATE meta SET value = $number WHERE key = $meter AND value < $number',
+  )
+  const removeBefore = db.prepare<unknown, [day: string]>(
+    "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || CAST($1 AS TEXT)",
+  )
+  return {
+    /** A query that has a row where a flush was done. */
+    later: 'SELECT 1 FROM meta WHERE key = $meter AND value >= $number',
+    begin: ({ meter }: Mark) => void begin.run({ meter, number: NO_NUMBER }),
+    end: (mark: Mark) => void end.run(mark),
+    removeBefore: (day: string) => void removeBefore.run(day),
+  }
+}
+
+/** A clock that is behind by more is right, and what was kept was far ahead. */
+const AHEAD_MS_MAX = DAY_MS
 
 /** Opens the facts of a ledger, whose challenge key the first opening makes. */
 export function createMeta(db: Database) {
@@ -80,8 +133,7 @@ export function createMeta(db: Database) {
     'SELECT value FROM meta WHERE key = $1',
   )
   const { pack, unpack } = packingOf(db)
-  const put = change<[value: number | Uint8Array]>(
-    db,
+  const put = db.prepare<unknown, [value: number | Uint8Array]>(
     `INSERT INTO meta (key, value) VALUES ('time_floor', $1)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   )
@@ -98,15 +150,20 @@ export function createMeta(db: Database) {
     throw new Error('The challenge key of the ledger is not bytes.')
   }
 
+  function timeFloor(): number | undefined {
+    const row = find.get('time_floor')
+    const value = row === null ? undefined : unpack(row.value)
+    return typeof value === 'number' ? value : undefined
+  }
+
   return {
     challengeKey: readChallengeKey(),
-
-    timeFloor() {
-      const row = find.get('time_floor')
-      const value = row === null ? undefined : unpack(row.value)
-      return typeof value === 'number' ? value : undefined
+    timeFloor,
+    putTimeFloor(nowMs) {
+      const aheadMs = (timeFloor() ?? 0) - nowMs
+      // Of another server, whose clock is ahead.
+      if (aheadMs >= 0 && aheadMs <= AHEAD_MS_MAX) return undefined
+      return db.engine.withoutWaiting(db, () => transact(db, () => void put.run(pack(nowMs))))
     },
-    putTimeFloor: (nowMs) =>
-      db.engine.withoutWaiting(db, () => transact(db, () => void put(pack(nowMs)))),
   } satisfies Partial<Ledger>
 }

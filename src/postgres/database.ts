@@ -56,8 +56,8 @@ const engine: Engine = {
       db.prepare<unknown, []>(FIND_VERSION).get()
     else transact(db, () => db.run('UPDATE format SET version = version'))
   },
-  // A connection that is not asked for long is as near as it comes.
-  withoutWaiting: (_db, body) => body(),
+  withoutWaiting: (db, body) =>
+    db instanceof PostgresDatabase && db.reads ? db.sendLater(db.reads, body) : body(),
   close: (db) => db.close(),
   alone(db, body) {
     // Who comes later sees what was done. One that ended a moment ago may still be listed.
@@ -99,6 +99,8 @@ export class PostgresDatabase implements Database {
   #transaction: 'pending' | 'begun' | Error | undefined
   /** Statements of a transaction whose result nobody has asked for, to be sent with the next. */
   #pending: Question[] = []
+  /** What is to be sent later: see `sendLater`. */
+  #later: Question[] | undefined
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
 
@@ -136,6 +138,13 @@ export class PostgresDatabase implements Database {
       if (isBegun) this.#bridge.ask([question], true)
       return { changes: 0 }
     }
+    if (this.#later !== undefined && word === 'COMMIT') {
+      // Only those who decide by what they read need their turn to write.
+      this.#later = [{ text: 'BEGIN', values: [] }, ...this.#pending.slice(1), question]
+      this.#pending = []
+      this.#transaction = undefined
+      return { changes: 0 }
+    }
     try {
       const { changes } = this.#ask(question)
       return { changes }
@@ -145,7 +154,19 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  /** Runs a transaction that asks nothing, and sends it so that nobody stands still for it. */
+  sendLater(reads: Reads, body: () => void): Promise<void> {
+    this.#later = []
+    try {
+      body()
+      return reads.write(this.#later)
+    } finally {
+      this.#later = undefined
+    }
+  }
+
   #ask(question: Question): Answer {
+    if (this.#later !== undefined) throw new Error('What is sent later asks nothing.')
     const transaction = this.#transaction
     const reading = transaction ? undefined : this.reads?.now()
     if (reading !== undefined) return { rows: reading.ask(question), changes: 0 }

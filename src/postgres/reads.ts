@@ -5,7 +5,16 @@ import type { Eventually } from '#src/lib/eventually.ts'
 import { createTrials, NoAnswer, within } from '#src/lib/patience.ts'
 
 import type { Address } from './address.ts'
-import { type Answer, connect, type Fault, type Question, type Row, runOn } from './bridge.ts'
+import {
+  type Answer,
+  connect,
+  type Fault,
+  faultOf,
+  NO_ANSWER,
+  type Question,
+  type Row,
+  runOn,
+} from './bridge.ts'
 import { PostgresReading, readingOf } from './reading.ts'
 
 /** Markets whose last change is remembered; beyond them all are read again. */
@@ -14,6 +23,8 @@ const MARKETS_MAX = 100_000
 const STATEMENT_MS_MAX = 1000
 /** Where nothing answered, it is asked again after this. */
 const PAUSE_MS = 1000
+/** Of what nobody stands still for: more than a commit takes while a standby is slow. */
+const WRITE_MS_MAX = 5000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
 /** How long one answer to that may take. */
@@ -68,6 +79,15 @@ export function createReads({ address, connections, begin, toError }: Deps) {
       const reading = readingOf(sql)
       if (reading === undefined) return changes.followedOf(conditionId)
       return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
+    },
+
+    /** Sends what ends with COMMIT, and rejects where it may not have been done. */
+    async write(questions: readonly Question[]): Promise<void> {
+      try {
+        await askAside(questions, WRITE_MS_MAX)
+      } catch (error) {
+        throw toError(error instanceof NoAnswer ? NO_ANSWER : faultOf(error))
+      }
     },
 
     close(): void {

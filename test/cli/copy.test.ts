@@ -45,7 +45,7 @@ function makeTemplate(): void {
   for (let number = 2; number < 600; number++) ledger.createKey(aKey(number), by())
   buyPack(ledger, 20)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  ledger.addUsage([someUsage(1), someUsage(2)])
+  void ledger.addUsage([someUsage(1), someUsage(2)])
   ledger.signUp(aSignup(700), NOW_MS)
   ledger.putAnswer({ id: 'asked', fingerprint: 'once', sealed: new Uint8Array(40) }, NOW_MS)
   ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
@@ -53,7 +53,7 @@ function makeTemplate(): void {
   const addresses = new Set([`0x${'f'.repeat(40)}`])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', addresses }
   ledger.putSanctionsList(list, by())
-  ledger.putTimeFloor(NOW_MS + 1)
+  void ledger.putTimeFloor(NOW_MS + 1)
 }
 
 /** A folder with that ledger, which this process never had open. */

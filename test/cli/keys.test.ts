@@ -26,7 +26,7 @@ describe('bookfeed keys list', () => {
       ledger.expireKey(expiring, NOW_MS + 1000, by)
       ledger.expireKey(expired, NOW_MS, by)
       ledger.revokeKey(revoked, by)
-      ledger.addUsage([
+      void ledger.addUsage([
         { keyId: valid, day: '2026-01-02', route: 'a', requests: 1, bytes: 1, lastUsedMs: NOW_MS },
       ])
       return { valid, expiring, expired, revoked }

@@ -99,7 +99,7 @@ describe('payments of test mode', () => {
     // It is for play: the window stays that of everybody in test mode.
     expect((await ask('/v1/coins')).headers.get('x-ratelimit-limit')).toBe('120')
     expect(ground.app.flushUsage()).toBe(false)
-    expect(ground.test.flushUsage()).toBe(false)
+    expect(await ground.test.flushUsage()).toBe(false)
     expect(contents()).toEqual(before)
     expect(ledger.payments.listPayments({ limit: 1 })).toEqual([])
   })

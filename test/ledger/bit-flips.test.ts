@@ -37,7 +37,7 @@ function makeLedger(): string {
   for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
   for (let number = 2; number < 9; number++) ledger.createKey(aKey(number), by())
   ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  ledger.addUsage([someUsage(1), someUsage(2)])
+  void ledger.addUsage([someUsage(1), someUsage(2)])
   ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
   ledger.dispose()
   const db = new Database(path)

@@ -51,7 +51,7 @@ function conformForget(use: UseLedger): void {
     'default: account, key and usage are gone, and the chain says so',
     use((ledger) => {
       signUp(ledger, 1)
-      ledger.addUsage([someUsage(1)])
+      void ledger.addUsage([someUsage(1)])
       const range = idleRange()
       expect(ledger.forgetIdle(range, by(NOW_MS, 'system'))).toEqual({
         forgotten: [accountIdOf(1)],
@@ -73,7 +73,7 @@ function conformForget(use: UseLedger): void {
     'behavior: what was made or used since stays, and so does what is not free',
     use((ledger) => {
       for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
-      ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
+      void ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
       ledger.addSubscription(aSubscription(1, { accountId: accountIdOf(2) }), by())
       ledger.createKey(aKey(6, { accountId: accountIdOf(3) }), by(NOW_MS, 'operator'))
       ledger.setBlocked(accountIdOf(4), true, by(NOW_MS, 'system'))

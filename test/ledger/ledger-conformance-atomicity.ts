@@ -43,7 +43,7 @@ function changeAll(ledger: Ledger): void {
   ledger.putTier({ ...tierOf('pro'), name: 'Changed' }, by())
   ledger.signUp(aSignup(4), NOW_MS)
   ledger.putAnswer(someAnswer, NOW_MS)
-  ledger.addUsage([someUsage(1)])
+  void ledger.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
   ledger.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
 }

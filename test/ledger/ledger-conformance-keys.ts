@@ -216,8 +216,12 @@ function conformUsage(use: UseLedger): void {
       ledger.createAccount({ id: accountIdOf(2) }, by())
       ledger.createKey(aKey(2), by())
       ledger.createKey(aKey(3, { accountId: accountIdOf(2) }), by())
-      ledger.addUsage([someUsage(1), someUsage(1, { requests: 2 }), someUsage(2, { bytes: 7 })])
-      ledger.addUsage([
+      void ledger.addUsage([
+        someUsage(1),
+        someUsage(1, { requests: 2 }),
+        someUsage(2, { bytes: 7 }),
+      ])
+      void ledger.addUsage([
         ...[
           someUsage(1, { route: 'markets' }),
           someUsage(1, { day: '2026-11-22', bytes: 2 ** 40 }),
@@ -242,10 +246,28 @@ function conformUsage(use: UseLedger): void {
       createKeyOne(ledger)
       expect(ledger.findKey(keyIdOf(1))?.lastUsedMs).toBeUndefined()
       const before = [ledger.revision(), ...deedsOf(ledger)]
-      for (const at of [5, 9, 7]) ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + at })])
-      ledger.addUsage([])
+      for (const at of [5, 9, 7]) void ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + at })])
+      void ledger.addUsage([])
       expect(ledger.findKey(keyIdOf(1))?.lastUsedMs).toBe(NOW_MS + 9)
       expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
+      expect([...ledger.verifyAudit()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: a flush that is done again, also late, adds nothing',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const requests = () => ledger.usageOf(accountIdOf(1), '')[0]?.requests
+      const flush = (meter: string, number: number) => {
+        void ledger.addUsage([someUsage(1)], { meter, number })
+        return requests()
+      }
+      const [one, other] = ['2026-11-21 one', '2026-11-21 other']
+      expect([flush(one, 1), flush(one, 1), flush(other, 1), flush(one, 2)]).toEqual([1, 1, 2, 3])
+      expect([flush(one, 1), flush(one, 2), flush(one, 300), flush(one, 2)]).toEqual([3, 3, 4, 4])
+      void ledger.pruneUsage('2026-11-21')
+      expect([flush(one, 300), flush(other, 1)]).toEqual([4, 4])
       expect([...ledger.verifyAudit()]).toEqual([])
     }),
   )
@@ -255,8 +277,8 @@ function conformUsage(use: UseLedger): void {
     use((ledger) => {
       createKeyOne(ledger)
       const days = ['2026-09-30', '2026-10-01', '2026-10-02']
-      ledger.addUsage(days.map((day) => someUsage(1, { day })))
-      ledger.pruneUsage('2026-10-01')
+      void ledger.addUsage(days.map((day) => someUsage(1, { day })))
+      void ledger.pruneUsage('2026-10-01')
       expect(ledger.usageOf(accountIdOf(1), '').map(({ day }) => day)).toEqual(days.slice(1))
     }),
   )

@@ -66,7 +66,7 @@ onEachEngine((engine) => {
     ledger.revokeKey(keyIdOf(2), by())
     ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
     ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
-    ledger.addUsage([someUsage(1)])
+    void ledger.addUsage([someUsage(1)])
     tamper(db)
     return { db, ledger, dispose }
   }

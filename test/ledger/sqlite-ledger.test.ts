@@ -55,7 +55,7 @@ function fill(ledger: Ledger): void {
   ledger.putTier({ ...tierOf('pro'), amountMillionths: 1 }, by())
   ledger.signUp(aSignup(7), NOW_MS)
   ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
-  ledger.addUsage([someUsage(1)])
+  void ledger.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
   ledger.putSanctionsList({ ...list, addresses: new Set([addressOf(2)]) }, by())
 }
@@ -171,7 +171,7 @@ describe('addUsage', () => {
   test('default: does not wait for the disk, and everything else does', () => {
     const { ledger, levels } = openWatched()
     createKeyOne(ledger)
-    ledger.addUsage([someUsage(1)])
+    void ledger.addUsage([someUsage(1)])
     ledger.revokeKey(keyIdOf(1), by())
     const expected: unknown[] = [
       ['audit', full],
@@ -183,7 +183,7 @@ describe('addUsage', () => {
 
   test('behavior: waits as part of a transaction that does', () => {
     const { ledger, levels } = openWatched()
-    ledger.atomically(() => ledger.addUsage([someUsage(1)]))
+    void ledger.atomically(() => ledger.addUsage([someUsage(1)]))
     expect(levels()).toEqual([['usage', full]])
     ledger.dispose()
   })

@@ -19,7 +19,7 @@ for (let number = Number(first); number < KEYS_MAX; number++) {
     ledger.createAccount({ id: accountId }, by())
     ledger.createKey(aKey(number, { accountId }), by())
   })
-  ledger.addUsage([someUsage(number)])
+  void ledger.addUsage([someUsage(number)])
   if (number % 3 === 0) ledger.revokeKey(keyIdOf(number), by())
   writeSync(1, `${number}\n`)
 }

@@ -1,0 +1,67 @@
+/** A COMMIT whose answer does not come: nobody knows whether it was done, and it counts once. */
+import { describe, expect, test } from 'bun:test'
+
+import { SQL } from 'bun'
+
+import { createUsageMeter } from '#src/access/usage-meter.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+
+import { by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
+import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+
+const MS_MAX = 120_000
+const TRIES_MAX = 20
+
+describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing', () => {
+  test(
+    'behavior: usage is counted once, and the thread that serves never stands still',
+    async () => {
+      await using postgres = await startPostgres()
+      await using operator = new SQL(postgres.url, { max: 1 })
+      const confirmBy = async (standby: string): Promise<void> => {
+        await operator.unsafe(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`)
+        await operator.unsafe('SELECT pg_reload_conf()')
+        const isSo = () => operator.unsafe('SHOW synchronous_standby_names').values()
+        while ((await isSo())[0]?.[0] !== standby) await Bun.sleep(10)
+      }
+      const place = `${postgres.url}?schema=usage`
+      using writer = openLedger(place, { nowMs: NOW_MS })
+      const { id: keyId, accountId, familyId } = createKeyOne(writer)
+      const standing = standingAt([], writer.listTiers(), NOW_MS)
+      const caller: Caller = { keyId, accountId, familyId, isBlocked: false, standing }
+      using ledger = openLedger(place, { nowMs: NOW_MS, isServing: true })
+      const meter = createUsageMeter({ ledger, clock: () => NOW_MS })
+      let stoodStillMs = 0
+      const flush = async (): Promise<boolean> => {
+        const begunMs = performance.now()
+        const flushing = meter.flush()
+        stoodStillMs = Math.max(stoodStillMs, performance.now() - begunMs)
+        return flushing
+      }
+      meter.add(caller, 'prices', 100)
+      await flush()
+
+      await confirmBy('nobody')
+      meter.add(caller, 'prices', 100)
+      let failed = 0
+      // The first is committed and not answered, the next ones wait for it.
+      while (failed < 3) await flush().catch(() => failed++)
+      meter.add(caller, 'prices', 100)
+      await confirmBy('FIRST 1 (standby)')
+
+      let hasMore = true
+      for (let tries = 0; hasMore && tries < TRIES_MAX; tries++)
+        hasMore = await flush().catch(() => true)
+      await flush()
+      expect(writer.usageOf(accountId, '')).toEqual([
+        { day: '2026-11-21', route: 'prices', requests: 3, bytes: 300 },
+      ])
+      // Whoever waits for a commit waits at least for longer.
+      expect(stoodStillMs).toBeLessThan(200)
+      writer.revokeKey(keyId, by())
+    },
+    MS_MAX,
+  )
+})
