@@ -9,11 +9,13 @@ import { hasS3, startS3 } from './s3.ts'
 const LIMIT_MS = 1_200_000
 const TEST_MS_MAX = 120_000
 // biome-ignore lint/style/noProcessEnv: which bucket is not for the product's settings.
-const { TEST_S3_CONTROL: control, TEST_S3_BUCKET: bucket } = process.env
+const { TEST_S3_CONTROL: control, TEST_S3_BUCKET: bucket, ...variables } = process.env
 
 export type OnBucket = {
   /** A place in it, empty at first. */
   placeOf(name: string): string
+  /** The variables of its credentials, for another process. */
+  env: Record<string, string>
   /** To its service; see test/support/engines/s3.ts. */
   tell(what: 'kill' | 'start' | 'hang' | 'wake'): Promise<void>
 }
@@ -24,6 +26,11 @@ export function onBucket(path: string, body: (on: OnBucket) => void): void {
   describe.skipIf(!hasS3)('with a bucket', () => {
     if (!isInner) return void test('default: all of it holds', () => runInner(path), LIMIT_MS)
     body({
+      env: Object.fromEntries(
+        Object.entries(variables).flatMap(([name, value]) =>
+          name.startsWith('S3_') && value ? [[name, value]] : [],
+        ),
+      ),
       placeOf: (name) => `s3://${bucket}/${name}`,
       async tell(what) {
         expect((await fetch(`${control}${what}`)).ok).toBe(true)
