@@ -11,6 +11,7 @@ import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
+import { changedValue } from '../support/changed-value.ts'
 import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash, simulatedSnapshots } from './books.ts'
 import { textOf } from './pages.ts'
@@ -198,14 +199,8 @@ function damageRow(db: Database, { table, column }: Target, draw: Random): void 
   const value = db
     .prepare<unknown, []>(`SELECT ${column} FROM ${table} WHERE rowid = ${at}`)
     .values()[0]?.[0]
-  const other = changed(value)
+  const other = changedValue(value)
   db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(other, at)
-}
-
-function changed(value: unknown): string | number | Uint8Array {
-  if (typeof value === 'number') return value + 1009
-  if (!(value instanceof Uint8Array)) return `${value ?? ''}x`
-  return value.map((byte, index) => (index === value.length >> 1 ? byte ^ 1 : byte))
 }
 
 describe('verify', () => {

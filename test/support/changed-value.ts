@@ -1,0 +1,6 @@
+/** Another value of the same kind, as little different as it can be. */
+export function changedValue(value: unknown): string | number | Uint8Array {
+  if (typeof value === 'number') return value + 1009
+  if (!(value instanceof Uint8Array)) return `${value ?? ''}x`
+  return value.map((byte, index) => (index === value.length >> 1 ? byte ^ 1 : byte))
+}
