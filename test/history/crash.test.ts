@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 
+import { onEachEngine } from '../support/engines/each.ts'
 import { batchOf, conditionIdOf } from './books.ts'
 import { HistoryModel, rowsText } from './history-model.ts'
 import { textOf } from './pages.ts'
@@ -13,12 +11,6 @@ import { textOf } from './pages.ts'
 const ROUNDS = 10
 /** Acknowledgements after which a process is killed. */
 const ACKNOWLEDGED_MAX = 60
-
-let folder = ''
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bookfeed-crash-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
 
 const script = new URL('../support/append-process.ts', import.meta.url).pathname
 
@@ -45,9 +37,9 @@ async function appendAndKill(path: string, first: number, kills: Kills): Promise
 
 type Kills = { after: number; pauseMs: number }
 
-describe('append', () => {
+onEachEngine(({ placeOf }) => {
   test(`behavior: kill -9 loses no acknowledged batch and leaves no half one, ${ROUNDS} times`, async () => {
-    const path = join(folder, 'killed.db')
+    const path = placeOf('killed')
     const random = createRandom('crash')
     let next = 0
     for (let round = 0; round < ROUNDS; round++) {
@@ -66,10 +58,10 @@ describe('append', () => {
     }
     expect(next).toBeGreaterThan(ROUNDS)
     checkWhole(path, next)
-  }, 120_000)
+  }, 480_000)
 })
 
-/** The file holds what the batches hold, and applying all of them again changes nothing. */
+/** It holds what the batches hold, and applying all of them again changes nothing. */
 function checkWhole(path: string, batches: number): void {
   const history = openHistory(path)
   const model = new HistoryModel()
