@@ -1,0 +1,268 @@
+/**
+ * `bun test/bench/scale.ts`: books on PostgreSQL with a synchronous standby beside the same in a
+ * file: what is written a second, how late a row of another process comes to a subscriber, pages,
+ * and two servers beside one. Prints Markdown; progress goes to standard error.
+ *
+ *   --rounds <n>     3 by default; --seconds <n> of a round of pages, 5 by default
+ *   --snapshots <n>  100000 by default
+ *   --rows <n>       rows that are followed, 1000 by default
+ */
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { copyHistory } from '#src/history/copy.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
+
+import { aSnapshot, conditionIdOf } from '../history/books.ts'
+import { type Postgres, startPostgres } from '../support/engines/postgres.ts'
+import { addBenchKey, benchAuthorization } from './bench-key.ts'
+import { benchFolder, type OurData, prepareOurData, sourceTitle } from './dataset.ts'
+import { assertTools, CONNECTIONS, runLoad, type Sample } from './load.ts'
+import { compare, type Contestant, median } from './measure.ts'
+import { describeMachine, toFacts, toInteger, toTable } from './report.ts'
+import { drawPages, growthScenario, type Pages } from './scenarios.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { bookfeed, type Command } from './servers.ts'
+import { readSnapshots } from './snapshot-source.ts'
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '5' },
+    snapshots: { type: 'string', default: '100000' },
+    rows: { type: 'string', default: '1000' },
+  },
+})
+const timing = { rounds: Number(flags.rounds), seconds: Number(flags.seconds), warmUpSeconds: 2 }
+const [snapshots, followedRows] = [Number(flags.snapshots), Number(flags.rows)]
+/** What is appended in a round, some rows a transaction. */
+const APPENDED = 20_000
+const ROWS_AT_ONCE = 500
+const FOLLOWED_WARM_UP = 100
+const FOLLOWED_EVERY_MS = 10
+const MARKET_MS = 3_600_000
+const REPEATED_PAGES = 500
+
+type Fact = readonly [string, string]
+const progress = (line: string): void => console.error(line)
+
+/** Rows a second, and microseconds of CPU of the process that writes one. */
+function append(place: string, rows: readonly Snapshot[]) {
+  const history = openHistory(place)
+  const [startedAt, before] = [performance.now(), process.cpuUsage()]
+  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+    const batch = rows.slice(from, from + ROWS_AT_ONCE)
+    history.append({ id: `bench-${from}`, source: 'recorded', snapshots: batch })
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  const { user, system } = process.cpuUsage(before)
+  history.dispose()
+  return { rate: rows.length / seconds, cpuUs: (user + system) / rows.length }
+}
+
+async function measureAppend({ url }: Postgres): Promise<Fact[]> {
+  const rows: Snapshot[] = []
+  for await (const batch of readSnapshots(APPENDED)) rows.push(...batch)
+  const file = join(benchFolder, 'scale-append.db')
+  const ways = {
+    'a file': () => file,
+    PostgreSQL: (round: number) => `${url}?schema=append_${round}`,
+  }
+  const found = Object.entries(ways).map(([name, placeOf]) => ({
+    name,
+    placeOf,
+    samples: [] as ReturnType<typeof append>[],
+  }))
+  for (let round = 0; round < timing.rounds; round++)
+    for (const { placeOf, samples } of found) {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+      samples.push(append(placeOf(round), rows))
+    }
+  return found.map(({ name, samples }) => [
+    `appended to ${name}, ${ROWS_AT_ONCE} rows a transaction`,
+    `${toInteger(median(samples.map(({ rate }) => rate)))} rows a second, ${toInteger(median(samples.map(({ cpuUs }) => cpuUs)))} µs of CPU of the writer a row`,
+  ])
+}
+
+/** From the commit of this process to the row on a socket of a server. */
+async function measureRow(place: string, server: ServerProcess): Promise<Fact[]> {
+  const history = openHistory(place)
+  const [conditionId, startMs] = [conditionIdOf(1), Date.now()]
+  history.putMarket({
+    ...{ conditionId, coin: 'btc', timeframe: '1h', source: 'recorded' },
+    ...{ windowStartMs: startMs, windowEndMs: startMs + MARKET_MS },
+  })
+  const committed: number[] = []
+  const times: number[] = []
+  const all = Promise.withResolvers<void>()
+  const socket = new WebSocket(`${server.origin.replace('http', 'ws')}/v1/stream`, {
+    headers: { authorization: benchAuthorization },
+  })
+  const subscribed = Promise.withResolvers<void>()
+  socket.onopen = () =>
+    socket.send(
+      JSON.stringify({ op: 'subscribe', id: 'a', channel: 'quotes', coin: 'btc', conditionId }),
+    )
+  socket.onerror = () => all.reject(new Error('The stream failed.'))
+  socket.onmessage = ({ data }) => {
+    const nowMs = performance.now()
+    const { type, data: row } = JSON.parse(String(data))
+    if (type === 'subscribed') subscribed.resolve()
+    if (type !== 'row') return
+    const number = Math.round(row.bidSize * 100) - 1
+    if (number >= FOLLOWED_WARM_UP) times.push(nowMs - (committed[number] ?? nowMs))
+    if (number === FOLLOWED_WARM_UP + followedRows - 1) all.resolve()
+  }
+  await subscribed.promise
+  for (let row = 0; row < followedRows + FOLLOWED_WARM_UP; row++) {
+    const snapshot = aSnapshot(
+      { conditionId, timeframe: '1h', timestampMs: startMs + row },
+      (row + 1) * 10_000,
+    )
+    history.append({ id: `row-${row}`, source: 'recorded', snapshots: [snapshot] })
+    committed.push(performance.now())
+    await Bun.sleep(FOLLOWED_EVERY_MS)
+  }
+  await all.promise
+  socket.close()
+  history.dispose()
+  if (times.length !== followedRows) throw new Error(`There were ${times.length} rows.`)
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) =>
+    `${(sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(1)} ms`
+  return [
+    [
+      'commit of another process to the row on a socket: p50, p99, longest',
+      `${at(0.5)}, ${at(0.99)}, ${at(1 - 1e-9)}`,
+    ],
+  ]
+}
+
+type Place = { name: string; command: (...settings: string[]) => Command; files: string[] }
+
+/** The same pages from both, in each of three states of memory. */
+async function measurePages(ours: OurData, places: readonly Place[]): Promise<void> {
+  const scenarios = [
+    { title: 'page of 100, served before', isRepeated: true, settings: [] },
+    {
+      title: 'page of 100, chunks in memory',
+      isRepeated: true,
+      settings: ['BOOKFEED_PAGE_CACHE_MB=0'],
+    },
+    {
+      title: 'page of 100, nothing in memory',
+      isRepeated: false,
+      settings: ['BOOKFEED_PAGE_CACHE_MB=0', 'BOOKFEED_CHUNK_CACHE_MB=0'],
+    },
+  ]
+  for (const { title, isRepeated, settings } of scenarios) {
+    progress(`measuring: ${title}`)
+    const pages = await drawScaled(ours, isRepeated)
+    const contestants = places.map(({ name, command, files }): Contestant => ({
+      ...{ name, pages, files, encoding: 'gzip' },
+      server: { command: command(...settings) },
+    }))
+    const results = await compare(contestants, timing)
+    console.log(`${toTable(title, results)}\n`)
+    const [file, postgres] = results.map(({ sample }) => sample)
+    const ratio = (postgres?.requestsPerSecond ?? 0) / (file?.requestsPerSecond ?? 0)
+    console.log(`PostgreSQL of the file: ${ratio.toFixed(2)}\n`)
+  }
+}
+
+function drawScaled(ours: OurData, isRepeated: boolean): Promise<Pages> {
+  const { query } = growthScenario
+  const [seed, count] = isRepeated ? [31, REPEATED_PAGES] : [32, query.count]
+  return drawPages(ours, { ...growthScenario, isRepeated, query: { ...query, seed, count } })
+}
+
+/** One server, and two that share its core: what each of both takes for a request. */
+async function measureTwo(ours: OurData, commands: readonly Command[]): Promise<Fact[]> {
+  const pages = await drawScaled(ours, true)
+  const rounds: { one: Sample[]; two: Sample[] }[] = []
+  const start = (command: Command) => startServer({ command, readyPath: '/healthz' })
+  const load = (server: ServerProcess, seconds: number) =>
+    runLoad({ server, pathsFile: pages.pathsFile, skip: 0, seconds, encoding: 'gzip' })
+  for (let round = 0; round < timing.rounds; round++) {
+    const servers = await Promise.all(commands.map(start))
+    const [first] = servers
+    for (const server of servers) await load(server, timing.warmUpSeconds)
+    const one = first === undefined ? [] : [await load(first, timing.seconds)]
+    rounds.push({ one, two: await Promise.all(servers.map((each) => load(each, timing.seconds))) })
+    for (const server of servers) await server.stop()
+  }
+  const rateOf = (samples: readonly Sample[]) =>
+    samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
+  const cpuOf = (samples: readonly Sample[]) =>
+    median(samples.map(({ cpuUsPerRequest }) => cpuUsPerRequest))
+  const [one, two] = (['one', 'two'] as const).map((name) => ({
+    rate: median(rounds.map((round) => rateOf(round[name]))),
+    cpuUs: median(rounds.map((round) => cpuOf(round[name]))),
+  }))
+  if (one === undefined || two === undefined) throw new Error('Both were measured.')
+  const told = ({ rate, cpuUs }: typeof one) => `${toInteger(rate)} req/s, ${cpuUs.toFixed(1)} µs`
+  return [
+    ['one server', told(one)],
+    ['two servers, on the one core of the server, each with half of the load', told(two)],
+    [
+      'two servers with a core each, of one: calculated of the CPU of a request',
+      `${((2 * one.cpuUs) / two.cpuUs).toFixed(2)} times`,
+    ],
+  ]
+}
+
+/** Of the servers on PostgreSQL each has a data folder of its own, with the same key. */
+function dataFolderOf(name: string): string {
+  const folder = join(benchFolder, `scale-${name}`)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  addBenchKey(folder)
+  return folder
+}
+
+async function main(): Promise<void> {
+  assertTools()
+  const ours = await prepareOurData(snapshots, { isFresh: false })
+  await using postgres = await startPostgres()
+  progress('copying')
+  const [from, to] = [
+    openDatabase(join(ours.dataPath, 'history.db')),
+    openPostgres(postgres.url, postgresHistory),
+  ]
+  for (const _ of copyHistory(from, to));
+  for (const db of [from, to]) db.close()
+  const onPostgres = (name: string) => {
+    const data = { dataPath: dataFolderOf(name) }
+    return (...settings: string[]) =>
+      bookfeed(data, `BOOKFEED_HISTORY=${postgres.url}`, ...settings)
+  }
+  const [first, second] = [onPostgres('first'), onPostgres('second')]
+  console.log(`${describeMachine()}.\n`)
+  console.log(
+    `${toInteger(snapshots)} snapshots: ${sourceTitle}. PostgreSQL and its standby run on any core; ${CONNECTIONS} connections; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians.\n`,
+  )
+  progress('measuring: rows')
+  const facts = await measureAppend(postgres)
+  const server = await startServer({ command: first(), readyPath: '/healthz' })
+  facts.push(...(await measureRow(postgres.url, server)))
+  await server.stop()
+  console.log(`${toFacts('rows', facts)}\n`)
+  await measurePages(ours, [
+    {
+      name: 'a file',
+      command: (...settings) => bookfeed(ours, ...settings),
+      files: [ours.dataPath],
+    },
+    { name: 'PostgreSQL', command: first, files: [] },
+  ])
+  progress('measuring: two servers')
+  console.log(
+    toFacts('two servers, page of 100, served before', await measureTwo(ours, [first(), second()])),
+  )
+}
+
+await main()
