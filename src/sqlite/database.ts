@@ -22,7 +22,6 @@ const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5000
 /** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
 const PAGE_CACHE_KIB = 16_384
-const MMAP_BYTES_MAX = 8 * 1024 ** 3
 
 /** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
 export type FileFormat = {
@@ -78,7 +77,8 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
     assertOurs(db, path, format)
     if (!isReadOnly && !isAsItIs) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
-    db.run(`PRAGMA mmap_size = ${MMAP_BYTES_MAX}`)
+    // Not mapped: an error of the disk would end the process, and each page costs a fault.
+    db.run('PRAGMA mmap_size = 0')
     db.run('PRAGMA trusted_schema = OFF')
     db.run('PRAGMA foreign_keys = ON')
     return db
