@@ -227,6 +227,8 @@ function watchDatabase(askAside: Aside, address: Address, changes: Changes) {
     made = now ?? made
     if (!isMissed || before !== changes.count()) return
     changes.forget()
+    // That is nothing that was heard.
+    heard = changes.count()
     // A notification may be late; a connection may be dead without knowing it.
     if (++missed === MISSED_MAX) listenAnew()
   }

@@ -263,10 +263,13 @@ export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: 
       const cached = checked(cache.get(place), ref)
       if (cached !== undefined) return cached.chunk
       const whole = pass(ref)
-      const chunk = ownChunkOf(whole.chunk, outcome)
-      whole.release()
-      keep(place, { ref, chunk, tops: undefined })
-      return chunk
+      try {
+        const chunk = ownChunkOf(whole.chunk, outcome)
+        keep(place, { ref, chunk, tops: undefined })
+        return chunk
+      } finally {
+        whole.release()
+      }
     },
 
     /** Of a chunk that was loaded. */

@@ -97,6 +97,15 @@ function createSpending(payments: Ledger['payments']) {
     if (count === 0) reserved.delete(id)
     else reserved.set(id, count)
   }
+  /** Where the ledger does not say whether it counted, the answer is given: it was paid for. */
+  function isUsed(id: string): boolean {
+    try {
+      return payments.useCredit(id)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'storage_unavailable') return true
+      throw error
+    }
+  }
   return {
     hasLeft: ({ id, requests, used }: Credit): boolean =>
       requests - used - (reserved.get(id) ?? 0) > 0,
@@ -107,7 +116,7 @@ function createSpending(payments: Ledger['payments']) {
       try {
         const response = await answer()
         if (response.status >= 400) return response
-        if (!payments.useCredit(id)) throw spentError()
+        if (!isUsed(id)) throw spentError()
         void visit.body?.ended.then(({ error }) => error !== undefined && payments.returnCredit(id))
         return response
       } finally {
