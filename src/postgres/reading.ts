@@ -13,8 +13,8 @@ import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } fro
 
 /** For a connection and what is asked on it: longer than the database takes for one statement. */
 const FETCH_MS_MAX = 1500
-/** Connections that a read may lose: an administrator ends them, or the primary is another. */
-const LOSSES_MAX = 2
+/** Connections that a read may lose: an administrator ends all, or the primary is another. */
+const LOSSES_MAX = 8
 /** While something else is waited for, others get the connection after this. */
 const HELD_MS_MAX = 100
 
