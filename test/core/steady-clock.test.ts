@@ -50,7 +50,7 @@ describe('createSteadyClock', () => {
 
   test('behavior: begins at what was kept, unless that is more than a day ahead', () => {
     const first = createRig()
-    first.keep()
+    void first.keep()
     expect(first.at.floorMs).toBe(NOW_MS)
     expect(createRig(NOW_MS + DAY_MS).now()).toBe(NOW_MS + DAY_MS)
     expect(createRig(NOW_MS + DAY_MS + 1).now()).toBe(NOW_MS)
