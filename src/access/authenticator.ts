@@ -1,7 +1,8 @@
 /**
  * From the header `Authorization` to a caller. What was found stays in memory until the ledger
  * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
- * next request on, and a valid one costs a hash. While the ledger cannot be read, it is as it was.
+ * next request on, and a valid one costs a hash. While the ledger cannot be read, it is as it was;
+ * once it is known to have changed, for a second at most.
  */
 import { timingSafeEqual } from 'node:crypto'
 
@@ -20,6 +21,8 @@ import { standingAt } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
 const CALLERS_MAX = 100_000
+/** A revoked key is refused everywhere within this, also where nobody can look. */
+const STALE_MS_MAX = 1000
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
@@ -32,15 +35,31 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
   const bits = new DataView(digest.buffer)
   let revision = Number.NaN
   let tiers: readonly Tier[] = []
+  /** When the ledger was found to have changed, the first time since it was read. */
+  let changedMs: number | undefined
+  let staleMs = 0
 
   function refresh(): void {
     const now = ledger.revision()
     if (now === revision) return
+    staleMs = changedMs ??= clock()
     const found = readOr(ledger.listTiers, Number.isNaN(revision) ? undefined : tiers)
     // Not read: it is tried again at the next use.
     if (found === tiers) return
     tiers = found
     revision = now
+    changedMs = undefined
+  }
+
+  /** While the store does not answer, what is known holds, if anything is. */
+  function readOr<T>(read: () => T, known: T | undefined): T {
+    try {
+      return read()
+    } catch (error) {
+      const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
+      if (known === undefined || !isPassing || clock() - staleMs > STALE_MS_MAX) throw error
+      return known
+    }
   }
 
   function find(nowMs: number): Entry | undefined {
@@ -84,16 +103,5 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       refresh()
       return tiers
     },
-  }
-}
-
-/** While the store does not answer, what is known holds, if anything is. */
-function readOr<T>(read: () => T, known: T | undefined): T {
-  try {
-    return read()
-  } catch (error) {
-    const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
-    if (known === undefined || !isPassing) throw error
-    return known
   }
 }
