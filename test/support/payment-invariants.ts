@@ -1,10 +1,13 @@
 /**
  * What must hold between the chain and the ledger whatever happened before: a program that reads
- * nothing but an RPC and the file, and shares no code with what it checks except the audit chain's
- * own hash.
+ * nothing but an RPC and the database, and shares no code with what it checks except the audit
+ * chain's own hash.
  */
 
+import type { Database } from '#src/database/database.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
+import { isPostgres } from '#src/postgres/address.ts'
+import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 /** An answer of `settle` to a signed payment. */
@@ -12,6 +15,7 @@ export type GivenAnswer = { payer: string; nonce: string; status: number }
 
 export type Evidence = {
   rpcUrl: string
+  /** A file, or the address of a PostgreSQL. */
   ledgerPath: string
   payTo: string
   /** Every answer that was given to whoever handed a payment in. */
@@ -82,7 +86,7 @@ export async function findBrokenInvariants(evidence: Evidence): Promise<string[]
   ]
 }
 
-/** The payment of a nonce, read from the file alone. */
+/** The payment of a nonce, read from the ledger alone. */
 export const readPayment = (ledgerPath: string, nonce: string): PaymentFact | undefined =>
   readLedger(ledgerPath).payments.find((payment) => payment.nonce === nonce)
 
@@ -179,13 +183,19 @@ function sumDays(spans: readonly Span[]): Map<string, number> {
   return sums
 }
 
+/** The database of a ledger, past its verbs. */
+export const openRaw = (path: string, isReadOnly = false): Database =>
+  isPostgres(path)
+    ? openPostgres(path, postgresLedger)
+    : openDatabase(path, { format: ledgerFormat, isReadOnly })
+
 function readLedger(path: string): Ledger {
-  const db = openDatabase(path, { format: ledgerFormat, isReadOnly: true })
+  const db = openRaw(path, true)
   const all = <T>(sql: string): T[] => db.query<T, []>(sql).all()
   try {
     const payments = all<Omit<PaymentFact, 'proof'> & { proof: string | null }>(
       `SELECT id, account_id AS account, state, asset, payer, amount, nonce,
-         CAST(valid_before AS INTEGER) AS validBefore,
+         CAST(valid_before AS BIGINT) AS "validBefore",
          proof_tx_hash || ' ' || log_index AS proof FROM payment ORDER BY created_ms, id`,
     )
     const paid = `FROM payment p JOIN offer o ON o.id = p.offer_id WHERE p.state = 'provisioned'`
@@ -197,13 +207,13 @@ function readLedger(path: string): Ledger {
         'SELECT payment_id AS id FROM subscription WHERE payment_id IS NOT NULL',
       ).map(({ id }) => id),
       unmatched: all<{ place: string }>(unmatched).map(({ place }) => place),
-      spans: all<Span>(
-        `SELECT account_id AS account, tier_id AS tier, (end_ms - start_ms) / ${DAY_MS}.0 AS days
+      spans: all<Omit<Span, 'days'> & { ms: number }>(
+        `SELECT account_id AS account, tier_id AS tier, end_ms - start_ms AS ms
          FROM subscription WHERE terms IS NOT NULL`,
-      ),
-      bought: all<Span>(
-        `SELECT p.account_id AS account, o.terms ->> 'tierId' AS tier, o.period_days AS days ${paid}`,
-      ),
+      ).map(({ ms, ...span }) => ({ ...span, days: ms / DAY_MS })),
+      bought: all<Omit<Span, 'tier'> & { terms: string }>(
+        `SELECT p.account_id AS account, o.terms AS terms, o.period_days AS days ${paid}`,
+      ).map(({ terms, ...span }) => ({ ...span, tier: JSON.parse(terms).tierId })),
       auditFaults: verifyAudit({
         db,
         chain: createAuditChain(db),
@@ -215,19 +225,25 @@ function readLedger(path: string): Ledger {
   }
 }
 
-async function readChain({ rpcUrl, payTo }: Evidence, payers: Set<string>) {
-  const ask = async (method: string, params: unknown[]): Promise<unknown> => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(rpcUrl, { method: 'POST', headers, body })
-    const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
-    return result
-  }
-  const word = (address: string) => address.slice(2).toLowerCase().padStart(64, '0')
-  const block = (await ask('eth_getBlockByNumber', ['finalized', false])) as Record<string, string>
-  const topics = [TRANSFER_TOPIC, null, `0x${word(payTo)}`]
-  const logs = (await ask('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest', topics }])) as {
+async function askNode(rpcUrl: string, method: string, params: unknown[]): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(rpcUrl, { method: 'POST', headers, body })
+  const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
+  if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
+  return result
+}
+
+const wordOf = (address: string) => address.slice(2).toLowerCase().padStart(64, '0')
+
+/** All that an address ever got, by the events of the tokens. */
+export async function readTransfers({
+  rpcUrl,
+  payTo,
+}: Pick<Evidence, 'rpcUrl' | 'payTo'>): Promise<Transfer[]> {
+  const topics = [TRANSFER_TOPIC, null, `0x${wordOf(payTo)}`]
+  const range = { fromBlock: '0x0', toBlock: 'latest', topics }
+  const logs = (await askNode(rpcUrl, 'eth_getLogs', [range])) as {
     address: string
     topics: string[]
     data: string
@@ -235,18 +251,25 @@ async function readChain({ rpcUrl, payTo }: Evidence, payers: Set<string>) {
     blockNumber: string
     logIndex: string
   }[]
-  const sanctioned = new Set<string>()
-  for (const payer of payers) {
-    const call = { to: ORACLE, data: IS_SANCTIONED + word(payer) }
-    if (BigInt(String(await ask('eth_call', [call, 'latest']))) !== 0n) sanctioned.add(payer)
-  }
-  const transfers = logs.map(({ address, topics: [, from = ''], ...log }): Transfer => ({
+  return logs.map(({ address, topics: [, from = ''], ...log }) => ({
     place: `${log.transactionHash} ${Number(log.logIndex)}`,
     asset: address.toLowerCase(),
     from: `0x${from.slice(-40)}`,
     amount: BigInt(log.data),
     blockNumber: Number(log.blockNumber),
   }))
+}
+
+async function readChain({ rpcUrl, payTo }: Evidence, payers: Set<string>) {
+  const asked = await askNode(rpcUrl, 'eth_getBlockByNumber', ['finalized', false])
+  const block = asked as Record<string, string>
+  const transfers = await readTransfers({ rpcUrl, payTo })
+  const sanctioned = new Set<string>()
+  for (const payer of payers) {
+    const call = { to: ORACLE, data: IS_SANCTIONED + wordOf(payer) }
+    const answer = await askNode(rpcUrl, 'eth_call', [call, 'latest'])
+    if (BigInt(String(answer)) !== 0n) sanctioned.add(payer)
+  }
   const final = { number: Number(block.number), seconds: Number(block.timestamp) }
   return { transfers, final, sanctioned }
 }
