@@ -2,7 +2,7 @@
  * From the header `Authorization` to a caller. What was found stays in memory until the ledger
  * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
  * next request on, and a valid one costs a hash. While the ledger cannot be read, it is as it was;
- * once it is known to have changed, for a second at most.
+ * once it is known to have changed, for half a second.
  */
 import { timingSafeEqual } from 'node:crypto'
 
@@ -21,8 +21,8 @@ import { standingAt } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
 const CALLERS_MAX = 100_000
-/** A revoked key is refused everywhere within this, also where nobody can look. */
-const STALE_MS_MAX = 1000
+/** A revoked key is refused everywhere within a second, also where nobody can look. */
+const STALE_MS_MAX = 500
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 

@@ -6,6 +6,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
+import { byOperator } from '#src/ledger/ledger.ts'
+import { digestOf } from '#src/selling/api-key.ts'
 
 import { judgeStored, rowsOf } from '../recorder/judge-stored.ts'
 import { hasAnvil } from '../support/anvil.ts'
@@ -27,6 +29,7 @@ const DRILL_MS_MAX = 400_000
 const TRIES_MAX = 100
 const RETRY_MS = 100
 const PAUSE_MS_MAX = 5_000
+const REVOKED_MS = 1_000
 const hasAll = postgresPrograms !== undefined && redisProgram !== null && hasS3 && hasAnvil
 
 async function killRecorder({ recorders }: ScaleWorld, load: Load): Promise<void> {
@@ -55,6 +58,7 @@ async function killRedis(world: ScaleWorld, load: Load): Promise<void> {
   const failuresOf = load.mark()
   await world.redis.kill()
   await load.progress()
+  await expectRevoked(world)
   expect(failuresOf('page', 'hot')).toEqual([])
   await world.redis.restart()
 }
@@ -100,6 +104,23 @@ async function killPrimary(world: ScaleWorld, load: Load): Promise<void> {
   await postgres.promote()
   proxy.leadTo(portOf(postgres.url))
   await load.progress()
+  await expectRevoked(world)
+}
+
+/** A key that is revoked is let in by no server after a second. */
+async function expectRevoked(world: ScaleWorld): Promise<void> {
+  const key = addDrillKey(world)
+  const path = '/v1/btc/markets'
+  await untilAll(world, { key, path, status: 200 })
+  withLedger(world, (ledger) => {
+    const { id = '' } = ledger.findKeyByDigest(digestOf(key)) ?? {}
+    ledger.revokeKey(id, byOperator(systemClock()))
+  })
+  await Bun.sleep(REVOKED_MS)
+  const headers = { authorization: `Bearer ${key}` }
+  for (const server of world.servers)
+    expect((await fetch(`${server.life()?.origin}${path}`, { headers })).status).not.toBe(200)
+  await untilAll(world, { key, path, status: 401 })
 }
 
 /** Every payment on the chain is one period, and nobody paid for what he did not sign. */
