@@ -129,12 +129,13 @@ const inner = () => {
   )
 
   test(
-    'default: every export, the steps and bars of every market, and its coverage',
+    'default: every export, bars and coverage of every market, and steps of a fifth of them',
     async () => {
       const compare = createComparer(histories)
-      for (const { conditionId } of markets) {
+      for (const [index, { conditionId }] of markets.entries()) {
         const at = `/v1/btc/markets/${conditionId}`
-        for (const list of ['snapshots', 'quotes', 'prices'])
+        const stepped = index % 5 === 0 ? ['snapshots', 'quotes', 'prices'] : []
+        for (const list of stepped)
           await walk(compare, `${at}/${list}?interval=1s&limit=${ROWS_MAX}`)
         await walk(compare, `${at}/prices?interval=1m`)
         for (const part of ['', '/coverage', '/export?format=ndjson']) await compare(at + part)
