@@ -7,7 +7,8 @@ import { startCuttingProxy } from './cutting-proxy.ts'
 
 const ANSWER_MS_MAX = 10_000
 type Start = { proxyTo: number; line: Line }
-type Order = { cut: true } | { freeze: true } | { delayMs: number } | { none: true }
+type Order =
+  { cut: true } | { freeze: true } | { delayMs: number } | { leadTo: number } | { none: true }
 
 export function openProxy(port: number) {
   const thread = openBlocking<string>(import.meta.filename, { proxyTo: port })
@@ -21,15 +22,19 @@ export function openProxy(port: number) {
     cut: () => order({ cut: true }),
     freeze: () => order({ freeze: true }),
     delay: (delayMs: number) => order({ delayMs }),
+    /** Cuts what there is, and leads to another port from now on. */
+    leadTo: (port: number) => order({ leadTo: port }),
     stop: thread.close,
   }
 }
 
 async function serve({ proxyTo, line }: Start): Promise<void> {
-  const proxy = await startCuttingProxy(proxyTo)
+  let target = proxyTo
+  const proxy = await startCuttingProxy(() => target)
   answerFor(line, async (message) => {
     const order = message as Order
-    if ('cut' in order) proxy.cut()
+    if ('leadTo' in order) target = order.leadTo
+    if ('cut' in order || 'leadTo' in order) proxy.cut()
     if ('freeze' in order) proxy.freeze()
     if ('delayMs' in order) proxy.delay(order.delayMs)
     return proxy.origin

@@ -19,8 +19,8 @@ import { startS3 } from './engines/s3.ts'
 import { startGate } from './gate.ts'
 import { addKey } from './harness.ts'
 import { type KillableServer, startKillableServer } from './killable-server.ts'
-import { startLeadingProxy } from './leading-proxy.ts'
 import { bookfeed } from './program.ts'
+import { openProxy } from './proxy-thread.ts'
 import { recordingEnv } from './recording-env.ts'
 import { runCommand } from './run-command.ts'
 import { startScriptedFacilitator } from './scripted-facilitator.ts'
@@ -94,7 +94,8 @@ async function startEngines(stack: AsyncDisposableStack) {
     ...{ rpcUrl: chain.url, key: chain.facilitator.key },
   })
   stack.defer(() => facilitator.stop())
-  const proxy = stack.use(await startLeadingProxy(portOf(postgres.url)))
+  const proxy = openProxy(portOf(postgres.url))
+  stack.defer(proxy.stop)
   const address = new URL(postgres.url)
   address.port = String(proxy.port)
   return { postgres, redis, s3, chain, facilitator, proxy, databaseUrl: address.href }
