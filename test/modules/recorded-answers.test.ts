@@ -132,11 +132,13 @@ const inner = () => {
     'default: every export, bars and coverage of every market, and steps of a fifth of them',
     async () => {
       const compare = createComparer(histories)
-      for (const [index, { conditionId }] of markets.entries()) {
+      for (const { conditionId } of markets.filter((_, index) => index % 5 === 0))
+        for (const list of ['snapshots', 'quotes', 'prices']) {
+          const path = `/v1/btc/markets/${conditionId}/${list}?interval=1s&limit=${ROWS_MAX}`
+          await walk(compare, path)
+        }
+      for (const { conditionId } of markets) {
         const at = `/v1/btc/markets/${conditionId}`
-        const stepped = index % 5 === 0 ? ['snapshots', 'quotes', 'prices'] : []
-        for (const list of stepped)
-          await walk(compare, `${at}/${list}?interval=1s&limit=${ROWS_MAX}`)
         await walk(compare, `${at}/prices?interval=1m`)
         for (const part of ['', '/coverage', '/export?format=ndjson']) await compare(at + part)
       }
