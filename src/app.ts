@@ -299,7 +299,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const seed = integerFrom(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
   const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
-  const meter = createUsageMeter({ ledger, clock })
+  const meter = createUsageMeter(deps)
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
   const findMarket = createMarketFinder(history)
   const sample = createSample({

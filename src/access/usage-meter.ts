@@ -8,23 +8,29 @@ import { after, type Eventually } from '#src/lib/eventually.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 const DAYS_KEPT = 90
+/** Nobody else who counts has the same. */
+const NAME_BYTES = 16
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500
 
-type UsageMeterDeps = { ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>; clock: Clock }
+type UsageMeterDeps = {
+  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+}
 /** `day` counts from 1970. */
 type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
 
-export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
+export function createUsageMeter({ ledger, clock, randomBytes }: UsageMeterDeps) {
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
   /** What is being written: as it is, until it is known to be. */
   let part: Counter[] = []
   let number = 1
-  const meter = `${toText(dayOf(clock()))} ${crypto.randomUUID()}`
+  const meter = `${toText(dayOf(clock()))} ${randomBytes(NAME_BYTES).toHex()}`
   const prune = createPrune(ledger)
 
   function write(): Eventually<boolean> {

@@ -1,5 +1,6 @@
 /** A COMMIT whose answer does not come: nobody knows whether it was done, and it counts once. */
 import { describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 
 import { SQL } from 'bun'
 
@@ -32,7 +33,7 @@ describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing
       const standing = standingAt([], writer.listTiers(), NOW_MS)
       const caller: Caller = { keyId, accountId, familyId, isBlocked: false, standing }
       using ledger = openLedger(place, { nowMs: NOW_MS, isServing: true })
-      const meter = createUsageMeter({ ledger, clock: () => NOW_MS })
+      const meter = createUsageMeter({ ledger, randomBytes, clock: () => NOW_MS })
       let stoodStillMs = 0
       const flush = async (): Promise<boolean> => {
         const begunMs = performance.now()
