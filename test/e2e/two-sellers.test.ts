@@ -1,16 +1,17 @@
 /** Two servers that sell from one ledger, on a PostgreSQL, at the same time. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChain } from '../support/chain-ground.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { usePostgres } from '../support/engines/each.ts'
+import { postgresPrograms } from '../support/engines/postgres.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import { type MortalNode, openWorld, startMortalNode, type World } from './recovery-world.ts'
 
-const START_MS_MAX = 120_000
+const MS_MAX = 120_000
 const CALLS = 50
 const LEASE_MS = 90_000
 
@@ -18,12 +19,8 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
   let chain: LittlePolygon
   let node: MortalNode
   let scripted: ScriptedFacilitator
-  let postgres: Postgres | undefined
+  const { placeOf } = usePostgres()
   let schemas = 0
-  beforeAll(async () => {
-    postgres = await startPostgres()
-  }, START_MS_MAX)
-  afterAll(() => postgres?.[Symbol.asyncDispose]())
   useChain(
     ({ keep, ...ground }) => {
       ;({ chain, scripted } = ground)
@@ -34,7 +31,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
 
   /** `dies`: the first one's last deed is to take a payment for sending; it never sends it. */
   async function openTwo(dies = false): Promise<[World, World]> {
-    const ledgerPlace = `${postgres?.url}?schema=sold_${++schemas}`
+    const ledgerPlace = placeOf(`sold_${++schemas}`)
     const common = { chain, node, scripted, ledgerPlace }
     const settle = () => new Promise<never>(() => {})
     const dead = { ...createRemoteFacilitator(scripted.url), settle }
@@ -68,7 +65,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       expect(scripted.settles()).toHaveLength(sent + 1)
       await expectOne(worlds, before)
     },
-    START_MS_MAX,
+    MS_MAX,
   )
 
   test(
@@ -88,6 +85,6 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       expect(scripted.settles()).toHaveLength(sent + 1)
       await expectOne(worlds, before)
     },
-    START_MS_MAX,
+    MS_MAX,
   )
 })

@@ -1,16 +1,9 @@
 /** The engines of a ledger, for tests of what each of them does for itself. */
-import { afterAll, beforeAll, describe } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import type { Database } from '#src/database/database.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-
-const START_MS_MAX = 120_000
+import { onEachEngine as onEngines } from '../support/engines/each.ts'
 
 export type Column = { table: string; name: string; isNumber: boolean; isBytes: boolean }
 
@@ -29,20 +22,10 @@ export type LedgerEngine = {
 
 /** Runs tests on a file, and where there is one on a PostgreSQL with a standby. */
 export function onEachEngine(body: (engine: LedgerEngine) => void): void {
-  describe('in a file', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'bookfeed-ledger-'))
-    afterAll(() => rmSync(folder, { recursive: true }))
-    let files = 0
-    body({ ...ofFiles, newPlace: () => join(folder, `${++files}.db`) })
-  })
-  describe.skipIf(postgresPrograms === undefined)('on PostgreSQL', () => {
-    let postgres: Postgres | undefined
-    beforeAll(async () => {
-      postgres = await startPostgres()
-    }, START_MS_MAX)
-    afterAll(() => postgres?.[Symbol.asyncDispose]())
-    let schemas = 0
-    body({ ...ofPostgres, newPlace: () => `${postgres?.url}?schema=ledger_${++schemas}` })
+  onEngines(({ engine, placeOf }) => {
+    let places = 0
+    const own = engine === 'SQLite' ? ofFiles : ofPostgres
+    body({ ...own, newPlace: () => placeOf(`ledger_${++places}`) })
   })
 }
 

@@ -18,8 +18,8 @@ import { openDatabase } from '#src/sqlite/database.ts'
 import { createImportHarness } from '../ingest/import-harness.ts'
 import { createComparer } from '../support/answers.ts'
 import { archiveAll } from '../support/archive-all.ts'
+import { type OnBucket, onBucket } from '../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { hasS3, startS3 } from '../support/engines/s3.ts'
 import { textOf } from '../support/event-client.ts'
 import { type Params, withParams } from '../support/page-client.ts'
 
@@ -38,8 +38,6 @@ const files = [
 ].map((name) => `${recordings}/${name}`)
 const isAbsent = !existsSync(recordings)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
-// biome-ignore lint/style/noProcessEnv: which bucket is not for the product's settings.
-const { TEST_S3_BUCKET: bucket } = process.env
 
 type Compare = ReturnType<typeof createComparer>
 
@@ -83,7 +81,7 @@ function draw(random: Random, { conditionId, windowStartMs = 0 }: Market): strin
   })
 }
 
-const inner = () => {
+function inner({ placeOf }: OnBucket): void {
   const { pathOf, run } = createImportHarness()
   let postgres: Postgres | undefined
   let histories: MarketHistory[] = []
@@ -97,7 +95,7 @@ const inner = () => {
     for (const _ of copyHistory(from, to));
     for (const db of [from, to]) db.close()
     const archiving = openHistory(postgres.url)
-    const place = `s3://${bucket}/recorded`
+    const place = placeOf('recorded')
     expect(await archiveAll(archiving, place, (id) => id % 2 === 0)).toBeGreaterThan(30)
     archiving.dispose()
     const { url } = postgres
@@ -164,20 +162,9 @@ const inner = () => {
   )
 }
 
-const outer = () =>
-  test.skipIf(isAbsent)(
-    `default: all of it holds on a real S3${reason}`,
-    async () => {
-      await using s3 = await startS3()
-      const given = Object.entries({ ...s3.env, TEST_S3_BUCKET: s3.bucket })
-      const pairs = given.map(([name, value]) => `${name}=${value}`)
-      const child = Bun.spawn(['env', ...pairs, process.execPath, 'test', import.meta.path], {
-        ...{ stdout: 'inherit', stderr: 'inherit', timeout: LIMIT_MS },
-      })
-      expect(await child.exited).toBe(0)
-    },
-    LIMIT_MS,
+const name = 'answers about recorded days'
+if (isAbsent) test.skip(`${name}${reason}`, () => {})
+else
+  onBucket(import.meta.path, (on) =>
+    describe.skipIf(postgresPrograms === undefined)(name, () => inner(on)),
   )
-
-const isPossible = hasS3 && postgresPrograms !== undefined
-describe.skipIf(!isPossible)('answers about recorded days', bucket ? inner : outer)

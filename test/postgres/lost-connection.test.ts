@@ -10,26 +10,23 @@ import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 import { conditionIdOf, someSnapshots } from '../history/books.ts'
 import { aKey, by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
 import { claimUpTo, idsOf } from '../ledger/payment-records.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { usePostgres } from '../support/engines/each.ts'
+import { postgresPrograms } from '../support/engines/postgres.ts'
 
 const MS_MAX = 120_000
 const ROUNDS = 12
 const ROWS = 6
 
 describe.skipIf(postgresPrograms === undefined)('a connection that an administrator ends', () => {
-  let postgres: Postgres
+  const { placeOf } = usePostgres()
   /** On a connection of its own; it stands still until the others have ended. */
   let operator: ReturnType<typeof openPostgres>
   let schemas = 0
-  beforeAll(async () => {
-    postgres = await startPostgres()
+  beforeAll(() => {
     operator = openPostgres(newPlace(), postgresLedger)
-  }, MS_MAX)
-  afterAll(async () => {
-    operator?.close()
-    await postgres?.[Symbol.asyncDispose]()
   })
-  const newPlace = (): string => `${postgres.url}?schema=lost_${++schemas}`
+  afterAll(() => operator?.close())
+  const newPlace = (): string => placeOf(`lost_${++schemas}`)
 
   function endOthers(): void {
     const end = operator.prepare<{ ended: number }, []>(

@@ -1,5 +1,5 @@
 /** A ledger of a thread that serves, on a PostgreSQL that is slow, silent or busy. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
 import { SQL } from 'bun'
 
@@ -10,7 +10,8 @@ import { openLedger } from '#src/ledger/open.ts'
 
 import { appendAll, someSnapshots } from '../history/books.ts'
 import { accountIdOf, aKey, by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { usePostgres } from '../support/engines/each.ts'
+import { postgresPrograms } from '../support/engines/postgres.ts'
 import { openProxy } from '../support/proxy-thread.ts'
 
 const MS_MAX = 120_000
@@ -20,19 +21,15 @@ const TRY_MS = 50
 const SLOW_MS = 600
 
 describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
-  let postgres: Postgres
+  const { server, placeOf } = usePostgres()
   let proxy: ReturnType<typeof openProxy>
   /** Of another process, beside the proxy. */
   let other: Ledger
   let ledger: Ledger
   let schemas = 0
-  beforeAll(async () => {
-    postgres = await startPostgres()
-  }, MS_MAX)
-  afterAll(() => postgres?.[Symbol.asyncDispose]())
   beforeEach(() => {
-    proxy = openProxy(Number(new URL(postgres.url).port))
-    const place = `${postgres.url}?schema=serving_${++schemas}`
+    proxy = openProxy(Number(new URL(server().url).port))
+    const place = placeOf(`serving_${++schemas}`)
     other = openLedger(place, { nowMs: NOW_MS })
     createKeyOne(other)
     const behind = new URL(place)
@@ -48,10 +45,10 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
   test(
     'error: a recorder stands still for seconds at most, and writes soon after',
     async () => {
-      const history = openHistory(`${postgres.url}?schema=recorded`, { isRecording: true })
+      const history = openHistory(placeOf('recorded'), { isRecording: true })
       const append = () => appendAll(history, someSnapshots(4))
       expect(codeOf(append)).toBe('done')
-      await postgres.hang()
+      await server().hang()
       let longestMs = 0
       for (let tries = 0; tries < 3; tries++) {
         const begunMs = performance.now()
@@ -60,7 +57,7 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
         // Pings are answered here.
         await Bun.sleep(1000)
       }
-      await postgres.wake()
+      await server().wake()
       const wokenMs = performance.now()
       await until('Wrote', () => codeOf(append) === 'done')
       expect(performance.now() - wokenMs).toBeLessThan(5000)
@@ -85,7 +82,7 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
     'error: a silent one is waited for a moment, and then for nothing a while',
     async () => {
       await until('Asked', canFind)
-      await postgres.hang()
+      await server().hang()
       try {
         const begunMs = performance.now()
         expect(codeOf(find)).toBe('storage_unavailable')
@@ -96,7 +93,7 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
         expect(firstMs).toBeLessThan(200)
         expect(allMs - firstMs).toBeLessThan(200)
       } finally {
-        await postgres.wake()
+        await server().wake()
       }
       await until('Asked', canFind)
     },
@@ -118,7 +115,7 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
     'error: while another process writes, a change is refused, and reads go on',
     async () => {
       await until('Asked', canFind)
-      const holder = new SQL(postgres.url, { max: 1 })
+      const holder = new SQL(server().url, { max: 1 })
       const lock = `SELECT pg_advisory_xact_lock(hashtextextended('bookfeed serving_${schemas}', 0))`
       await holder.unsafe(`BEGIN; ${lock}`)
       const create = () => ledger.createKey(aKey(2), by())

@@ -1,5 +1,5 @@
 /** PostgreSQL understands each statement that a store makes, also those that no test runs. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { SQL } from 'bun'
 
@@ -9,9 +9,9 @@ import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 import { addressOf } from '#src/postgres/address.ts'
 import { numbered, openPostgres, postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { usePostgres } from '../support/engines/each.ts'
+import { postgresPrograms } from '../support/engines/postgres.ts'
 
-const START_MS_MAX = 120_000
 const stores = {
   history: {
     format: postgresHistory,
@@ -39,17 +39,13 @@ const listening = (db: Database, texts: Set<string>): Database =>
   })
 
 describe.skipIf(postgresPrograms === undefined)('PostgreSQL', () => {
-  let postgres: Postgres | undefined
-  beforeAll(async () => {
-    postgres = await startPostgres()
-  }, START_MS_MAX)
-  afterAll(() => postgres?.[Symbol.asyncDispose]())
+  const { server } = usePostgres()
 
   test.each(Object.entries(stores))(
     'default: understands each statement of the %s',
     async (...given) => {
       const [, { format, make, least }] = given
-      const { url, schema } = addressOf(postgres?.url ?? '', format.schema)
+      const { url, schema } = addressOf(server().url, format.schema)
       const texts = new Set<string>()
       const db = openPostgres(url, format)
       make(listening(db, texts))

@@ -13,6 +13,20 @@ export type OnEngine = {
   placeOf(name: string): string
 }
 
+/** Starts a PostgreSQL with a standby for the tests of a block. */
+export function usePostgres() {
+  let postgres: Postgres | undefined
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  }, START_MS_MAX)
+  afterAll(() => postgres?.[Symbol.asyncDispose]())
+  const server = (): Postgres => {
+    if (postgres === undefined) throw new Error('The tests of the block have not begun.')
+    return postgres
+  }
+  return { server, placeOf: (name: string): string => `${server().url}?schema=${name}` }
+}
+
 /** Describes tests once for each engine, in a folder or a database that goes with them. */
 export function onEachEngine(body: (on: OnEngine) => void): void {
   describe('SQLite', () => {
@@ -25,11 +39,6 @@ export function onEachEngine(body: (on: OnEngine) => void): void {
   })
 
   describe.skipIf(postgresPrograms === undefined)('PostgreSQL', () => {
-    let postgres: Postgres | undefined
-    beforeAll(async () => {
-      postgres = await startPostgres()
-    }, START_MS_MAX)
-    afterAll(() => postgres?.[Symbol.asyncDispose]())
-    body({ engine: 'PostgreSQL', placeOf: (name) => `${postgres?.url}?schema=${name}` })
+    body({ engine: 'PostgreSQL', placeOf: usePostgres().placeOf })
   })
 }
