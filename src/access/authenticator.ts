@@ -2,7 +2,7 @@
  * From the header `Authorization` to a caller. What was found stays in memory until the ledger
  * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
  * next request on, and a valid one costs a hash. While the ledger cannot be read, it is as it was;
- * once it is known to have changed, for half a second.
+ * once it is known to have changed, for half a second, in which it is read without standing still.
  */
 import { timingSafeEqual } from 'node:crypto'
 
@@ -23,9 +23,12 @@ import type { Tier } from '#src/selling/tier.ts'
 const CALLERS_MAX = 100_000
 /** A revoked key is refused everywhere within a second, also where nobody can look. */
 const STALE_MS_MAX = 500
+/** Beside the places of callers. */
+const TIERS = -1
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
+type Keep<T> = (found: T) => void
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: number }
 
 export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: Clock }) {
@@ -38,32 +41,55 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
   /** When the ledger was found to have changed, the first time since it was read. */
   let changedMs: number | undefined
   let staleMs = 0
+  /** What is read aside just now. */
+  const coming = new Set<number>()
 
   function refresh(): void {
     const now = ledger.revision()
     if (now === revision) return
     staleMs = changedMs ??= clock()
-    const found = readOr(ledger.listTiers, Number.isNaN(revision) ? undefined : tiers)
-    // Not read: it is tried again at the next use.
-    if (found === tiers) return
-    tiers = found
-    revision = now
-    changedMs = undefined
+    const keep = (found: readonly Tier[]): void => {
+      tiers = found
+      revision = now
+      changedMs = undefined
+    }
+    readOr(TIERS, ledger.listTiers, Number.isNaN(revision) ? undefined : tiers, keep)
   }
 
-  /** While the store does not answer, what is known holds, if anything is. */
-  function readOr<T>(read: () => T, known: T | undefined): T {
+  /**
+   * Reads, and keeps what was found. Where the store is late, what is known holds for a while, if
+   * anything is, and it is read once more beside the requests.
+   */
+  function readOr<T>(place: number, read: () => T, known: T | undefined, keep: Keep<T>): T {
     try {
-      return read()
+      const found = read()
+      keep(found)
+      return found
     } catch (error) {
       const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
-      if (known === undefined || !isPassing || clock() - staleMs > STALE_MS_MAX) throw error
+      if (known === undefined || !isPassing) throw error
+      void readAside(place, read, keep)
+      if (clock() - staleMs > STALE_MS_MAX) throw error
       return known
     }
   }
 
-  function find(nowMs: number): Entry | undefined {
-    const key = ledger.findKeyByDigest(digest)
+  async function readAside<T>(place: number, read: () => T, keep: Keep<T>): Promise<void> {
+    if (coming.has(place)) return
+    coming.add(place)
+    try {
+      keep(await ledger.eventually(read))
+    } catch {
+      // It is tried again at the next use.
+    } finally {
+      coming.delete(place)
+    }
+  }
+
+  /** `since`: the revision from which on it holds. */
+  function find(sought: Uint8Array, since: number): Entry | undefined {
+    const nowMs = clock()
+    const key = ledger.findKeyByDigest(sought)
     if (key === undefined || !isValidKey(key, nowMs)) return undefined
     const account = ledger.findAccount(key.accountId)
     if (account === undefined) throw new Error(`Key ${key.id} has no account.`)
@@ -72,7 +98,15 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
     const isBlocked = account.blockedMs !== undefined
     const caller: Caller = { keyId, accountId: account.id, familyId, isBlocked, standing }
     const untilMs = Math.min(key.expiresMs ?? Infinity, standing.untilMs)
-    return { digest: digest.slice(), caller, untilMs, revision }
+    return { digest: sought, caller, untilMs, revision: since }
+  }
+
+  function keepAt(place: number, found: Entry | undefined): void {
+    if (found === undefined) entries.delete(place)
+    else {
+      if (entries.size >= CALLERS_MAX) entries.clear()
+      entries.set(place, found)
+    }
   }
 
   return {
@@ -81,21 +115,16 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       const token = tokenOf(authorization)
       if (token?.length !== KEY_LENGTH) return undefined
       refresh()
-      const nowMs = clock()
       digestOf(token, digest)
       const place = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)
       const kept = entries.get(place)
-      const isKnown = kept && nowMs < kept.untilMs && timingSafeEqual(kept.digest, digest)
+      const isKnown = kept && clock() < kept.untilMs && timingSafeEqual(kept.digest, digest)
       const known = isKnown ? kept : undefined
       if (known?.revision === revision) return known.caller
-      const found = isWellFormedKey(token) ? readOr(() => find(nowMs), known) : undefined
-      if (found === undefined) {
-        entries.delete(place)
-        return undefined
-      }
-      if (entries.size >= CALLERS_MAX) entries.clear()
-      entries.set(place, found)
-      return found.caller
+      if (!isWellFormedKey(token)) return undefined
+      const [sought, since] = [digest.slice(), revision]
+      const keep = (found: Entry | undefined): void => keepAt(place, found)
+      return readOr(place, () => find(sought, since), known, keep)?.caller
     },
 
     /** The live catalogue by ascending rank. */

@@ -1,4 +1,4 @@
-import type { Eventually } from '#src/lib/eventually.ts'
+import type { Eventual, Eventually } from '#src/lib/eventually.ts'
 import type { ScreeningGrounds, Verdict } from '#src/selling/screening.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import type { Pack, Tier } from '#src/selling/tier.ts'
@@ -19,6 +19,9 @@ export type Ledger = Disposable & {
 
   /** Changes with what decides who may do what: by others, within the store's lag. Cheap. */
   revision(): number
+
+  /** Runs a read that nobody stands still for, again where it lacked something. */
+  readonly eventually: Eventual
 
   /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
   atomically<T>(body: () => T): T

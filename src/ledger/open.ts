@@ -21,7 +21,12 @@ export function openLedger(path: string, { isServing, ...options }: OpenOptions)
     postgres ?? openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })
   try {
     if (!options.isReadOnly) createMoved(db).assertInUse()
-    const ledger = createSqliteLedger(db, postgres ? { ...options, isReadOnly: false } : options)
+    const ledger = createSqliteLedger(
+      db,
+      postgres
+        ? { ...options, isReadOnly: false, eventually: postgres.reads?.eventually }
+        : options,
+    )
     if (isServing) postgres?.waitAs('serve')
     return ledger
   } catch (error) {

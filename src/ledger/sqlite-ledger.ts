@@ -1,5 +1,6 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
 import { type Database, nest, transact } from '#src/database/database.ts'
+import { atOnce, type Eventual } from '#src/lib/eventually.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { defaultTiers, isPack } from '#src/selling/tier.ts'
 
@@ -38,10 +39,12 @@ export type LedgerOptions = {
   lagMs?: number
   /** Of a ledger that another connection opened before; what writes to it fails. */
   isReadOnly?: boolean
+  /** Of an engine elsewhere. */
+  eventually?: Eventual | undefined
 }
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
-  const { nowMs, lagMs = 0, isReadOnly = false } = options
+  const { nowMs, lagMs = 0, isReadOnly = false, eventually = atOnce } = options
   const tables = createTables(db, lagMs)
   const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
@@ -53,7 +56,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   if (!isReadOnly) atomically(seed)
   return {
     revision: tables.revision,
-    atomically,
+    ...{ atomically, eventually },
     probeWrite: () => db.engine.probeWrite(db),
     movedTo: createMoved(db).get,
     ...createMeta(db),

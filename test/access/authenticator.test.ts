@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { StoreFault } from '#src/database/database.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
+import type { Eventually } from '#src/lib/eventually.ts'
 import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/selling/api-key.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
@@ -197,6 +198,62 @@ describe('authenticate', () => {
     isDown = true
     // It is not among those that are known any more.
     expect((await sendAs(key, path)).status).toBe(503)
+  })
+
+  test('behavior: a ledger that is late is read beside the requests, and a revoked key ends with it', async () => {
+    const { ledger, key, id } = createServer()
+    let isLate = false
+    const inTime =
+      <Given extends unknown[], T>(read: (...given: Given) => T) =>
+      (...given: Given): T => {
+        if (isLate) throw new StoreFault('The database does not answer.')
+        return read(...given)
+      }
+    const reads: PromiseWithResolvers<void>[] = []
+    const eventually = async <T>(read: () => Eventually<T>): Promise<T> => {
+      const coming = Promise.withResolvers<void>()
+      reads.push(coming)
+      await coming.promise
+      isLate = false
+      const found = await read()
+      isLate = true
+      return found
+    }
+    const late = {
+      ...ledger,
+      listTiers: inTime(ledger.listTiers),
+      findKeyByDigest: inTime(ledger.findKeyByDigest),
+      eventually,
+    }
+    const { sendAs, advance } = createHarness({ ledger: late })
+    const statuses = async (count: number): Promise<number[]> => {
+      const found: number[] = []
+      for (let sent = 0; sent < count; sent++) found.push((await sendAs(key, path)).status)
+      return found
+    }
+    const arrive = async (): Promise<void> => {
+      for (const read of reads.splice(0)) read.resolve()
+      await Bun.sleep(0)
+    }
+    expect(await statuses(1)).toEqual([200])
+    isLate = true
+    ledger.labelKey(id, 'changed', by)
+    // The tiers first; one read for all who ask meanwhile.
+    expect([await statuses(3), reads.length]).toEqual([[200, 200, 200], 1])
+    await arrive()
+    expect([await statuses(3), reads.length]).toEqual([[200, 200, 200], 1])
+    await arrive()
+    advance(501)
+    expect([await statuses(1), reads.length]).toEqual([[200], 0])
+
+    ledger.revokeKey(id, by)
+    expect(await statuses(1)).toEqual([200])
+    await arrive()
+    expect(await statuses(1)).toEqual([200])
+    await arrive()
+    expect(await statuses(1)).toEqual([503])
+    isLate = false
+    expect(await statuses(1)).toEqual([401])
   })
 
   test('error: a ledger that fails lets nothing of /v1 pass, and leaves the rest alone', async () => {
