@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
   BROWSER_TEST_MS_MAX,
@@ -14,6 +14,7 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 const { app, key, sendAs } = createHarness()
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
 afterAll(async () => {
   await browser.close()
   await server.stop(true)

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
   accessFaults,
@@ -42,6 +42,8 @@ const strict = createOperatorServer({ access: { trustsLoopback: false } })
 const guarded = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: strict.app.fetch })
 const browser = createBrowser(site.url.origin)
 const stranger = createBrowser(guarded.url.origin)
+afterEach(browser.closeTabs)
+afterEach(stranger.closeTabs)
 afterAll(async () => {
   await browser.close()
   await stranger.close()

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { renderGuide } from '#web/guide-plugin.ts'
 
@@ -20,6 +20,7 @@ const read = (path: string) => Bun.file(root + path).text()
 const { app } = createHarness()
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
 afterAll(async () => {
   await browser.close()
   await server.stop(true)

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { readConfig } from '#src/config.ts'
 
@@ -36,6 +36,7 @@ const { app, key } = harness
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
 const ticking = setInterval(() => app.tick(), 20)
 const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
 afterAll(async () => {
   clearInterval(ticking)
   await browser.close()

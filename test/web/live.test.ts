@@ -1,4 +1,12 @@
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  afterAll,
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test'
 
 import { ENDLESS_MS } from '#src/core/coverage.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
@@ -28,6 +36,7 @@ const endMs = market?.windowEndMs ?? 0
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
 const ticking = setInterval(() => app.tick(), 20)
 const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
 afterAll(async () => {
   clearInterval(ticking)
   await browser.close()

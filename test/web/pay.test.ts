@@ -49,9 +49,10 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     browser = createBrowser(server.origin)
   })
   afterAll(async () => browser?.close())
-  afterEach(() => {
+  afterEach(async () => {
     isDead = () => false
     server.time.skewMs = 0
+    await browser?.closeTabs()
   })
 
   const visit = (path: string, visitor: Visitor) => visitWith({ browser, chain }, path, visitor)
