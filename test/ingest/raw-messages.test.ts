@@ -72,6 +72,11 @@ async function record(name: string, env: Record<string, string> = {}, rawBytesMa
   return { history, raw, errors, nowMs: clock() }
 }
 
+/** Of tests that only read it; one is enough for them. */
+let plain: ReturnType<typeof record> | undefined
+const recordPlain = () => (plain ??= record('plain'))
+afterAll(async () => (await plain)?.history.dispose())
+
 const inMemory = () => openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
 
 type Replay = { nowMs: number; history?: MarketHistory; from?: number; to?: number }
@@ -213,14 +218,13 @@ describe('importFiles of raw messages', () => {
   )
 
   test('behavior: a later file alone has nothing false', async () => {
-    const { history, raw, nowMs } = await record('alone')
+    const { history, raw, nowMs } = await recordPlain()
     const replayed = await replay(raw, { nowMs, from: 1 })
     expect(replayed.faults).toEqual([])
     const all = new Set(rowsOf(history).map(bookOf))
     const rows = rowsOf(replayed.history)
     expect(rows.length).toBeGreaterThan(100)
     expect(rows.filter((row) => !all.has(bookOf(row)) && row.isVerified !== true)).toEqual([])
-    history.dispose()
   }, 60_000)
 
   test('behavior: nothing runs on over a file that is missing', async () => {
@@ -258,8 +262,7 @@ describe('importFiles of raw messages', () => {
   }, 60_000)
 
   test('behavior: files that overlap make no gap where another has the book', async () => {
-    const { history, raw, nowMs } = await record('overlapping')
-    history.dispose()
+    const { raw, nowMs } = await recordPlain()
     const names = (await readdir(raw)).sort()
     const [first = '', second = ''] = names.map((name) => join(raw, name))
     /** Of a recorder that was killed while another one went on. */
@@ -271,7 +274,7 @@ describe('importFiles of raw messages', () => {
     const kept = lines.filter((line) => Number(/"_recv":(\d+)/.exec(line)?.[1]) < killedMs)
     expect([names.length, kept.length < lines.length]).toEqual([2, true])
     await writeFile(killed, gzipSync(kept.join('\n')))
-    const copies = [first, second].map((file) => file.replace('.gz', '-copy.gz'))
+    const copies = ['first', 'second'].map((name) => join(folder, `${name}-copy.jsonl.gz`))
     for (const [at, file] of copies.entries()) await copyFile([first, second][at] ?? '', file)
     const [copy = '', copy2 = ''] = copies
 
