@@ -26,55 +26,31 @@ const STALE_MS_MAX = 500
 /** Beside the places of callers. */
 const TIERS = -1
 
+type Deps = { ledger: Ledger; clock: Clock }
+
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
-type Keep<T> = (found: T) => void
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: number }
 
-export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: Clock }) {
-  /** By the first bits of the digest; the whole of it is compared. */
-  const entries = new Map<number, Entry>()
-  const digest = new Uint8Array(DIGEST_LENGTH)
-  const bits = new DataView(digest.buffer)
-  let revision = Number.NaN
-  let tiers: readonly Tier[] = []
-  /** When the ledger was found to have changed, the first time since it was read. */
-  let changedMs: number | undefined
-  let staleMs = 0
-  /** What is read aside just now. */
+type Asked<T> = {
+  /** Of what it is: read aside once at a time. */
+  place: number
+  read: () => T
+  keep: (found: T) => void
+  /** What holds for a while, if anything is known. */
+  known: T | undefined
+  /** When it was heard that this has changed. */
+  changedMs: number
+}
+
+/**
+ * Reads the ledger, and keeps what was found. Where it is late, what is known holds for a while, and
+ * it is read once more beside the requests.
+ */
+function createPatientRead({ ledger, clock }: Deps) {
   const coming = new Set<number>()
 
-  function refresh(): void {
-    const now = ledger.revision()
-    if (now === revision) return
-    staleMs = changedMs ??= clock()
-    const keep = (found: readonly Tier[]): void => {
-      tiers = found
-      revision = now
-      changedMs = undefined
-    }
-    readOr(TIERS, ledger.listTiers, Number.isNaN(revision) ? undefined : tiers, keep)
-  }
-
-  /**
-   * Reads, and keeps what was found. Where the store is late, what is known holds for a while, if
-   * anything is, and it is read once more beside the requests.
-   */
-  function readOr<T>(place: number, read: () => T, known: T | undefined, keep: Keep<T>): T {
-    try {
-      const found = read()
-      keep(found)
-      return found
-    } catch (error) {
-      const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
-      if (known === undefined || !isPassing) throw error
-      void readAside(place, read, keep)
-      if (clock() - staleMs > STALE_MS_MAX) throw error
-      return known
-    }
-  }
-
-  async function readAside<T>(place: number, read: () => T, keep: Keep<T>): Promise<void> {
+  async function readAside<T>({ place, read, keep }: Asked<T>): Promise<void> {
     if (coming.has(place)) return
     coming.add(place)
     try {
@@ -84,6 +60,48 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
     } finally {
       coming.delete(place)
     }
+  }
+
+  return <T>(asked: Asked<T>): T => {
+    try {
+      const found = asked.read()
+      asked.keep(found)
+      return found
+    } catch (error) {
+      const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
+      if (asked.known === undefined || !isPassing) throw error
+      void readAside(asked)
+      if (clock() - asked.changedMs > STALE_MS_MAX) throw error
+      return asked.known
+    }
+  }
+}
+
+export function createAuthenticator({ ledger, clock }: Deps) {
+  const readPatiently = createPatientRead({ ledger, clock })
+  /** By the first bits of the digest; the whole of it is compared. */
+  const entries = new Map<number, Entry>()
+  const digest = new Uint8Array(DIGEST_LENGTH)
+  const bits = new DataView(digest.buffer)
+  let revision = Number.NaN
+  let tiers: readonly Tier[] = []
+  /** When the ledger was found to have changed, the first time since it was read. */
+  let changedMs: number | undefined
+  let staleMs = 0
+
+  function refresh(): void {
+    const now = ledger.revision()
+    if (now === revision) return
+    staleMs = changedMs ??= clock()
+    readPatiently<readonly Tier[]>({
+      ...{ place: TIERS, read: ledger.listTiers, changedMs },
+      known: Number.isNaN(revision) ? undefined : tiers,
+      keep(found) {
+        tiers = found
+        revision = now
+        changedMs = undefined
+      },
+    })
   }
 
   /** `since`: the revision from which on it holds. */
@@ -123,8 +141,11 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       if (known?.revision === revision) return known.caller
       if (!isWellFormedKey(token)) return undefined
       const [sought, since] = [digest.slice(), revision]
-      const keep = (found: Entry | undefined): void => keepAt(place, found)
-      return readOr(place, () => find(sought, since), known, keep)?.caller
+      return readPatiently<Entry | undefined>({
+        ...{ place, known, changedMs: staleMs },
+        read: () => find(sought, since),
+        keep: (found) => keepAt(place, found),
+      })?.caller
     },
 
     /** The live catalogue by ascending rank. */
