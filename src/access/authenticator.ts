@@ -44,8 +44,8 @@ type Asked<T> = {
 }
 
 /**
- * Reads the ledger, and keeps what was found. Where it is late, what is known holds for a while, and
- * it is read once more beside the requests.
+ * Reads the ledger, and keeps what was found. Where it is late, what is known holds for a while,
+ * and it is read once more beside the requests.
  */
 function createPatientRead({ ledger, clock }: Deps) {
   const coming = new Set<number>()
