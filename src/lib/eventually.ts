@@ -24,7 +24,11 @@ export class Missing extends Error {
   readonly coming: Promise<unknown> | undefined
 
   constructor(coming?: Promise<unknown>) {
+    // Where it was thrown says nothing, and takes longer than all else of it.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super('This has to be fetched.')
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'Missing'
     this.coming = coming
   }

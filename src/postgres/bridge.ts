@@ -134,7 +134,10 @@ export function connect({ url, schema }: Address, options: ConnectOptions = {}):
 /** As the stores know values: integers are numbers, bytes have a buffer of their own. */
 function toValue(value: unknown): Value {
   if (typeof value === 'bigint') return Number(value)
-  return value instanceof Uint8Array ? new Uint8Array(value) : (value as Value)
+  if (!(value instanceof Uint8Array)) return value as Value
+  // The driver's have one, too, and are no plain arrays.
+  const { buffer, byteLength } = value
+  return byteLength === buffer.byteLength ? new Uint8Array(buffer) : new Uint8Array(value)
 }
 
 /**

@@ -1,8 +1,9 @@
 /**
  * Reads PostgreSQL without waiting: what asks is synchronous, and where an answer is lacking it
  * ends with `Missing`, the answer is fetched, and it runs again from its start. All that one read
- * asks is of one unchanging state of the database; where it waits long for something else, and then
- * asks for more, it begins anew with another state.
+ * asks is of one unchanging state of the database. Most lack one thing, for which a statement is
+ * enough; what then asks for more, or for more after a long wait for something else, begins anew
+ * with another state.
  */
 import type { ReservedSQL, SQL } from 'bun'
 
@@ -42,6 +43,9 @@ export class PostgresReading extends Reading {
   readonly #answers = new Map<string, Answer['rows'] | Error>()
   #losses = 0
   #connection: Promise<ReservedSQL> | undefined
+  /** Whether it asked for more than one thing, one after the other. */
+  #isLong = false
+  #isTransaction = false
 
   constructor(deps: Deps) {
     super()
@@ -80,10 +84,11 @@ export class PostgresReading extends Reading {
 
   /** What is known of the state stays. */
   #giveBack(): void {
+    const isTransaction = this.#isTransaction
     void this.#connection
       ?.then(async (connection) => {
         try {
-          await connection.unsafe('COMMIT')
+          if (isTransaction) await connection.unsafe('COMMIT')
         } finally {
           connection.release()
         }
@@ -99,6 +104,7 @@ export class PostgresReading extends Reading {
     this.#missing = new Map()
     if (this.#connection !== undefined || this.begunAt === undefined) return this.#find(asked)
     // Nobody knows any more what else that state had.
+    this.#isLong = true
     this.begunAt = undefined
     this.#answers.clear()
   }
@@ -146,11 +152,18 @@ export class PostgresReading extends Reading {
   async #ask(questions: readonly Question[]): Promise<readonly Answer[]> {
     const isFirst = this.#connection === undefined
     this.#connection ??= this.#deps.sql.reserve()
-    const connection = await this.#connection
-    if (isFirst) this.begunAt = this.#deps.onBegin()
+    const own = this.#connection
+    const connection = await own
+    if (isFirst) {
+      this.begunAt = this.#deps.onBegin()
+      this.#isTransaction = this.#isLong || questions.length > 1
+    }
     // All in the same way, or the driver would send them in another order.
-    const begin: Question[] = isFirst ? [{ text: this.#deps.begin, values: [] }] : []
+    const isBeginning = isFirst && this.#isTransaction
+    const begin: Question[] = isBeginning ? [{ text: this.#deps.begin, values: [] }] : []
     const found = await Promise.all([...begin, ...questions].map((each) => runOn(connection, each)))
+    // Unless it was late, and was begun anew.
+    if (!this.#isTransaction && this.#connection === own) this.#giveBack()
     return found.slice(begin.length)
   }
 }

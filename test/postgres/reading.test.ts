@@ -1,0 +1,54 @@
+/** What a read that runs again has found is of one moment of the database. */
+import { describe, expect, test } from 'bun:test'
+
+import { together } from '#src/lib/eventually.ts'
+import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
+
+import { usePostgres } from '../support/engines/each.ts'
+import { postgresPrograms } from '../support/engines/postgres.ts'
+
+const TRANSFERS = 50
+const CENTS = 1000
+
+describe.skipIf(postgresPrograms === undefined)('reads.eventually', () => {
+  const { placeOf } = usePostgres()
+
+  test.each([
+    ['one after the other', false],
+    ['at once, and then one more', true],
+  ])('behavior: what is asked for %s is of one state', async (_, isTogether) => {
+    const place = placeOf('reading')
+    const writer = openPostgres(place, postgresLedger)
+    const reader = openPostgres(place, postgresLedger, true)
+    writer.run(`CREATE TABLE IF NOT EXISTS purse (id bigint PRIMARY KEY, cents bigint NOT NULL);
+      INSERT INTO purse VALUES (1, ${CENTS}), (2, ${CENTS}) ON CONFLICT (id) DO NOTHING`)
+    const move = (): void => {
+      writer.run('UPDATE purse SET cents = cents + CASE id WHEN 1 THEN 1 ELSE -1 END')
+    }
+    const find = reader.prepare<{ cents: number }, [number]>(
+      'SELECT cents FROM purse WHERE id = $1',
+    )
+    const both = reader.prepare<{ cents: number }, []>('SELECT cents FROM purse')
+    const centsOf = (id: number): number => find.get(id)?.cents ?? 0
+    const all = (): number[] => both.all().map(({ cents }) => cents)
+    const sumOf = (found: readonly number[]) => found.reduce((sum, cents) => sum + cents, 0)
+    let runs = 0
+    for (let transfer = 0; transfer < TRANSFERS; transfer++) {
+      const sum = await reader.reads?.eventually(() => {
+        runs++
+        const found = isTogether
+          ? together(
+              () => centsOf(1),
+              () => centsOf(2),
+            )
+          : [centsOf(1)]
+        // Somebody writes between any two questions.
+        move()
+        return isTogether ? sumOf(found) + sumOf(all()) - 2 * CENTS : sumOf(found) + centsOf(2)
+      })
+      expect(sum).toBe(2 * CENTS)
+    }
+    expect(runs).toBeGreaterThan(TRANSFERS)
+    for (const db of [reader, writer]) db.close()
+  })
+})
