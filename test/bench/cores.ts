@@ -1,7 +1,7 @@
 /** Cores of their own for the server and for what asks it, where the system can pin processes. */
 import { availableParallelism } from 'node:os'
 
-const [SERVER_CPU, LOAD_CPU] = ['0', '1']
+const [SERVER_CPU, LOAD_CPU] = [0, 1]
 
 const canPin = Bun.which('taskset') !== null && availableParallelism() > 1
 
@@ -10,14 +10,14 @@ export const coresTitle = canPin
   ? 'the server has one core and the load another'
   : 'NOT PINNED (taskset or a second core is missing): server and load took time from each other'
 
-const pin = (cpu: string, command: readonly string[]): string[] =>
-  canPin ? ['taskset', '-c', cpu, ...command] : [...command]
+const pin = (core: number, command: readonly string[]): string[] =>
+  canPin ? ['taskset', '-c', `${core}`, ...command] : [...command]
 
-export const onServerCore = (command: readonly string[]) => pin(SERVER_CPU, command)
-export const onLoadCore = (command: readonly string[]) => pin(LOAD_CPU, command)
+export const onServerCore = (command: readonly string[], core = SERVER_CPU) => pin(core, command)
+export const onLoadCore = (command: readonly string[], core = LOAD_CPU) => pin(core, command)
 
-const moveTo = (cpu: string) => {
-  if (canPin) Bun.spawnSync(['taskset', '-acp', cpu, String(process.pid)])
+const moveTo = (core: number) => {
+  if (canPin) Bun.spawnSync(['taskset', '-acp', `${core}`, String(process.pid)])
 }
 
 /** For a bench that is itself the server, or the client. */

@@ -30,6 +30,8 @@ export type Load = {
   encoding: 'gzip' | 'identity'
   /** `CONNECTIONS` when absent. */
   connections?: number | undefined
+  /** Where not on the core of the load. */
+  core?: number | undefined
 }
 
 export const CONNECTIONS = 16
@@ -79,12 +81,12 @@ type WrkResult = {
 }
 
 async function runWrk(load: Load): Promise<WrkResult> {
-  const { server, pathsFile, skip, seconds, encoding, connections = CONNECTIONS } = load
+  const { server, pathsFile, skip, seconds, encoding, connections = CONNECTIONS, core } = load
   const wrk = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s']
   const headers = [`accept-encoding: ${encoding}`, `authorization: ${benchAuthorization}`]
   const options = ['-s', script, ...headers.flatMap((each) => ['-H', each]), server.origin]
   const command = [...wrk, ...options, '--', pathsFile, String(skip)]
-  const child = Bun.spawn(onLoadCore(command), { stdout: 'pipe', stderr: 'inherit' })
+  const child = Bun.spawn(onLoadCore(command, core), { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()
   const result = /^result (\{.*\})$/m.exec(output)?.[1]
   if (result === undefined) throw new Error(`wrk said no result:\n${output}`)

@@ -180,40 +180,36 @@ function drawScaled(ours: OurData, isRepeated: boolean): Promise<Pages> {
   return drawPages(ours, { ...growthScenario, isRepeated, query: { ...query, seed, count } })
 }
 
-/** One server, and two that share its core: what each of both takes for a request. */
+/** One server, and two on cores of their own; each shares its core with the load that it has. */
 async function measureTwo(ours: OurData, commands: readonly Command[]): Promise<Fact[]> {
   const pages = await drawScaled(ours, true)
-  const rounds: { one: Sample[]; two: Sample[] }[] = []
-  const start = (command: Command) => startServer({ command, readyPath: '/healthz' })
-  const load = (server: ServerProcess, seconds: number) =>
-    runLoad({ server, pathsFile: pages.pathsFile, skip: 0, seconds, encoding: 'gzip' })
+  const rounds: { one: number; two: number }[] = []
+  const start = async (command: Command, core: number) => {
+    const server = await startServer({ command, core, readyPath: '/healthz' })
+    const load = { server, core, pathsFile: pages.pathsFile, skip: 0, encoding: 'gzip' } as const
+    return { server, load: (seconds: number) => runLoad({ ...load, seconds }) }
+  }
   for (let round = 0; round < timing.rounds; round++) {
     const servers = await Promise.all(commands.map(start))
-    const [first] = servers
-    for (const server of servers) await load(server, timing.warmUpSeconds)
-    const one = first === undefined ? [] : [await load(first, timing.seconds)]
-    rounds.push({ one, two: await Promise.all(servers.map((each) => load(each, timing.seconds))) })
-    for (const server of servers) await server.stop()
+    for (const { load } of servers) await load(timing.warmUpSeconds)
+    const alone = await Promise.all(servers.slice(0, 1).map(({ load }) => load(timing.seconds)))
+    const both = await Promise.all(servers.map(({ load }) => load(timing.seconds)))
+    rounds.push({ one: rateOf(alone), two: rateOf(both) })
+    for (const { server } of servers) await server.stop()
   }
-  const rateOf = (samples: readonly Sample[]) =>
-    samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
-  const cpuOf = (samples: readonly Sample[]) =>
-    median(samples.map(({ cpuUsPerRequest }) => cpuUsPerRequest))
-  const [one, two] = (['one', 'two'] as const).map((name) => ({
-    rate: median(rounds.map((round) => rateOf(round[name]))),
-    cpuUs: median(rounds.map((round) => cpuOf(round[name]))),
-  }))
-  if (one === undefined || two === undefined) throw new Error('Both were measured.')
-  const told = ({ rate, cpuUs }: typeof one) => `${toInteger(rate)} req/s, ${cpuUs.toFixed(1)} µs`
+  const [one, two] = [
+    median(rounds.map((each) => each.one)),
+    median(rounds.map((each) => each.two)),
+  ]
   return [
-    ['one server', told(one)],
-    ['two servers, on the one core of the server, each with half of the load', told(two)],
-    [
-      'two servers with a core each, of one: calculated of the CPU of a request',
-      `${((2 * one.cpuUs) / two.cpuUs).toFixed(2)} times`,
-    ],
+    ['one server, on one core with its load', `${toInteger(one)} req/s`],
+    ['two servers, each on a core with its load', `${toInteger(two)} req/s`],
+    ['two of one', `${median(rounds.map((each) => each.two / each.one)).toFixed(2)} times`],
   ]
 }
+
+const rateOf = (samples: readonly Sample[]): number =>
+  samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
 
 /** Of the servers on PostgreSQL each has a data folder of its own, with the same key. */
 function dataFolderOf(name: string): string {

@@ -24,6 +24,8 @@ export type ServerOptions = {
   /** Asked until it is 200. */
   readyPath: string
   readyMsMax?: number
+  /** Where not on the core of the server. */
+  core?: number | undefined
 }
 
 const US_PER_TICK = 10_000
@@ -31,11 +33,11 @@ const STOP_MS_MAX = 10_000
 
 /** Starts a server; throws when it does not answer in time. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { command, readyPath, readyMsMax = 60_000 } = options
+  const { command, readyPath, readyMsMax = 60_000, core } = options
   const port = findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
-  const child = Bun.spawn(onServerCore(command(port)), {
+  const child = Bun.spawn(onServerCore(command(port), core), {
     stdout: 'ignore',
     stderr: 'ignore',
   })
