@@ -2,7 +2,7 @@
  * Reads PostgreSQL without waiting: what asks is synchronous, and where an answer is lacking it
  * ends with `Missing`, the answer is fetched, and it runs again from its start. All that one read
  * asks is of one unchanging state of the database. Most lack one thing, for which a statement is
- * enough; what then asks for more, or for more after a long wait for something else, begins anew
+ * enough; what then asks for more, or for more after a long wait for something else, starts over
  * with another state.
  */
 import type { ReservedSQL, SQL } from 'bun'
@@ -154,6 +154,8 @@ export class PostgresReading extends Reading {
     this.#connection ??= this.#deps.sql.reserve()
     const own = this.#connection
     const connection = await own
+    // It came too late: nobody waits for it, and what is asked now has another.
+    if (this.#connection !== own) throw new NoAnswer()
     if (isFirst) {
       this.begunAt = this.#deps.onBegin()
       this.#isTransaction = this.#isLong || questions.length > 1
@@ -162,7 +164,7 @@ export class PostgresReading extends Reading {
     const isBeginning = isFirst && this.#isTransaction
     const begin: Question[] = isBeginning ? [{ text: this.#deps.begin, values: [] }] : []
     const found = await Promise.all([...begin, ...questions].map((each) => runOn(connection, each)))
-    // Unless it was late, and was begun anew.
+    // Unless it was given up meanwhile.
     if (!this.#isTransaction && this.#connection === own) this.#giveBack()
     return found.slice(begin.length)
   }

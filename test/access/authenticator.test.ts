@@ -38,6 +38,15 @@ async function withoutTraces(response: Response) {
   return { status: response.status, body, headers }
 }
 
+/** Makes reads that fail as those of a database that does not answer. */
+const failingWhile =
+  (isAway: () => boolean) =>
+  <Given extends unknown[], T>(read: (...given: Given) => T) =>
+  (...given: Given): T => {
+    if (isAway()) throw new StoreFault('The database cannot be reached.')
+    return read(...given)
+  }
+
 describe('authenticate', () => {
   test('default: a revoked key is refused from the next request on', async () => {
     const { ledger, key, id, statusOf } = createServer()
@@ -162,12 +171,7 @@ describe('authenticate', () => {
     const { ledger, key, id } = createServer()
     const other = addKey(ledger, 'pro')
     let isDown = false
-    const unless =
-      <Given extends unknown[], T>(read: (...given: Given) => T) =>
-      (...given: Given): T => {
-        if (isDown) throw new StoreFault('The database cannot be reached.')
-        return read(...given)
-      }
+    const unless = failingWhile(() => isDown)
     const { listTiers, findKeyByDigest, findAccount } = ledger
     const reads = { listTiers, findKeyByDigest, findAccount }
     for (const name of ['listTiers', 'findKeyByDigest', 'findAccount'] as const) {
@@ -203,12 +207,7 @@ describe('authenticate', () => {
   test('behavior: a ledger that is late is read beside the requests, and a revoked key ends with it', async () => {
     const { ledger, key, id } = createServer()
     let isLate = false
-    const inTime =
-      <Given extends unknown[], T>(read: (...given: Given) => T) =>
-      (...given: Given): T => {
-        if (isLate) throw new StoreFault('The database does not answer.')
-        return read(...given)
-      }
+    const inTime = failingWhile(() => isLate)
     const reads: PromiseWithResolvers<void>[] = []
     const eventually = async <T>(read: () => Eventually<T>): Promise<T> => {
       const coming = Promise.withResolvers<void>()
