@@ -63,33 +63,16 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
-/** Under this variable the allocator is told, in milliseconds, when to give freed memory back. */
-const KEEP_FREED = 'MIMALLOC_PURGE_DELAY'
-const KEEP_FREED_MS = 1000
-
-/**
- * A server takes as much memory again as it has freed, and each page that comes back from the
- * system costs a fault: half of the time of a page of books in a virtual machine. The allocator
- * reads its settings as a process begins, so this one begins again, with the same number.
- */
-function keepFreedMemory(args: readonly string[]): void {
-  const { env, execve, execPath, execArgv, platform } = process
-  if (env[KEEP_FREED] !== undefined || execve === undefined || platform === 'win32') return
-  const script = Bun.isStandaloneExecutable ? [] : [...execArgv, Bun.main]
-  execve(execPath, [execPath, ...script, ...args], { ...env, [KEEP_FREED]: `${KEEP_FREED_MS}` })
-}
-
 /** By then a server has started; until then an executable compiles little of what runs. */
 const STARTED_MS = 250
 const compileAsUsual = (): void => Bun.unsafe.setJITPolicy(1)
 
 /** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
-  const args = process.argv.slice(2)
-  if (args[0] === 'serve') keepFreedMemory(args)
   const { runCli } = await import('./cli/program.ts')
   process.on('SIGTERM', handleSignal)
   process.on('SIGINT', handleSignal)
+  const args = process.argv.slice(2)
   if (args[0] === 'serve') setTimeout(compileAsUsual, STARTED_MS).unref()
   else compileAsUsual()
   process.exitCode = await runCli(args, context)
