@@ -38,6 +38,11 @@ export type Engine = {
   indexedBy(index: string): string
   /** Makes the question for a number that changes with every commit of other connections. */
   createCommitCount(db: Database): () => unknown
+  /**
+   * Makes the question for one column of the row with an id; undefined where there is no such row.
+   * The row may be of a later state than all else that a read asks for.
+   */
+  createCell(db: Database, table: string, column: string): (id: number) => Cell | undefined
   /** Of the whole database, and without what was freed. */
   fileBytesOf(db: Database): number
   usedBytesOf(db: Database): number
@@ -66,12 +71,14 @@ type Value = SQLQueryBindings
 // biome-ignore lint/suspicious/noExplicitAny: no other words agree with the driver's own type.
 type ListOf<Given> = Given extends any[] ? Given : [Given]
 
+export type Cell = string | number | bigint | Uint8Array | null
+
 export type Statement<Row, Values extends unknown[]> = {
   /** The first row. */
   get(...values: Values): Row | null
   all(...values: Values): Row[]
   /** Each row as its values, in the order of the columns. */
-  values(...values: Values): (string | number | bigint | Uint8Array | null)[][]
+  values(...values: Values): Cell[][]
   iterate(...values: Values): Iterable<Row>
   run(...values: Values): { changes: number }
 }
@@ -135,6 +142,12 @@ export function readConsistently<T>(db: Database, body: () => T): T {
     // Some faults of the disk end it.
     if (db.inTransaction) db.query('COMMIT').run()
   }
+}
+
+/** As `Engine.createCell`, by a statement of its own. */
+export function prepareCell(db: Database, table: string, column: string) {
+  const find = db.prepare<unknown, [number]>(`SELECT ${column} FROM ${table} WHERE id = $1`)
+  return (id: number): Cell | undefined => find.values(id)[0]?.[0]
 }
 
 /** In whole milliseconds of the engine's clock. */

@@ -26,7 +26,7 @@ export function createTrials(pauseMs: number) {
   let failedAtMs: number | undefined
   let answeredAtMs = Number.NEGATIVE_INFINITY
   let isTrying = false
-  return {
+  const trials = {
     /** False: it is not to be asked now. After true, `end` is to be called. */
     begin(): boolean {
       if (failedAtMs === undefined) return true
@@ -43,5 +43,21 @@ export function createTrials(pauseMs: number) {
         failedAtMs = undefined
       } else if (answeredAtMs < begunMs) failedAtMs = performance.now()
     },
+
+    /** Rejects as `ask`, and with `NoAnswer` where it is not to be asked now. */
+    async during<T>(ask: () => Promise<T>): Promise<T> {
+      if (!trials.begin()) throw new NoAnswer()
+      const begunMs = performance.now()
+      let hasAnswered = true
+      try {
+        return await ask()
+      } catch (error) {
+        hasAnswered = !(error instanceof NoAnswer)
+        throw error
+      } finally {
+        trials.end(hasAnswered, begunMs)
+      }
+    },
   }
+  return trials
 }

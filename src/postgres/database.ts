@@ -4,6 +4,7 @@ import { Damage } from '#src/database/checksum.ts'
 import {
   type Database,
   type Engine,
+  prepareCell,
   SOON_SECONDS,
   StoreFault,
   transact,
@@ -20,6 +21,7 @@ import {
   type Question,
   type Value,
 } from './bridge.ts'
+import { createCell } from './cells.ts'
 import { createReads, type Reads } from './reads.ts'
 
 const engine: Engine = {
@@ -38,6 +40,11 @@ const engine: Engine = {
       db instanceof PostgresDatabase ? db.format.commitCount : '',
     )
     return () => count.values()[0]?.[0]
+  },
+  createCell(db, table, column) {
+    const alone = prepareCell(db, table, column)
+    const reads = db instanceof PostgresDatabase ? db.reads : undefined
+    return reads === undefined ? alone : createCell(reads, { table, column }, alone)
   },
   fileBytesOf(db) {
     const total = db.prepare<{ bytes: number }, []>(

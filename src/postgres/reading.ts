@@ -13,7 +13,7 @@ import { NoAnswer, type Trials, within } from '#src/lib/patience.ts'
 import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
 
 /** For a connection and what is asked on it: longer than the database takes for one statement. */
-const FETCH_MS_MAX = 1500
+export const FETCH_MS_MAX = 1500
 /** Connections that a read may lose: an administrator ends all, or the primary is another. */
 const LOSSES_MAX = 8
 /** While something else is waited for, others get the connection after this. */
@@ -111,7 +111,9 @@ export class PostgresReading extends Reading {
 
   async #find(asked: readonly [string, Question][]): Promise<void> {
     try {
-      const answers = await this.#askInTime(asked.map(([, question]) => question))
+      const questions = asked.map(([, question]) => question)
+      const { trials } = this.#deps
+      const answers = await trials.during(() => within(FETCH_MS_MAX, this.#ask(questions)))
       for (const [at, [key]] of asked.entries()) this.#answers.set(key, answers[at]?.rows ?? [])
     } catch (error) {
       const fault = error instanceof NoAnswer ? NO_ANSWER : faultOf(error)
@@ -131,22 +133,6 @@ export class PostgresReading extends Reading {
       .catch(() => {})
     this.#connection = undefined
     this.begunAt = undefined
-  }
-
-  /** Rejects with what the driver throws, or `NoAnswer`. */
-  async #askInTime(questions: readonly Question[]): Promise<readonly Answer[]> {
-    const { trials } = this.#deps
-    if (!trials.begin()) throw new NoAnswer()
-    const begunMs = performance.now()
-    let hasAnswered = true
-    try {
-      return await within(FETCH_MS_MAX, this.#ask(questions))
-    } catch (error) {
-      hasAnswered = !(error instanceof NoAnswer)
-      throw error
-    } finally {
-      trials.end(hasAnswered, begunMs)
-    }
   }
 
   async #ask(questions: readonly Question[]): Promise<readonly Answer[]> {
@@ -177,5 +163,5 @@ function copyOf(row: Answer['rows'][number]): typeof row {
   return copy
 }
 
-const copyOfValue = <V>(value: V): V =>
+export const copyOfValue = <V>(value: V): V =>
   value instanceof Uint8Array ? (value.slice() as V & Uint8Array) : value

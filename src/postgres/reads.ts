@@ -15,7 +15,7 @@ import {
   type Row,
   runOn,
 } from './bridge.ts'
-import { PostgresReading, readingOf } from './reading.ts'
+import { FETCH_MS_MAX, PostgresReading, readingOf } from './reading.ts'
 
 /** Markets whose last change is remembered; beyond them all are read again. */
 const MARKETS_MAX = 100_000
@@ -80,6 +80,14 @@ export function createReads({ address, connections, begin, toError }: Deps) {
       if (reading === undefined) return changes.followedOf(conditionId)
       return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
     },
+
+    /** Asks for one thing, of what is committed now. Rejects with what the driver throws, or `NoAnswer`. */
+    ask: (question: Question): Promise<Answer> =>
+      trials.during(async () => {
+        const [answer] = await askAside([question], FETCH_MS_MAX)
+        if (answer === undefined) throw new NoAnswer()
+        return answer
+      }),
 
     /** Sends what ends with COMMIT, and rejects where it may not have been done. */
     async write(questions: readonly Question[]): Promise<void> {

@@ -10,6 +10,7 @@ import { assertSound, Damage } from '#src/database/checksum.ts'
 import {
   type Database,
   type Engine,
+  prepareCell,
   readConsistently,
   StoreFault,
   transact,
@@ -207,6 +208,7 @@ const engine: Engine = {
     const commits = db.prepare<unknown, []>('PRAGMA data_version')
     return () => commits.values()[0]?.[0]
   },
+  createCell: prepareCell,
   fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
   usedBytesOf: (db) =>
     engine.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,

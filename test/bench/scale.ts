@@ -26,7 +26,7 @@ import { compare, type Contestant, median } from './measure.ts'
 import { describeMachine, toFacts, toInteger, toTable } from './report.ts'
 import { drawPages, growthScenario, type Pages } from './scenarios.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { bookfeed, type Command } from './servers.ts'
+import { bookfeed, type Command, hello } from './servers.ts'
 import { readSnapshots } from './snapshot-source.ts'
 
 const { values: flags } = parseArgs({
@@ -180,32 +180,42 @@ function drawScaled(ours: OurData, isRepeated: boolean): Promise<Pages> {
   return drawPages(ours, { ...growthScenario, isRepeated, query: { ...query, seed, count } })
 }
 
-/** One server, and two on cores of their own; each shares its core with the load that it has. */
-async function measureTwo(ours: OurData, commands: readonly Command[]): Promise<Fact[]> {
+/**
+ * One server, and two on cores of their own; each shares its core with the load that it has. Two
+ * that only greet say what the machine gives to two of anything.
+ */
+async function measureTwo(
+  ours: OurData,
+  kinds: Readonly<Record<string, readonly Command[]>>,
+): Promise<Fact[]> {
   const pages = await drawScaled(ours, true)
-  const rounds: { one: number; two: number }[] = []
   const start = async (command: Command, core: number) => {
     const server = await startServer({ command, core, readyPath: '/healthz' })
     const load = { server, core, pathsFile: pages.pathsFile, skip: 0, encoding: 'gzip' } as const
     return { server, load: (seconds: number) => runLoad({ ...load, seconds }) }
   }
-  for (let round = 0; round < timing.rounds; round++) {
-    const servers = await Promise.all(commands.map(start))
-    for (const { load } of servers) await load(timing.warmUpSeconds)
-    const alone = await Promise.all(servers.slice(0, 1).map(({ load }) => load(timing.seconds)))
-    const both = await Promise.all(servers.map(({ load }) => load(timing.seconds)))
-    rounds.push({ one: rateOf(alone), two: rateOf(both) })
-    for (const { server } of servers) await server.stop()
-  }
-  const [one, two] = [
-    median(rounds.map((each) => each.one)),
-    median(rounds.map((each) => each.two)),
-  ]
-  return [
-    ['one server, on one core with its load', `${toInteger(one)} req/s`],
-    ['two servers, each on a core with its load', `${toInteger(two)} req/s`],
-    ['two of one', `${median(rounds.map((each) => each.two / each.one)).toFixed(2)} times`],
-  ]
+  const found = Object.entries(kinds).map(([name, commands]) => ({
+    name,
+    commands,
+    rounds: [] as { one: number; two: number }[],
+  }))
+  for (let round = 0; round < timing.rounds; round++)
+    for (const { commands, rounds } of found) {
+      const servers = await Promise.all(commands.map(start))
+      for (const { load } of servers) await load(timing.warmUpSeconds)
+      const alone = await Promise.all(servers.slice(0, 1).map(({ load }) => load(timing.seconds)))
+      const both = await Promise.all(servers.map(({ load }) => load(timing.seconds)))
+      rounds.push({ one: rateOf(alone), two: rateOf(both) })
+      for (const { server } of servers) await server.stop()
+    }
+  return found.map(({ name, rounds }) => {
+    const [one, two] = [rounds.map((each) => each.one), rounds.map((each) => each.two)]
+    const times = median(rounds.map((each) => each.two / each.one))
+    return [
+      `two of ${name}`,
+      `${toInteger(median(two))} req/s, one ${toInteger(median(one))}: ${times.toFixed(2)} times`,
+    ]
+  })
 }
 
 const rateOf = (samples: readonly Sample[]): number =>
@@ -223,7 +233,7 @@ function dataFolderOf(name: string): string {
 async function main(): Promise<void> {
   assertTools()
   const ours = await prepareOurData(snapshots, { isFresh: false })
-  await using postgres = await startPostgres()
+  await using postgres = await startPostgres({ isOnDisk: true })
   progress('copying')
   const [from, to] = [
     openDatabase(join(ours.dataPath, 'history.db')),
@@ -256,9 +266,8 @@ async function main(): Promise<void> {
     { name: 'PostgreSQL', command: first, files: [] },
   ])
   progress('measuring: two servers')
-  console.log(
-    toFacts('two servers, page of 100, served before', await measureTwo(ours, [first(), second()])),
-  )
+  const servers = { ours: [first(), second()], 'a hello': [hello, hello] }
+  console.log(toFacts('two servers, page of 100, served before', await measureTwo(ours, servers)))
 }
 
 await main()

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { together } from '#src/lib/eventually.ts'
+import { createCell } from '#src/postgres/cells.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
 import { usePostgres } from '../support/engines/each.ts'
@@ -10,8 +11,10 @@ import { postgresPrograms } from '../support/engines/postgres.ts'
 const TRANSFERS = 50
 const CENTS = 1000
 
-describe.skipIf(postgresPrograms === undefined)('reads.eventually', () => {
+describe.skipIf(postgresPrograms === undefined)('what a serving thread reads', () => {
   const { placeOf } = usePostgres()
+  const ROWS = 100
+  const bytesOf = (id: number): Uint8Array => new Uint8Array(id).fill(id)
 
   test.each([
     ['one after the other', false],
@@ -49,6 +52,44 @@ describe.skipIf(postgresPrograms === undefined)('reads.eventually', () => {
       expect(sum).toBe(2 * CENTS)
     }
     expect(runs).toBeGreaterThan(TRANSFERS)
+    for (const db of [reader, writer]) db.close()
+  })
+
+  test('behavior: reads at once of cells share a question, and each has bytes of its own', async () => {
+    const place = placeOf('cells')
+    const writer = openPostgres(place, postgresLedger)
+    const reader = openPostgres(place, postgresLedger, true)
+    writer.run('CREATE TABLE box (id bigint PRIMARY KEY, content bytea NOT NULL)')
+    const insert = writer.prepare<unknown, [number, Uint8Array]>('INSERT INTO box VALUES ($1, $2)')
+    for (let id = 1; id <= ROWS; id++) insert.run(id, bytesOf(id))
+    const { reads } = reader
+    if (reads === undefined) throw new Error('It does not serve.')
+    let [asked, askedAlone] = [0, 0]
+    const ask: typeof reads.ask = (question) => {
+      asked++
+      return reads.ask(question)
+    }
+    const contentOf = createCell(
+      { now: reads.now, ask },
+      { table: 'box', column: 'content' },
+      () => void askedAlone++,
+    )
+    // Some twice, and some that are not there.
+    const ids = Array.from({ length: 2 * ROWS }, (_, at) => 1 + (at % (ROWS + 10)))
+    const found = await Promise.all(ids.map((id) => reads.eventually(() => contentOf(id))))
+    expect(found).toEqual(ids.map((id) => (id > ROWS ? undefined : bytesOf(id))))
+    expect(new Set(found.flatMap((bytes) => bytes ?? [])).size).toBe(
+      ids.filter((id) => id <= ROWS).length,
+    )
+    // No more than 64 at a time.
+    expect({ asked, askedAlone }).toEqual({ asked: 4, askedAlone: 10 })
+
+    const wrong = createCell(
+      { now: reads.now, ask },
+      { table: 'box', column: 'nothing' },
+      () => 'said why',
+    )
+    expect(await reads.eventually(() => wrong(1))).toBe('said why')
     for (const db of [reader, writer]) db.close()
   })
 })

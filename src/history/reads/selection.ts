@@ -41,11 +41,14 @@ export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery):
   return { ...bounds, start: comparePositions(next, start) > 0 ? next : start }
 }
 
-/** Runs that may hold rows within the bounds, in their direction; each is read when asked for. */
+/**
+ * Runs that may hold rows within the bounds, in their direction; each is read when asked for, with
+ * those that a page of `limit` rows needs besides.
+ */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
-  { start, end, order, outcome }: Bounds,
+  { start, end, order, outcome, limit = 0 }: Bounds & { limit?: number },
 ): Generator<Run> {
   const unfinished = tail === undefined ? [] : [{ chunk: tail.chunk, ref: undefined }]
   const isUp = order === 'asc'
@@ -58,15 +61,18 @@ export function* runsOf(
       if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { ref, at }
     }
   }
-  if (!isUp) yield* unfinished
-  for (const { ref, at } of chosen(first)) {
-    const next = (count: number) => [
-      ...chosen(at + step)
-        .map((each) => each.ref)
-        .take(count),
-    ]
-    yield { chunk: readAhead(ref, chunks.load, next), ref }
+  function* following(from: number, count: number): Generator<ChunkRef> {
+    let [asked, rows] = [0, 0]
+    for (const { ref } of chosen(from)) {
+      // The first one is asked for anyway.
+      if (asked > count && rows > limit) return
+      if (asked++ > 0) yield ref
+      rows += outcome === undefined ? ref.counts[0] + ref.counts[1] : (ref.counts[outcome] ?? 0)
+    }
   }
+  if (!isUp) yield* unfinished
+  for (const { ref, at } of chosen(first))
+    yield { chunk: readAhead(ref, chunks.load, (count) => [...following(at, count)]), ref }
   if (isUp) yield* unfinished
 }
 

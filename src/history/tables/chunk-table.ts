@@ -103,16 +103,14 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 
 /** Reads blobs, as they are now. Throws `Damage`, and `ChunkGone`; and as the archive does. */
 function createBlobs(db: Database, archive: Archive) {
-  const prepare = (kind: Kind) =>
-    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = $1`)
-  const statements = new Map(kinds.map((kind) => [kind, prepare(kind)]))
+  const cells = new Map(kinds.map((kind) => [kind, db.engine.createCell(db, 'chunk', kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
-    const row = statements.get(kind)?.values(ref.id)[0]
-    if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
+    const stored = cells.get(kind)?.(ref.id)
+    if (stored === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
     const place = placeOf(kind, ref)
-    const bytes = unseal(row[0], place)
+    const bytes = unseal(stored, place)
     if (bytes !== undefined) return bytes
-    const pointer = decodePointer(row[0], place)
+    const pointer = decodePointer(stored, place)
     const archived = pointer && unseal(archive.read(pointer), place)
     if (archived === undefined) throw damageOf(kind, ref)
     return archived

@@ -51,8 +51,11 @@ function install(): string | undefined {
   return findPrograms()
 }
 
-/** Starts both; the standby confirms each commit from the first one on. */
-export async function startPostgres(): Promise<Postgres> {
+/**
+ * Starts both; the standby confirms each commit from the first one on. Tests end processes and no
+ * machines, so only benches wait for the disk.
+ */
+export async function startPostgres({ isOnDisk = false } = {}): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), 'bookfeed-postgres-'))
   const stack = new AsyncDisposableStack()
   stack.defer(() => rm(folder, { recursive: true, force: true }))
@@ -60,13 +63,13 @@ export async function startPostgres(): Promise<Postgres> {
     if (isRoot) await chown(folder, NOBODY, NOBODY)
     const [first, second] = [join(folder, 'primary'), join(folder, 'standby')]
     await initialize(first)
-    const primary = stack.use(await startServer(first))
+    const primary = stack.use(await startServer(first, isOnDisk))
     await ask(primary.url('postgres'), 'CREATE DATABASE bookfeed')
     await run('pg_basebackup', [
       ...['--checkpoint=fast', '--write-recovery-conf', '--pgdata', second],
       ...['--dbname', `${primary.url('postgres')}?application_name=standby`],
     ])
-    const standby = stack.use(await startServer(second))
+    const standby = stack.use(await startServer(second, isOnDisk))
     await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
     await ask(primary.url(), 'SELECT pg_reload_conf()')
     await untilAnswered(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
@@ -113,12 +116,13 @@ type Server = AsyncDisposable & {
 }
 
 /** Somebody else may take a free port first, so there are several attempts. */
-async function startServer(data: string, attempt = 1): Promise<Server> {
+async function startServer(data: string, isOnDisk: boolean, attempt = 1): Promise<Server> {
   const port = findFreePort()
   const settings = [
     ...[`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
     // Else a standby whose primary died looks for it for five seconds before it is promoted.
     ...['wal_retrieve_retry_interval=200ms', 'shared_buffers=32MB', 'max_wal_size=256MB'],
+    `fsync=${isOnDisk ? 'on' : 'off'}`,
   ]
   const child = Bun.spawn(
     command('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]),
@@ -154,7 +158,7 @@ async function startServer(data: string, attempt = 1): Promise<Server> {
   } catch (error) {
     const isAgain = hasEnded(child) && attempt < ATTEMPTS_MAX
     await server[Symbol.asyncDispose]()
-    if (isAgain) return startServer(data, attempt + 1)
+    if (isAgain) return startServer(data, isOnDisk, attempt + 1)
     throw error
   }
 }
