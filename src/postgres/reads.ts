@@ -81,7 +81,7 @@ export function createReads({ address, connections, begin, toError }: Deps) {
       return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
     },
 
-    /** Asks for one thing, of what is committed now. Rejects with what the driver throws, or `NoAnswer`. */
+    /** Asks for what is committed now. Rejects with what the driver throws, or `NoAnswer`. */
     ask: (question: Question): Promise<Answer> =>
       trials.during(async () => {
         const [answer] = await askAside([question], FETCH_MS_MAX)
