@@ -164,6 +164,7 @@ describe('an account that asks for much', () => {
     const headers = { authorization: `Bearer ${other}` }
     const long = `/v1/btc/markets/${market}/snapshots?limit=1000&view=consolidated&depth=50`
     const response = await app.fetch(new Request(server.url.origin + long, { headers }), peers)
-    expect([response.status, ...seconds]).toEqual([200, 120])
+    // It waits as often as others have to have their turn.
+    expect([response.status, ...new Set(seconds)]).toEqual([200, 120])
   })
 })
