@@ -7,12 +7,12 @@ import { workerData } from 'node:worker_threads'
 
 import { type ReservedSQL, SQL } from 'bun'
 
+import type { Cell } from '#src/database/database.ts'
 import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
 
 import type { Address } from './address.ts'
 
-export type Value = string | number | bigint | Uint8Array | null
-export type Row = Record<string, Value>
+export type Row = Record<string, Cell>
 
 /** A statement; `values` are of `$1` and so on. */
 export type Question = {
@@ -21,7 +21,7 @@ export type Question = {
   /** Rows as their values alone, in the order of the columns. */
   isBare?: boolean
 }
-export type Answer = { rows: Row[] | Value[][]; changes: number }
+export type Answer = { rows: Row[] | Cell[][]; changes: number }
 /** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
 export type Fault = { message: string; code: string; isLost: boolean }
 
@@ -132,9 +132,9 @@ export function connect({ url, schema }: Address, options: ConnectOptions = {}):
 }
 
 /** As the stores know values: integers are numbers, bytes have a buffer of their own. */
-function toValue(value: unknown): Value {
+function toValue(value: unknown): Cell {
   if (typeof value === 'bigint') return Number(value)
-  if (!(value instanceof Uint8Array)) return value as Value
+  if (!(value instanceof Uint8Array)) return value as Cell
   // The driver's have one, too, and are no plain arrays.
   const { buffer, byteLength } = value
   return byteLength === buffer.byteLength ? new Uint8Array(buffer) : new Uint8Array(value)

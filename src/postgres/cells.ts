@@ -2,9 +2,9 @@
  * Cells of rows, for all reads that ask for some in the same turn of the event loop by one
  * statement: what is sent and answered by itself takes several times as long.
  */
+import type { Cell } from '#src/database/database.ts'
 import { Missing } from '#src/lib/eventually.ts'
 
-import type { Value } from './bridge.ts'
 import { copyOfValue } from './reading.ts'
 import type { Reads } from './reads.ts'
 
@@ -15,22 +15,22 @@ const IDS_MAX = 64
 export function createCell(
   { now, ask }: Pick<Reads, 'now' | 'ask'>,
   { table, column }: { table: string; column: string },
-  alone: (id: number) => Value | undefined,
+  alone: (id: number) => Cell | undefined,
 ) {
   const text = `SELECT id, ${column} FROM ${table} WHERE id = ANY (CAST($1 AS BIGINT[]))`
   const fetch = gather(async (ids) => {
-    const { rows } = await ask({ text, values: [`{${ids.join()}}`], isBare: true })
-    return new Map(rows as [number, Value][])
+    const rows = await ask({ text, values: [`{${ids.join()}}`], isBare: true })
+    return new Map(rows as [number, Cell][])
   })
-  return (id: number): Value | undefined => {
+  return (id: number): Cell | undefined => {
     const reading = now()
     // One that has chosen a state goes on with it.
     if (reading === undefined || reading.begunAt !== undefined) return alone(id)
     const { found } = reading
     const key = `${id} ${column} ${table}`
-    const keep = (cell?: Value): unknown => found.set(key, cell)
+    const keep = (cell?: Cell): unknown => found.set(key, cell)
     if (!found.has(key)) throw new Missing(fetch(id).then(keep, () => keep()))
-    const cell = found.get(key) as Value | undefined
+    const cell = found.get(key) as Cell | undefined
     // It says why there is none.
     return cell === undefined ? alone(id) : copyOfValue(cell)
   }

@@ -19,7 +19,7 @@ import {
   openBridge,
   type Purpose,
   type Question,
-  type Value,
+  type Row,
 } from './bridge.ts'
 import { createCell } from './cells.ts'
 import { createReads, type Reads } from './reads.ts'
@@ -252,8 +252,6 @@ export class PostgresDatabase implements Database {
     this.#bridge.close()
   }
 }
-
-type Row = Record<string, Value>
 
 /** The driver binds by number; a name stands for the same value wherever it is. */
 export function numbered(sql: string) {

@@ -193,7 +193,7 @@ function conformAfter(use: Use): void {
       for (const outcome of [undefined, 'down'] as const) {
         for (const order of orders) {
           const whole = idsOf(history, { order, outcome, limit: 1000 })
-          for (const limit of [2, 99, 100, 101]) {
+          for (const limit of [1, 3, 99, 100, 101]) {
             const walked: number[] = []
             let page = pageOf(history, { order, outcome, limit })
             walked.push(...idsIn(page))

@@ -22,7 +22,7 @@ import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash } from './books.ts'
 
 // biome-ignore lint/style/noProcessEnv: how much is asked for is the runner's business, not the server's.
-const { TRIALS: trials = '12', FLIPS: flips = '10', SEED = '1' } = process.env
+const { TRIALS: trials = '25', FLIPS: flips = '16', SEED = '1' } = process.env
 const TRIALS = Number(trials)
 const FLIPS = Number(flips)
 const START_MS = Date.UTC(2026, 0, 1)
