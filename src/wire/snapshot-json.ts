@@ -76,7 +76,7 @@ const readSource = ({ bytes, at }: Cursor): Source | undefined =>
 
 /** Refuses an object with a member of `foreign`, because it may be no snapshot. */
 export function createSnapshotScanner(foreign: readonly string[] = []) {
-  const buffer = Buffer.alloc(LINE_BYTES_MAX + PADDING_BYTES)
+  const buffer = Buffer.allocUnsafeSlow(LINE_BYTES_MAX + PADDING_BYTES)
   const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
   const readLadder = createLadderReader()
   const readers: Readers = {

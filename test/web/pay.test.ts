@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import type { Page } from 'playwright-core'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { RESEND_UNKNOWN_MS } from '#src/billing/payment-machine.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
@@ -73,6 +74,11 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
   const moved = async (customer: Customer, before: { payer: bigint; payee: bigint }) => {
     const { payer, payee, periods } = await stateOf(server, customer)
     return { paid: before.payer - payer, got: payee - before.payee, periods }
+  }
+  /** The node answers again, at the time at which the server looks again. */
+  const wake = () => {
+    isDead = () => false
+    server.time.skewMs = RESEND_UNKNOWN_MS
   }
   const once = { paid: 19_000_000n, got: 19_000_000n, periods: 1 }
   const nothing = { paid: 0n, got: 0n, periods: 0 }
@@ -147,7 +153,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
       await waitForState(page, state)
       expect(await page.textContent('main')).not.toMatch(/try again|Sign and pay/i)
       await shoot(page, state)
-      isDead = () => false
+      wake()
       await waitForState(page, 'provisioned')
       expect(await moved(customer, before)).toEqual(once)
       expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
@@ -163,7 +169,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await sign(page)
     await waitForState(page, 'pending')
     await page.reload()
-    isDead = () => false
+    wake()
     await page.click('text=Pay with Test Wallet')
     await page.click('text=Get a quote')
     await page.waitForSelector('text=is on its way already')
