@@ -8,6 +8,9 @@ import { openDatabase } from '#src/sqlite/database.ts'
 
 const BYTES = 1_000_000
 
+/** The handle of the thread may go, with files that it held, while they are removed. */
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true })
+
 test('startCheckpoints: brings commits into the file while it is open, and leaves no log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
   try {
@@ -22,7 +25,7 @@ test('startCheckpoints: brings commits into the file while it is open, and leave
     db.engine.close(db)
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
   } finally {
-    rmSync(folder, { recursive: true })
+    remove(folder)
   }
 })
 
@@ -52,7 +55,7 @@ test.skipIf(prlimit === null)(
       db.engine.close(db)
     } finally {
       limitFiles('unlimited')
-      rmSync(folder, { recursive: true })
+      remove(folder)
     }
   },
 )
@@ -67,6 +70,6 @@ test('startCheckpoints: a thread that has died is not waited for', async () => {
     expect(performance.now() - startedMs).toBeLessThan(3000)
     db.engine.close(db)
   } finally {
-    rmSync(folder, { recursive: true })
+    remove(folder)
   }
 })
