@@ -42,6 +42,7 @@ import { measureDisk, measureGrowth, measureImport, measureStart } from './singl
  *   --fresh           builds our history again (after a change of the store's format)
  *   --only <text>     scenarios whose title contains it; `growth`, `single figures`
  *   --grow-to <n>     snapshots of the large store of `growth`: 1,000,000, up to 6,000,000
+ *   --warm-up <s>     seconds of load before what is measured, in each fresh process: 2
  */
 const { values: flags } = parseArgs({
   options: {
@@ -49,13 +50,14 @@ const { values: flags } = parseArgs({
     fresh: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     'grow-to': { type: 'string' },
+    'warm-up': { type: 'string', default: '2' },
   },
 })
 
 const snapshots = flags.quick ? 100_000 : 1_000_000
 const timing: Timing = flags.quick
   ? { rounds: 1, seconds: 2, warmUpSeconds: 1 }
-  : { rounds: 3, seconds: 5, warmUpSeconds: 2 }
+  : { rounds: 3, seconds: 5, warmUpSeconds: Number(flags['warm-up']) }
 
 /** Contestants that answer the pages, each with what it reads from disk. */
 const contestantsOf = (dataset: Dataset, pages: Pages, ...settings: string[]) => {
