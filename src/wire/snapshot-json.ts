@@ -74,10 +74,12 @@ const sources = (['recorded', 'simulated'] as const).map((name) => ({ name, text
 const readSource = ({ bytes, at }: Cursor): Source | undefined =>
   sources.find(({ text }) => startsWith(bytes, at, text))?.name
 
+/** The text at hand, of whichever scanner. A zero ends it; what is after that changes nothing. */
+const buffer = Buffer.allocUnsafeSlow(LINE_BYTES_MAX + PADDING_BYTES)
+const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
+
 /** Refuses an object with a member of `foreign`, because it may be no snapshot. */
 export function createSnapshotScanner(foreign: readonly string[] = []) {
-  const buffer = Buffer.allocUnsafeSlow(LINE_BYTES_MAX + PADDING_BYTES)
-  const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
   const readLadder = createLadderReader()
   const readers: Readers = {
     ...createTextReaders(),
