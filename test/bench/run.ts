@@ -50,14 +50,14 @@ const { values: flags } = parseArgs({
     fresh: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     'grow-to': { type: 'string' },
-    'warm-up': { type: 'string', default: '2' },
+    'warm-up': { type: 'string' },
   },
 })
 
 const snapshots = flags.quick ? 100_000 : 1_000_000
 const timing: Timing = flags.quick
-  ? { rounds: 1, seconds: 2, warmUpSeconds: 1 }
-  : { rounds: 3, seconds: 5, warmUpSeconds: Number(flags['warm-up']) }
+  ? { rounds: 1, seconds: 2, warmUpSeconds: Number(flags['warm-up'] ?? 1) }
+  : { rounds: 3, seconds: 5, warmUpSeconds: Number(flags['warm-up'] ?? 2) }
 
 /** Contestants that answer the pages, each with what it reads from disk. */
 const contestantsOf = (dataset: Dataset, pages: Pages, ...settings: string[]) => {

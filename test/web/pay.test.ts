@@ -75,11 +75,6 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     const { payer, payee, periods } = await stateOf(server, customer)
     return { paid: before.payer - payer, got: payee - before.payee, periods }
   }
-  /** The node answers again, at the time at which the server looks again. */
-  const wake = () => {
-    isDead = () => false
-    server.time.skewMs = RESEND_UNKNOWN_MS
-  }
   const once = { paid: 19_000_000n, got: 19_000_000n, periods: 1 }
   const nothing = { paid: 0n, got: 0n, periods: 0 }
   test('default: checkout looks right at every width in both themes', async () => {
@@ -153,7 +148,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
       await waitForState(page, state)
       expect(await page.textContent('main')).not.toMatch(/try again|Sign and pay/i)
       await shoot(page, state)
-      wake()
+      isDead = () => false
       await waitForState(page, 'provisioned')
       expect(await moved(customer, before)).toEqual(once)
       expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
@@ -169,7 +164,8 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await sign(page)
     await waitForState(page, 'pending')
     await page.reload()
-    wake()
+    isDead = () => false
+    server.time.skewMs = RESEND_UNKNOWN_MS
     await page.click('text=Pay with Test Wallet')
     await page.click('text=Get a quote')
     await page.waitForSelector('text=is on its way already')
