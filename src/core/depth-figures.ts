@@ -1,7 +1,12 @@
 /** How much rests on a side, exactly, in numbers: a panel asks this of thousands of books. */
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
-import type { Ladder } from './snapshot.ts'
+
+/** As of `Ladder`. */
+type Levels = {
+  prices: readonly number[] | Int32Array
+  sizes: readonly number[] | Float64Array
+}
 
 export type DepthFigures = {
   levels: number
@@ -15,7 +20,7 @@ export type DepthFigures = {
 const WHOLE_SHARES_MAX = 9_000_000_000
 
 /** Adds a side up. Prices are below 1, and there are at most 2,000 levels (`LEVELS_MAX`). */
-export function depthFigures({ prices, sizes }: Ladder): DepthFigures {
+export function depthFigures({ prices, sizes }: Levels): DepthFigures {
   let shares = 0
   let rest = 0
   let cost = 0
@@ -41,7 +46,7 @@ export function depthFigures({ prices, sizes }: Ladder): DepthFigures {
   }
 }
 
-function hugeFigures({ prices, sizes }: Ladder): DepthFigures {
+function hugeFigures({ prices, sizes }: Levels): DepthFigures {
   let size = 0n
   let cost = 0n
   for (const [index, price] of prices.entries()) {

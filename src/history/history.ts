@@ -62,10 +62,7 @@ export type HistoryWriter = {
   /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
   putGaps(conditionId: string, gaps: readonly Gap[]): void
 
-  /**
-   * Adds reference prices in one transaction; those that are held vanish. Returns how many were
-   * new.
-   */
+  /** Adds reference prices in one transaction; held ones vanish. Returns how many were new. */
   putSpot(ticks: readonly SpotTick[]): number
 
   /**
@@ -190,6 +187,8 @@ export type MarketHistory = HistoryWriter &
      * read runs again from its start once it is there.
      */
     eventually: Eventual
+    /** Runs synchronous reads on one state of the history; together they cost less. */
+    consistently<T>(read: () => T): T
     archive: Archiver
     lines(encoding: Encoding): LineStream
     events(): EventStream

@@ -1,6 +1,6 @@
 /** Levels of many rows as columns of integers, read from the text that is served. */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Copies } from '#src/lib/copies.ts'
+import { Copies } from '#src/lib/copies.ts'
 
 import { byteOf } from './json-bytes.ts'
 
@@ -42,6 +42,11 @@ function readDecimal(bytes: Uint8Array, start: number): number {
   return whole + digits * (scales[at - point - 1] ?? Number.NaN)
 }
 
+/** Of one side, the best first, in millionths. */
+export type Levels = { prices: Int32Array; sizes: Float64Array }
+
+const noCopies = new Copies()
+
 /** A side that was added: its indexes in the columns, and where its text is, from the row's on. */
 type Side = { from: number; to: number; at: number }
 const none: Side = { from: 0, to: 0, at: 0 }
@@ -73,6 +78,19 @@ export class LevelColumns {
     this.ends.length = 0
     this.#length = 0
     this.#former = []
+  }
+
+  /** Takes a row alone. Valid until the next is taken. */
+  alone(text: Uint8Array): { bids: Levels; asks: Levels } {
+    this.reset()
+    this.add(text, 0, noCopies)
+    const [middle = 0, length = 0] = this.ends
+    const { prices, sizes } = this
+    const from = (start: number, end: number): Levels => ({
+      prices: prices.subarray(start, end),
+      sizes: sizes.subarray(start, end),
+    })
+    return { bids: from(0, middle), asks: from(middle, length) }
   }
 
   /**

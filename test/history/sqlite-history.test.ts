@@ -71,6 +71,7 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
     eventually: atOnce,
+    consistently: (read) => again().consistently(read),
     get archive() {
       return again().archive
     },

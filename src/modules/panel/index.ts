@@ -9,7 +9,6 @@ import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
 import { type AppError, parameterError } from '#src/core/errors.ts'
 import { type Coin, type Outcome, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
 import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
@@ -21,8 +20,8 @@ import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
+import { LevelColumns, type Levels } from '#src/wire/level-columns.ts'
 import { quoteText } from '#src/wire/row-bytes.ts'
-import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { PanelList, PanelQuery } from './model.ts'
 import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
@@ -67,13 +66,12 @@ export const panelRoutes = (deps: Deps) => {
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function createPageMaker({ history, cursors, clock }: Deps) {
-  const scanner = createSnapshotScanner()
+  const columns = new LevelColumns(Number.POSITIVE_INFINITY)
 
   function stateAt({ history: own, market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
     const row = own.at({ market, outcome, timestampMs: tsMs })
     if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
-    const text = row.text()
-    return stateText(scanner.scan(text, 0, text.length), tsMs)
+    return stateText(row.timestampMs, columns.alone(row.text()), tsMs)
   }
 
   /** The price of the coin that prevails at a moment. */
@@ -118,20 +116,22 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       const market = { ...listed, ...then?.market, ...windowOf(listed) }
       const source = then?.history ?? history
       const head = marketText(market)
-      const gaps = source.gaps(market)
-      for (const offset of offsets) {
-        const tsMs = market.windowEndMs - offset.beforeMs
-        const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
-        const coverage = {
-          up: tallyCoverage({ ...question, outcome: 'up' }),
-          down: tallyCoverage({ ...question, outcome: 'down' }),
+      history.consistently(() => {
+        const gaps = source.gaps(market)
+        for (const offset of offsets) {
+          const tsMs = market.windowEndMs - offset.beforeMs
+          const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
+          const coverage = {
+            up: tallyCoverage({ ...question, outcome: 'up' }),
+            down: tallyCoverage({ ...question, outcome: 'down' }),
+          }
+          tallies.push(coverage.up, coverage.down)
+          rows.push(
+            `${head},${rowText({ history: source, market, offset, tsMs, maxAgeMs, coverage })}}`,
+          )
         }
-        tallies.push(coverage.up, coverage.down)
-        rows.push(
-          `${head},${rowText({ history: source, market, offset, tsMs, maxAgeMs, coverage })}}`,
-        )
-        yield
-      }
+      })
+      yield
     }
     const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
     const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
@@ -191,8 +191,11 @@ function tradeText(trade: Trade | undefined): string {
   return `{"price":${formatMillionths(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
 }
 
-function stateText(snapshot: Snapshot, tsMs: number): string {
-  const { timestampMs, bids, asks } = snapshot
+function stateText(
+  timestampMs: number,
+  { bids, asks }: Record<'bids' | 'asks', Levels>,
+  tsMs: number,
+): string {
   const age = `"timestamp":"${toIso(timestampMs)}","ageMs":${tsMs - timestampMs}`
   const quote = quoteText({
     bidPrice: bids.prices[0] ?? 0,
