@@ -67,9 +67,9 @@ export type Engine = {
 }
 
 type Prepare = <Row, Given extends Value | Value[]>(sql: string) => Statement<Row, ListOf<Given>>
-type Value = SQLQueryBindings
+export type Value = SQLQueryBindings
 // biome-ignore lint/suspicious/noExplicitAny: no other words agree with the driver's own type.
-type ListOf<Given> = Given extends any[] ? Given : [Given]
+export type ListOf<Given> = Given extends any[] ? Given : [Given]
 
 export type Cell = string | number | bigint | Uint8Array | null
 

@@ -9,21 +9,32 @@ import type { Database } from '#src/database/database.ts'
 import { checkpoint, leaveCheckpoints, openDatabase } from './database.ts'
 
 const INTERVAL_MS = 1000
+/** A start has enough to do without it. */
+const START_MS = 1000
 /** How long the end of the thread is waited for. */
 const END_MS_MAX = 5000
 
 const [RUNNING, STOPPING, ENDED] = [0, 1, 2]
 
-/** Starts the thread for a file whose commits are those of `db`; disposed of before `db`. */
+/**
+ * Starts the thread, a second later, for a file whose commits are those of `db`; disposed of before
+ * `db`.
+ */
 export function startCheckpoints(db: Database, path: string): Disposable {
   const state = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(import.meta.filename, { workerData: { checkpointsOf: path, state } })
-  worker.unref()
-  worker.on('error', () => {})
-  worker.on('exit', () => end(state))
-  leaveCheckpoints(db)
+  end(state)
+  const starting = setTimeout(() => {
+    Atomics.store(state, 0, RUNNING)
+    const worker = new Worker(import.meta.filename, { workerData: { checkpointsOf: path, state } })
+    worker.unref()
+    worker.on('error', () => {})
+    worker.on('exit', () => end(state))
+    leaveCheckpoints(db)
+  }, START_MS)
+  starting.unref()
   return {
     [Symbol.dispose]() {
+      clearTimeout(starting)
       Atomics.compareExchange(state, 0, RUNNING, STOPPING)
       Atomics.notify(state, 0)
       Atomics.wait(state, 0, STOPPING, END_MS_MAX)
