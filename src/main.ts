@@ -43,6 +43,8 @@ const context: CliContext = {
   writeLog: (lines) => void process.stderr.write(lines),
   isTty: process.stderr.isTTY === true,
   onStop: (stop) => {
+    // Who asks for it has started.
+    Bun.unsafe.setJITPolicy(COMPILE_AS_USUAL)
     stops.add(stop)
     return () => void stops.delete(stop)
   },
@@ -63,18 +65,17 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
-/** By then a server has started; until then an executable compiles little of what runs. */
-const STARTED_MS = 250
-const compileAsUsual = (): void => Bun.unsafe.setJITPolicy(1)
+/** Most of what a start runs, it runs once: a server compiles little until it serves. */
+const COMPILE_LITTLE = 8
+const COMPILE_AS_USUAL = 1
 
 /** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
+  const args = process.argv.slice(2)
+  if (args[0] === 'serve') Bun.unsafe.setJITPolicy(COMPILE_LITTLE)
   const { runCli } = await import('./cli/program.ts')
   process.on('SIGTERM', handleSignal)
   process.on('SIGINT', handleSignal)
-  const args = process.argv.slice(2)
-  if (args[0] === 'serve') setTimeout(compileAsUsual, STARTED_MS).unref()
-  else compileAsUsual()
   process.exitCode = await runCli(args, context)
   await Promise.all([finish(process.stdout), finish(process.stderr)])
   process.exit()

@@ -46,8 +46,6 @@ async function build(outfile: string): Promise<void> {
     compile: {
       // What is in the folder where it is started must not change what it does.
       ...{ outfile, autoloadDotenv: false, autoloadBunfig: false },
-      // Most code of a start runs once; main.ts ends that.
-      jitPolicy: 8,
     },
   })
   // It is in the executable, too.

@@ -25,7 +25,7 @@ import { listen } from './listen.ts'
 import { startMetrics } from './metrics.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { createOperator } from './operator.ts'
-import { type RecordingJob, startRecording } from './record.ts'
+import type { RecordingJob } from './record.ts'
 import { readRecorder, watchSilence } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
 import { startScheduled } from './scheduled-files.ts'
@@ -113,8 +113,8 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, report?.retention))
-  if (config.isRecording)
-    recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
+  const record = config.isRecording ? await loadRecording() : undefined
+  recorder = record && stack.use(record(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   await selling?.checked
@@ -129,6 +129,9 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await server.stop()
   log.flush()
 }
+
+/** Once the server listens: a start does not wait for what it does not need. */
+const loadRecording = async () => (await import('./record.ts')).startRecording
 
 type ServerState = Omit<Greeting, keyof ReturnType<typeof ownKeys>>
 

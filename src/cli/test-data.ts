@@ -19,7 +19,6 @@ import { codeOf, sentenceOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { createProgress } from './progress.ts'
 import { roomFault } from './room.ts'
 
 /** Rises with what is made or how it is stored, so that older files are made again. */
@@ -52,6 +51,7 @@ async function runTestData(context: CliContext): Promise<void> {
   }
   const fault = roomFault(context, dataPath)
   if (fault !== undefined) throw fault
+  const { createProgress } = await import('./progress.ts')
   const progress = createProgress(context, 'making', 'windows')
   let windows = 0
   try {

@@ -8,7 +8,8 @@ import type { HeaderTexts } from './openapi-operation.ts'
 const MAX_AGE = 'public, max-age=300'
 
 type FixedText = {
-  text: string
+  /** A function is called once, when somebody asks. */
+  text: string | (() => string)
   contentType: string
   /** Header of the request that chose it among others. */
   chosenBy?: 'Accept'
@@ -29,7 +30,7 @@ export function createFixedText(fixed: FixedText) {
   }
 
   return (request: Request): Response => {
-    made ??= encode(text)
+    made ??= encode(typeof text === 'string' ? text : text())
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     if (isGzip) gzipped ??= Bun.gzipSync(made.plain)
     const bytes = (isGzip && gzipped) || made.plain

@@ -27,19 +27,24 @@ function multiply(a: number, b: number): number {
   }
 }
 
-/** `operators[k][d]` shifts by `d * 256^k` bytes. */
-const operators: readonly Uint32Array[] = buildOperators()
+/** `operators[k][d]` shifts by `d * 256^k` bytes; 0 until it is first needed. */
+const operators = Array.from({ length: 4 }, () => new Uint32Array(256))
 
-function buildOperators(): Uint32Array[] {
+/** `digit` is at least 1. */
+function operatorOf(table: number, digit: number): number {
+  const known = operators[table]?.[digit]
+  if (known !== 0 && known !== undefined) return known
+  const operator = makeOperator(table, digit)
+  operators[table]?.fill(operator, digit, digit + 1)
+  return operator
+}
+
+function makeOperator(table: number, digit: number): number {
   // x^8: one byte.
-  let step = 0x00800000
-  return Array.from({ length: 4 }, () => {
-    const table = new Uint32Array(256)
-    table[0] = ONE
-    for (let digit = 1; digit < 256; digit++) table[digit] = multiply(table[digit - 1] ?? 0, step)
-    step = multiply(table[255] ?? 0, step)
-    return table
-  })
+  if (digit === 1 && table === 0) return 0x00800000
+  const half = digit === 1 ? operatorOf(table - 1, 128) : operatorOf(table, digit >>> 1)
+  const square = multiply(half, half)
+  return digit === 1 || digit % 2 === 0 ? square : multiply(square, operatorOf(table, 1))
 }
 
 /** The CRC register `crc` after `length` zero bytes; `length` is below 2^32. */
@@ -47,7 +52,7 @@ export function crcShift(crc: number, length: number): number {
   let shifted = crc
   for (let rest = length >>> 0, table = 0; rest !== 0; rest >>>= 8, table++) {
     const digit = rest & 255
-    if (digit !== 0) shifted = multiply(operators[table]?.[digit] ?? 0, shifted)
+    if (digit !== 0) shifted = multiply(operatorOf(table, digit), shifted)
   }
   return shifted
 }

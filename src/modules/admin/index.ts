@@ -100,16 +100,7 @@ export function adminRoutes(deps: AdminDeps): Route[] {
     ...tierRoutes(deps),
     ...paymentRoutes(deps),
   ]
-  const components = createComponents()
-  const document = {
-    openapi: '3.0.3',
-    info: { title: 'Bookfeed, for its operator', version: deps.version },
-    paths: describeRoutes(routes, components),
-    components: {
-      ...components.all,
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'The token.' } },
-    },
-  }
+  let document: object | undefined
   return [
     ...routes,
     route({
@@ -118,9 +109,22 @@ export function adminRoutes(deps: AdminDeps): Route[] {
       operationId: 'adminDocument',
       summary: 'This document',
       ok: { description: 'OpenAPI 3.0.' },
-      answer: () => document,
+      answer: () => (document ??= describe(routes, deps)),
     }),
   ]
+}
+
+function describe(routes: readonly Route[], { version }: AdminDeps): object {
+  const components = createComponents()
+  return {
+    openapi: '3.0.3',
+    info: { title: 'Bookfeed, for its operator', version },
+    paths: describeRoutes(routes, components),
+    components: {
+      ...components.all,
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'The token.' } },
+    },
+  }
 }
 
 const stateRoutes = (deps: AdminDeps) => [

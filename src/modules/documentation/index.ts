@@ -26,7 +26,7 @@ const text = { schema: { type: 'string' as const } }
 export const documentationRoutes = () => {
   const errors = {
     markdown: createFixedText({ text: errorsText, contentType: types.markdown, ...negotiated }),
-    html: createFixedText({ text: errorsPage(), contentType: types.html, ...negotiated }),
+    html: createFixedText({ text: errorsPage, contentType: types.html, ...negotiated }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
   return [

@@ -6,7 +6,7 @@ import { type RowSchemas, StreamDocument } from './model.ts'
 
 /** The document of `GET /v1/stream`, which is no route: it is a WebSocket. */
 export const streamDocumentRoutes = (version: string, rows: RowSchemas) => {
-  const text = JSON.stringify(asyncApiDocument(version, rows))
+  const text = () => JSON.stringify(asyncApiDocument(version, rows))
   const answer = createFixedText({ text, contentType: 'application/json' })
   return [
     route({
