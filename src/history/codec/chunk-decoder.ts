@@ -8,7 +8,7 @@ import { decodeFrame, TextBuffer } from './deflate-code.ts'
 
 /** Reuses its buffer: a text is valid until the next call. */
 export class ChunkDecoder {
-  readonly #buffer = new TextBuffer(131_072)
+  readonly #buffer = new TextBuffer()
 
   text(chunk: Chunk, row: number): Uint8Array {
     return this.textWithComma(chunk, row).subarray(1)
@@ -92,7 +92,7 @@ export type Picks = { chunk: Chunk; rows: readonly number[] }
 
 /** Joins rows by commas, the first without one; `ends` are the offsets after them. */
 export class SliceDecoder {
-  readonly #text = new TextBuffer(262_144)
+  readonly #text = new TextBuffer()
   readonly #reader = new ChunkDecoder()
   readonly ends: number[] = []
   readonly #isSeen: [boolean, boolean] = [false, false]

@@ -185,7 +185,7 @@ export class TextBuffer {
   /** Where it is said what of the text repeats what is before it, if anybody asks. */
   copies: Copies | undefined
 
-  constructor(size: number) {
+  constructor(size = 0) {
     this.bytes = new Uint8Array(size)
     this.words = new DataView(this.bytes.buffer)
   }

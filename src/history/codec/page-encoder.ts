@@ -13,7 +13,7 @@ import { FrameEncoder } from './frame-encoder.ts'
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
 const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
-const OUTPUT_BYTES_START = 262_144
+const OUTPUT_BYTES_START = 1024
 
 const encoder = new TextEncoder()
 
