@@ -225,7 +225,8 @@ function createReaders(tables: Tables, views: Views): Readers {
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
     lastSpotId: () => naming('The list of prices', tables.spot.lastId),
     gaps: (market) => read(market, ({ gaps }) => gaps),
-    consistently: (body) => readConsistently(db, body),
+    consistently: ({ conditionId }, body) =>
+      naming(marketName(conditionId), () => readConsistently(db, body)),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read),

@@ -71,7 +71,7 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
     eventually: atOnce,
-    consistently: (read) => again().consistently(read),
+    consistently: (market, read) => again().consistently(market, read),
     get archive() {
       return again().archive
     },

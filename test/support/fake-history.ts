@@ -40,7 +40,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     listOldest: refuse,
     usedBytes: () => 0,
     eventually: atOnce,
-    consistently: (read) => read(),
+    consistently: (_, read) => read(),
     archive: {
       ...{ place: () => undefined, setPlace: refuse, due: () => [], pack: refuse },
       ...{ takeOrphans: () => [], forget: refuse, totals: () => ({ objects: 0, bytes: 0 }) },

@@ -116,7 +116,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       const market = { ...listed, ...then?.market, ...windowOf(listed) }
       const source = then?.history ?? history
       const head = marketText(market)
-      history.consistently(() => {
+      history.consistently(market, () => {
         const gaps = source.gaps(market)
         for (const offset of offsets) {
           const tsMs = market.windowEndMs - offset.beforeMs
