@@ -25,6 +25,8 @@ import { asJson } from './signup-client.ts'
 export const SETTLE = '/v1/billing/x402/settle'
 /** Long enough to be taken and sent; after that the chain is moved on. */
 const VALID_SECONDS = 90
+const OFFER_TRIES_MAX = 100
+const OFFER_PAUSE_MS = 100
 const WAIT_MS_MAX = 20_000
 const FUNDS = 10n ** 15n
 
@@ -160,7 +162,13 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
     },
     async buy(customer, { tier, token }) {
       const wish = { tierId: tier, token, network: chain.network }
-      const { status, body } = await ask(server(), customer, { path: QUOTE, body: wish })
+      const askOffer = () => ask(server(), customer, { path: QUOTE, body: wish })
+      let { status, body } = await askOffer()
+      // A server that has just begun may still be checking its tokens.
+      for (let tries = 0; status === 503 && tries < OFFER_TRIES_MAX; tries++) {
+        await Bun.sleep(OFFER_PAUSE_MS)
+        ;({ status, body } = await askOffer())
+      }
       if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
       return sign(chain, customer, { quote: body as QuoteAnswer, token })
     },
