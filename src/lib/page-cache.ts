@@ -1,5 +1,6 @@
 /** Finished pages in memory, of all routes that know the tag of a page before they make it. */
 import { createCache } from './cache.ts'
+import { allocatedBytes } from './release.ts'
 
 /** A page as it is sent; `tag` is unique to the body, and fit for an `ETag`. */
 export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
@@ -42,7 +43,7 @@ export function createPageCache(bytesMax: number) {
     put(made: Page): Page {
       if (made.body.length > bodyBytesMax || isMadeOnce(made.tag)) return made
       const copy = { ...made, body: made.body.slice() }
-      pages.set(copy.tag, copy, { size: copy.body.length + ENTRY_BYTES })
+      pages.set(copy.tag, copy, { size: allocatedBytes(copy.body.length) + ENTRY_BYTES })
       return copy
     },
   }

@@ -23,7 +23,7 @@ import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
 import { crc32 } from '#src/lib/crc32.ts'
-import { release } from '#src/lib/release.ts'
+import { allocatedBytes, release } from '#src/lib/release.ts'
 
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
@@ -104,7 +104,7 @@ export class Chunk {
   readonly count: number
   readonly hasBoth: boolean
   readonly checkpointCount: number
-  /** Bytes that the chunk keeps in memory, `firstTexts` included. */
+  /** Bytes that the chunk takes in memory, `firstTexts` included. */
   readonly byteLength: number
   /** Texts of the first row of each outcome, once they were read; by outcome code. */
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
@@ -144,7 +144,8 @@ export class Chunk {
       'its parts fit',
     )
     this.#assertRising()
-    this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
+    const texts = allocatedBytes(this.textEnd(0)) * (this.hasBoth ? 2 : 1)
+    this.byteLength = allocatedBytes(blob.length) + texts
   }
 
   /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
