@@ -18,7 +18,8 @@ const program = (bytes: number) => `
   make(500)
   const before = resident()
   make(${COUNT})
-  process.stdout.write(String((resident() - before) / ${COUNT}))`
+  const taken = (resident() - before) / ${COUNT}
+  process.stdout.write(String(taken))`
 
 test.each([9000, 14_600, 16_500])('allocatedBytes: is what %d bytes take', (bytes) => {
   const { stdout } = Bun.spawnSync([process.execPath, '--eval', program(bytes)])
