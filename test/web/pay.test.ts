@@ -30,6 +30,8 @@ import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
+const STEP_MS = 500
+
 /** Statuses that Chromium writes to its console by itself. */
 const failed = (status: number) => new RegExp(`the server responded with a status of ${status}`)
 
@@ -74,6 +76,12 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
   const moved = async (customer: Customer, before: { payer: bigint; payee: bigint }) => {
     const { payer, payee, periods } = await stateOf(server, customer)
     return { paid: before.payer - payer, got: payee - before.payee, periods }
+  }
+  /** Time passes faster on a page whose clock is ours, until something has happened. */
+  const hasten = async (page: Page, happened: Promise<unknown>) => {
+    const isOver = happened.then(() => true)
+    while (!(await Promise.race([isOver, Bun.sleep(STEP_MS)])))
+      await page.clock.fastForward(RESEND_UNKNOWN_MS)
   }
   const once = { paid: 19_000_000n, got: 19_000_000n, periods: 1 }
   const nothing = { paid: 0n, got: 0n, periods: 0 }
@@ -141,6 +149,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     'behavior: a payment that is %s recovers, and is not signed again',
     async (state, script) => {
       const { page, wallet, customer, before } = await atQuote()
+      await page.clock.install()
       relay.next(script)
       const settles = relay.settles().length
       isDead = () => relay.settles().length > settles
@@ -149,7 +158,9 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
       expect(await page.textContent('main')).not.toMatch(/try again|Sign and pay/i)
       await shoot(page, state)
       isDead = () => false
-      await waitForState(page, 'provisioned')
+      // The server looks again, and the page asks again, some seconds later.
+      server.time.skewMs = RESEND_UNKNOWN_MS
+      await hasten(page, waitForState(page, 'provisioned'))
       expect(await moved(customer, before)).toEqual(once)
       expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
       expect(page.faults).toEqual([])
@@ -158,6 +169,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
 
   test('behavior: whoever comes back meets the payment that is on its way, and is not asked to sign', async () => {
     const { page, customer, before } = await atQuote()
+    await page.clock.install()
     relay.next('settlement_pending')
     const settles = relay.settles().length
     isDead = () => relay.settles().length > settles
@@ -169,19 +181,20 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await page.click('text=Pay with Test Wallet')
     await page.click('text=Get a quote')
     await page.waitForSelector('text=is on its way already')
-    await waitForState(page, 'provisioned')
+    await hasten(page, waitForState(page, 'provisioned'))
     expect(await moved(customer, before)).toEqual(once)
   })
 
   test('behavior: while nothing is known the same payment is submitted again by itself', async () => {
     const { page, wallet, customer, before } = await atQuote()
+    await page.clock.install()
     isDead = () => true
     await sign(page)
     await page.waitForSelector('[data-remedy="same_by_itself"]')
     expect(await page.textContent('main')).toContain('Do not sign another')
     await shoot(page, 'held')
     isDead = () => false
-    await waitForState(page, 'provisioned')
+    await hasten(page, waitForState(page, 'provisioned'))
     expect(await moved(customer, before)).toEqual(once)
     expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
     page.forgive(failed(503))
@@ -190,6 +203,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
 
   test('behavior: a lost answer says that the payment may be on its way, and never to try again', async () => {
     const { page, wallet, customer, before } = await atQuote()
+    await page.clock.install()
     await page.route(
       '**/settle',
       async (route) => {
@@ -202,7 +216,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await page.waitForSelector('text=Your payment may be on its way')
     expect(await page.textContent('main')).not.toMatch(/try again|cannot be reached|Sign and pay/i)
     await shoot(page, 'lost')
-    await waitForState(page, 'provisioned')
+    await hasten(page, waitForState(page, 'provisioned'))
     expect(await moved(customer, before)).toEqual(once)
     expect(wallet.asked.filter((method) => method === 'eth_signTypedData_v4')).toHaveLength(1)
     page.forgive(/ERR_CONNECTION_RESET/)
