@@ -8,6 +8,7 @@ import type { CliContext } from './cli/context.ts'
 import { describeInvocation } from './cli/invocation.ts'
 import type { ThreadStart } from './cli/serve-thread.ts'
 import { type Config, readConfig } from './config.ts'
+import { compileLittle } from './lib/jit.ts'
 import { createMint } from './lib/mint.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
@@ -43,8 +44,6 @@ const context: CliContext = {
   writeLog: (lines) => void process.stderr.write(lines),
   isTty: process.stderr.isTTY === true,
   onStop: (stop) => {
-    // Who asks for it has started.
-    Bun.unsafe.setJITPolicy(COMPILE_AS_USUAL)
     stops.add(stop)
     return () => void stops.delete(stop)
   },
@@ -65,14 +64,10 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
-/** Most of what a start runs, it runs once: a server compiles little until it serves. */
-const COMPILE_LITTLE = 8
-const COMPILE_AS_USUAL = 1
-
 /** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
   const args = process.argv.slice(2)
-  if (args[0] === 'serve') Bun.unsafe.setJITPolicy(COMPILE_LITTLE)
+  if (args[0] === 'serve') compileLittle()
   const { runCli } = await import('./cli/program.ts')
   process.on('SIGTERM', handleSignal)
   process.on('SIGINT', handleSignal)

@@ -13,6 +13,7 @@ import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
 import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
 import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { compileAsUsual } from '#src/lib/jit.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import type { SignupState } from '#src/selling/screening.ts'
@@ -98,6 +99,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const server = await (shared.threads === 0
     ? listenHere(app, config)
     : startThreads({ context: timed, app, test, timer, ...shared }))
+  compileAsUsual()
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)
@@ -113,8 +115,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, report?.retention))
-  const record = config.isRecording ? await loadRecording() : undefined
-  recorder = record && stack.use(record(timed, history, server.wake ?? stream.wake))
+  recorder = stack.use(await record(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   await selling?.checked
@@ -130,8 +131,12 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   log.flush()
 }
 
-/** Once the server listens: a start does not wait for what it does not need. */
-const loadRecording = async () => (await import('./record.ts')).startRecording
+/** Loads the recorder when the server listens already; undefined where none is wanted. */
+async function record(context: CliContext, history: MarketHistory, onStored: () => void) {
+  if (!context.config().isRecording) return undefined
+  const { startRecording } = await import('./record.ts')
+  return startRecording(context, history, onStored)
+}
 
 type ServerState = Omit<Greeting, keyof ReturnType<typeof ownKeys>>
 

@@ -2,8 +2,8 @@
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 
-/** As of `Ladder`. */
-type Levels = {
+/** A `Ladder`, or columns of one. */
+export type Levels = {
   prices: readonly number[] | Int32Array
   sizes: readonly number[] | Float64Array
 }

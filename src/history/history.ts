@@ -187,8 +187,8 @@ export type MarketHistory = HistoryWriter &
      * read runs again from its start once it is there.
      */
     eventually: Eventual
-    /** Runs reads of a market on one state of the history; together they cost less. */
-    consistently<T>({ conditionId }: Market, read: () => T): T
+    /** Runs reads of a market on one state of the history, which costs less than each alone. */
+    consistently<T>(market: Market, read: () => T): T
     archive: Archiver
     lines(encoding: Encoding): LineStream
     events(): EventStream

@@ -27,24 +27,26 @@ function multiply(a: number, b: number): number {
   }
 }
 
-/** `operators[k][d]` shifts by `d * 256^k` bytes; 0 until it is first needed. */
-const operators = Array.from({ length: 4 }, () => new Uint32Array(256))
+/** At `256 * k + d` what shifts by `d * 256^k` bytes; 0 until it is first needed. */
+const operators = new Uint32Array(4 * 256)
+// x^8: one byte.
+operators[1] = 0x00800000
 
 /** `digit` is at least 1. */
 function operatorOf(table: number, digit: number): number {
-  const known = operators[table]?.[digit]
-  if (known !== 0 && known !== undefined) return known
-  const operator = makeOperator(table, digit)
-  operators[table]?.fill(operator, digit, digit + 1)
-  return operator
+  const at = 256 * table + digit
+  operators[at] ||= makeOperator(table, digit)
+  return operators[at] ?? 0
 }
 
 function makeOperator(table: number, digit: number): number {
-  // x^8: one byte.
-  if (digit === 1 && table === 0) return 0x00800000
-  const half = digit === 1 ? operatorOf(table - 1, 128) : operatorOf(table, digit >>> 1)
-  const square = multiply(half, half)
-  return digit === 1 || digit % 2 === 0 ? square : multiply(square, operatorOf(table, 1))
+  if (digit === 1) {
+    const half = operatorOf(table - 1, 128)
+    return multiply(half, half)
+  }
+  const half = operatorOf(table, digit >>> 1)
+  const even = multiply(half, half)
+  return digit % 2 === 0 ? even : multiply(even, operatorOf(table, 1))
 }
 
 /** The CRC register `crc` after `length` zero bytes; `length` is below 2^32. */

@@ -42,9 +42,6 @@ function readDecimal(bytes: Uint8Array, start: number): number {
   return whole + digits * (scales[at - point - 1] ?? Number.NaN)
 }
 
-/** Of one side, the best first, in millionths. */
-export type Levels = { prices: Int32Array; sizes: Float64Array }
-
 const noCopies = new Copies()
 
 /** A side that was added: its indexes in the columns, and where its text is, from the row's on. */
@@ -80,13 +77,13 @@ export class LevelColumns {
     this.#former = []
   }
 
-  /** Takes a row alone. Valid until the next is taken. */
-  alone(text: Uint8Array): { bids: Levels; asks: Levels } {
+  /** Reads a row alone: the levels of each side, valid until the next row is read. */
+  alone(text: Uint8Array) {
     this.reset()
     this.add(text, 0, noCopies)
     const [middle = 0, length = 0] = this.ends
     const { prices, sizes } = this
-    const from = (start: number, end: number): Levels => ({
+    const from = (start: number, end: number) => ({
       prices: prices.subarray(start, end),
       sizes: sizes.subarray(start, end),
     })

@@ -11,6 +11,7 @@ conform('in memory, next to no cache', () => openHistory(':memory:', { chunkCach
   seeds: 1,
   steps: 40,
 })
+
 test('default: the embedded engine is a reader that never returns a promise', () => {
   const history = openHistory(':memory:')
   // The contract of any engine, by type.

@@ -165,7 +165,8 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
       const askOffer = () => ask(server(), customer, { path: QUOTE, body: wish })
       let { status, body } = await askOffer()
       // A server that has just begun may still be checking its tokens.
-      for (let tries = 0; status === 503 && tries < OFFER_TRIES_MAX; tries++) {
+      const isChecking = () => String(body.detail).endsWith('It is being checked.')
+      for (let tries = 0; isChecking() && tries < OFFER_TRIES_MAX; tries++) {
         await Bun.sleep(OFFER_PAUSE_MS)
         ;({ status, body } = await askOffer())
       }

@@ -6,7 +6,7 @@ import {
   startOfMarkets,
 } from '#src/core/cursor.ts'
 import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
-import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
+import { type DepthFigures, depthFigures, type Levels } from '#src/core/depth-figures.ts'
 import { type AppError, parameterError } from '#src/core/errors.ts'
 import { type Coin, type Outcome, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type Clock, readRange, toIso } from '#src/core/time.ts'
@@ -20,7 +20,7 @@ import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
-import { LevelColumns, type Levels } from '#src/wire/level-columns.ts'
+import { LevelColumns } from '#src/wire/level-columns.ts'
 import { quoteText } from '#src/wire/row-bytes.ts'
 
 import { PanelList, PanelQuery } from './model.ts'
