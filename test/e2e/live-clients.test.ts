@@ -4,12 +4,10 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { openHistory } from '#src/history/open.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import { chromiumPath as chromium } from '../support/browser.ts'
 import { parseEvents } from '../support/event-client.ts'
 import { createHarness } from '../support/harness.ts'
 
-const chromium = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-  .map((name) => Bun.which(name))
-  .find((path) => path !== null)
 const curl = Bun.which('curl')
 
 const ROWS = 25
