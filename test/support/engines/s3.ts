@@ -203,7 +203,7 @@ osd_objectstore = bluestore
 bluestore_block_size = ${DISK_BYTES}
 osd_memory_target = 939524096
 mon_client_hunt_interval = 0.5
-# The gateway asks as soon for where a disk is that was killed, not after 10 s.
+# After a disk was killed, the gateway asks the monitor for its new address soon, not after 10 s.
 objecter_tick_interval = 0.2
 objecter_timeout = 0.5
 osd_crush_chooseleaf_type = 0
