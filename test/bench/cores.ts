@@ -1,5 +1,7 @@
 /** Cores of their own for the server and for what asks it, where the system can pin processes. */
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 
 const [SERVER_CPU, LOAD_CPU] = [0, 1]
 
@@ -23,3 +25,24 @@ const moveTo = (core: number) => {
 /** For a bench that is itself the server, or the client. */
 export const moveToServerCore = () => moveTo(SERVER_CPU)
 export const moveToLoadCore = () => moveTo(LOAD_CPU)
+
+const cgroups = '/sys/fs/cgroup'
+const QUOTA_PERIOD_US = 10_000
+
+/**
+ * Leaves a process this share of one core (0 to 1), by a quota of its own cgroup (version 1 or 2).
+ * Returns what removes the group once the process has ended. Throws where the system forbids it.
+ */
+export function limitProcessor(pid: number, share: number): () => void {
+  const isVersion1 = existsSync(join(cgroups, 'cpu'))
+  const group = join(cgroups, isVersion1 ? 'cpu' : '', `bookfeed-bench-${pid}`)
+  mkdirSync(group)
+  const write = (file: string, value: string) => writeFileSync(join(group, file), value)
+  const quota = String(QUOTA_PERIOD_US * share)
+  if (isVersion1) {
+    write('cpu.cfs_period_us', String(QUOTA_PERIOD_US))
+    write('cpu.cfs_quota_us', quota)
+  } else write('cpu.max', `${quota} ${QUOTA_PERIOD_US}`)
+  write('cgroup.procs', String(pid))
+  return () => rmdirSync(group)
+}

@@ -20,6 +20,7 @@ import { openDatabase } from '#src/sqlite/database.ts'
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { type Postgres, startPostgres } from '../support/engines/postgres.ts'
 import { addBenchKey, benchAuthorization } from './bench-key.ts'
+import { limitProcessor } from './cores.ts'
 import { benchFolder, type OurData, prepareOurData, sourceTitle } from './dataset.ts'
 import { assertTools, CONNECTIONS, runLoad, type Sample } from './load.ts'
 import { compare, type Contestant, median } from './measure.ts'
@@ -46,6 +47,7 @@ const FOLLOWED_WARM_UP = 100
 const FOLLOWED_EVERY_MS = 10
 const MARKET_MS = 3_600_000
 const REPEATED_PAGES = 500
+const SHARE_OF_CORE = 0.5
 
 type Fact = readonly [string, string]
 const progress = (line: string): void => console.error(line)
@@ -181,8 +183,9 @@ function drawScaled(ours: OurData, isRepeated: boolean): Promise<Pages> {
 }
 
 /**
- * One server, and two on cores of their own; each shares its core with the load that it has. Two
- * that only greet say what the machine gives to two of anything.
+ * One server, and two on cores of their own, each with its load on the same core. A server may use
+ * half of its core, so that its load, PostgreSQL and the system need not wait for it, nor it for
+ * them. Two that only greet say what the machine gives to two of anything.
  */
 async function measureTwo(
   ours: OurData,
@@ -191,8 +194,15 @@ async function measureTwo(
   const pages = await drawScaled(ours, true)
   const start = async (command: Command, core: number) => {
     const server = await startServer({ command, core, readyPath: '/healthz' })
+    const removeLimit = limitProcessor(server.pid, SHARE_OF_CORE)
     const load = { server, core, pathsFile: pages.pathsFile, skip: 0, encoding: 'gzip' } as const
-    return { server, load: (seconds: number) => runLoad({ ...load, seconds }) }
+    return {
+      load: (seconds: number) => runLoad({ ...load, seconds }),
+      async stop() {
+        await server.stop()
+        removeLimit()
+      },
+    }
   }
   const found = Object.entries(kinds).map(([name, commands]) => ({
     name,
@@ -206,7 +216,7 @@ async function measureTwo(
       const alone = await Promise.all(servers.slice(0, 1).map(({ load }) => load(timing.seconds)))
       const both = await Promise.all(servers.map(({ load }) => load(timing.seconds)))
       rounds.push({ one: rateOf(alone), two: rateOf(both) })
-      for (const { server } of servers) await server.stop()
+      for (const server of servers) await server.stop()
     }
   return found.map(({ name, rounds }) => {
     const [one, two] = [rounds.map((each) => each.one), rounds.map((each) => each.two)]
