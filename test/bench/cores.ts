@@ -15,7 +15,8 @@ export const coresTitle = canPin
 const pin = (core: number, command: readonly string[]): string[] =>
   canPin ? ['taskset', '-c', `${core}`, ...command] : [...command]
 
-export const onServerCore = (command: readonly string[], core = SERVER_CPU) => pin(core, command)
+export const onServerCore = (command: readonly string[], core: number | 'any' = SERVER_CPU) =>
+  core === 'any' ? [...command] : pin(core, command)
 export const onLoadCore = (command: readonly string[], core = LOAD_CPU) => pin(core, command)
 
 const moveTo = (core: number) => {

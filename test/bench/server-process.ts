@@ -25,7 +25,7 @@ export type ServerOptions = {
   readyPath: string
   readyMsMax?: number
   /** Where not on the core of the server. */
-  core?: number | undefined
+  core?: number | 'any' | undefined
 }
 
 const US_PER_TICK = 10_000
