@@ -8,14 +8,11 @@ const SPARED_MAX = 64
 /**
  * A cache bounded by the sum of the sizes given to `set`. A hand goes round over the entries, and
  * takes those that were not used since it came by (CLOCK): a use is a mark, and moves nothing.
- * `onGone` is called with each value that is kept no longer, or was not kept at all.
  */
-export const createCache = <Key, Value>(sizeMax: number, onGone?: (value: Value) => void) =>
-  new Cache<Key, Value>(sizeMax, onGone)
+export const createCache = <Key, Value>(sizeMax: number) => new Cache<Key, Value>(sizeMax)
 
 class Cache<Key, Value> {
   readonly #sizeMax: number
-  readonly #onGone: ((value: Value) => void) | undefined
   readonly #entries = new Map<Key, Entry<Key, Value>>()
   /** A `Map` turns slow where its oldest entries are looked for again and again. */
   #hand = this.#entries.values()
@@ -23,9 +20,8 @@ class Cache<Key, Value> {
   #hits = 0
   #misses = 0
 
-  constructor(sizeMax: number, onGone?: (value: Value) => void) {
+  constructor(sizeMax: number) {
     this.#sizeMax = sizeMax
-    this.#onGone = onGone
   }
 
   get(key: Key): Value | undefined {
@@ -45,10 +41,7 @@ class Cache<Key, Value> {
   /** Keeps nothing that is larger than the whole. */
   set(key: Key, value: Value, { size }: { size: number }): void {
     this.delete(key)
-    if (size > this.#sizeMax) {
-      this.#onGone?.(value)
-      return
-    }
+    if (size > this.#sizeMax) return
     this.#makeRoom(size)
     this.#entries.set(key, { key, value, size, isUsed: false })
     this.#size += size
@@ -59,7 +52,6 @@ class Cache<Key, Value> {
     if (entry === undefined) return
     this.#entries.delete(key)
     this.#size -= entry.size
-    this.#onGone?.(entry.value)
   }
 
   clear(): void {

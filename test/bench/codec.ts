@@ -6,7 +6,8 @@
 import { gzipSync } from 'node:zlib'
 
 import type { Slice } from '#src/history/codec/chunk-decoder.ts'
-import { Chunk, ChunkWriter, outcomeCodes } from '#src/history/codec/chunk.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk, outcomeCodes } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 

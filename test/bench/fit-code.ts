@@ -5,7 +5,8 @@
  */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { Chunk, ChunkWriter } from '#src/history/codec/chunk.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk } from '#src/history/codec/chunk.ts'
 import {
   DISTANCE_BITS_MAX,
   distanceBases,

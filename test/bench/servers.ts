@@ -20,8 +20,9 @@ export function bookfeed({ dataPath }: Pick<OurData, 'dataPath'>, ...settings: s
     // Nothing writes beside what is measured.
     const quiet = ['BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
     // As `bun run start`, the image and the service say it.
-    const allocator = ['MIMALLOC_PURGE_DELAY=1000']
-    return ['env', ...folder, ...quiet, ...allocator, ...settings, ...program('serve')]
+    const kept = ['MIMALLOC_PURGE_DELAY=1000', 'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000']
+    const memory = [...kept, 'BUN_JSC_forceRAMSize=536870912']
+    return ['env', ...folder, ...quiet, ...memory, ...settings, ...program('serve')]
   }
 }
 

@@ -45,16 +45,11 @@ export class ChunkDecoder {
     return this.#buffer.bytes.subarray(start, end)
   }
 
-  /** Every walk begins at the first row of its outcome, so that text stays with the chunk. */
-  #firstText(chunk: Chunk, outcome: number): Uint8Array {
-    const kept = chunk.firstTexts[outcome]
-    if (kept !== undefined) return kept
-    const row = chunk.nextRowOf(outcome, 0)
-    const end = decodeFrame(chunk.frame(row, 0), this.#buffer, 0)
-    const text = this.#buffer.bytes.slice(0, end)
-    chunk.firstTexts[outcome] = text
-    return text
-  }
+  #firstText = (chunk: Chunk, outcome: number): Uint8Array =>
+    chunk.firstText(outcome, (row) => {
+      const end = decodeFrame(chunk.frame(row, 0), this.#buffer, 0)
+      return this.#buffer.bytes.subarray(0, end)
+    })
 
   /** All of the texts stay as they are until the end; `copies` say how one repeats others. */
   forEach(chunk: Chunk, visit: (text: Uint8Array, row: number, copies: Copies) => void): void {

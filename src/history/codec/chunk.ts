@@ -19,21 +19,15 @@
  * steps.
  */
 import type { Outcome } from '#src/core/market.ts'
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
-import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
-import { crc32 } from '#src/lib/crc32.ts'
-import { allocatedBytes, release } from '#src/lib/release.ts'
+import { READ_SLACK } from '#src/lib/bits.ts'
+import { type Movable, type Part, partOf, releaseOwn } from '#src/lib/parts.ts'
 
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
-import { FrameEncoder } from './frame-encoder.ts'
-import { RowText, writeRowText } from './row-text.ts'
-import { type ColumnRow, RunColumns } from './run-columns.ts'
+import type { ColumnRow, RunColumns } from './run-columns.ts'
 
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
 export const CHUNK_ROWS = 100
-/** Rows of one outcome between two checkpoints. */
-const CHECKPOINT_ROWS = 10
 
 /** More than the longest text that a snapshot can have, 4,000 levels. */
 const ROW_BYTES_MAX = 512 * 1024
@@ -47,7 +41,7 @@ const BIT_END_MASK = 0x7fffffff
 
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 
-type Checkpoint = { row: number; bitEnd: number }
+export type Checkpoint = { row: number; bitEnd: number }
 
 type ChunkParts = {
   columns: Pick<RunColumns, 'count' | 'textEnds' | 'crcs' | 'ownCrcs'> & {
@@ -99,64 +93,126 @@ export function encodeChunk({
   return blob
 }
 
-/** A chunk read in place: one view of words and one of bytes, because there are very many. */
-export class Chunk {
+/**
+ * A chunk read in place, with room behind it for the text of the first row of each outcome, which
+ * stays once it was read.
+ */
+export class Chunk implements Movable<Chunk> {
   readonly count: number
   readonly hasBoth: boolean
   readonly checkpointCount: number
-  /** Bytes that the chunk takes in memory, `firstTexts` included. */
-  readonly byteLength: number
-  /** Texts of the first row of each outcome, once they were read; by outcome code. */
-  readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
+  /** Bytes of the chunk and of that room. */
+  readonly size: number
+  readonly #part: Part
+  readonly #blobBytes: number
   readonly #firstMs: number
   readonly #leastId: number
   /** Undefined after `release`, so that whoever still reads fails in place of reading nothing. */
   #words: Int32Array
-  readonly #bytes: DataView
+  /** Offsets in `words`: of the first column and of the checkpoints. */
+  readonly #columns: number
   readonly #checkpoints: number
-  /** Bit offsets of the streams in the blob. */
+  /** Bit offsets of the streams in `words`. */
   readonly #rowStream: number
   readonly #checkpointStream: number
+  /** Bits of the outcome codes whose first text is in the room. */
+  #texts = 0
+  #room: Uint8Array | undefined
 
   /** Throws when the blob is not a chunk of this version or its parts do not fill it. */
-  constructor(stored: Uint8Array) {
-    const blob = stored.byteOffset % 4 === 0 ? stored : stored.slice()
-    assert(blob.length >= HEADER_BYTES, 'a chunk is longer than its header')
-    const words = new Int32Array(blob.buffer, blob.byteOffset, blob.length >>> 2)
-    const bytes = new DataView(blob.buffer, blob.byteOffset, blob.length)
-    const [version = 0, count = 0, flags = 0, rowBytes = 0, checkpointCount = 0] = words
+  constructor(blob: Uint8Array)
+  /** A chunk of `blobBytes` at the start of the part, which has room for the texts as well. */
+  constructor(part: Part, blobBytes: number)
+  constructor(given: Uint8Array | Part, blobBytes = given.length) {
+    const part = given instanceof Uint8Array ? partOf(given) : given
+    assert(blobBytes >= HEADER_BYTES, 'a chunk is longer than its header')
+    const { words, view } = part.memory
+    const { start } = part
+    const version = view.getInt32(start, true)
+    const count = view.getInt32(start + 4, true)
+    const flags = view.getInt32(start + 8, true)
+    const rowBytes = view.getInt32(start + 12, true)
+    const checkpointCount = view.getInt32(start + 16, true)
     assert(version === CODE_VERSION, `chunk version ${version} is known`)
     this.count = count
     this.hasBoth = (flags & FLAG_BOTH) !== 0
     this.checkpointCount = checkpointCount
-    this.#firstMs = bytes.getFloat64(24, true)
-    this.#leastId = bytes.getFloat64(32, true)
+    this.#part = part
+    this.#blobBytes = blobBytes
+    this.#firstMs = view.getFloat64(start + 24, true)
+    this.#leastId = view.getFloat64(start + 32, true)
     this.#words = words
-    this.#bytes = bytes
-    this.#checkpoints = HEADER_WORDS + count * (this.hasBoth ? 6 : 5)
+    this.#columns = (start >>> 2) + HEADER_WORDS
+    this.#checkpoints = this.#columns + count * (this.hasBoth ? 6 : 5)
     const rowStart = this.#checkpoints * 4 + checkpointCount * CHECKPOINT_BYTES
     const checkpointStart = rowStart + rowBytes
     this.#rowStream = rowStart * 8
     this.#checkpointStream = checkpointStart * 8
     assert(count > 0 && checkpointCount >= 0 && rowBytes >= READ_SLACK, 'a chunk has rows')
     assert(
-      checkpointStart <= blob.length - READ_SLACK * Math.sign(checkpointCount),
+      checkpointStart <= start + blobBytes - READ_SLACK * Math.sign(checkpointCount),
       'its parts fit',
     )
     this.#assertRising()
-    const texts = allocatedBytes(this.textEnd(0)) * (this.hasBoth ? 2 : 1)
-    this.byteLength = allocatedBytes(blob.length) + texts
+    this.size = blobBytes + this.#textRoom(1 - this.outcome(0)).end
   }
 
-  /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
+  /** The whole memory, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
   get words(): Int32Array {
     return this.#words
   }
 
-  /** Gives its memory back at once; nothing of it can be read any more. */
+  copyTo(part: Part): Chunk {
+    const { bytes } = part.memory
+    const end = part.start + this.#blobBytes
+    const own = this.#part
+    bytes.set(own.memory.bytes.subarray(own.start, own.start + this.#blobBytes), part.start)
+    if (this.#texts !== 0) bytes.set(this.#openRoom(), end)
+    const copy = new Chunk(part, this.#blobBytes)
+    copy.#texts = this.#texts
+    return copy
+  }
+
+  /** A copy that is its holder's own. */
+  copy(): Chunk {
+    return this.copyTo(partOf(new Uint8Array(this.size)))
+  }
+
   release(): void {
-    for (const part of [this.#bytes, ...this.firstTexts]) if (part !== undefined) release(part)
+    releaseOwn(this.#part.memory)
     this.#words = undefined as unknown as Int32Array
+  }
+
+  /** Every walk begins at the text of the first row of its outcome: it is made once, and stays. */
+  firstText(outcome: number, make: (row: number) => Uint8Array): Uint8Array {
+    const { row, start, end } = this.#textRoom(outcome)
+    const room = this.#openRoom()
+    if ((this.#texts & (1 << outcome)) === 0) {
+      const text = make(row)
+      assert(text.length === end - start, 'a text is as long as it should be')
+      room.set(text, start)
+      this.#texts |= 1 << outcome
+    }
+    return room.subarray(start, end)
+  }
+
+  #openRoom(): Uint8Array {
+    const { memory, start, length } = this.#part
+    const roomBytes = this.size - this.#blobBytes
+    this.#room ??=
+      length < this.size
+        ? new Uint8Array(roomBytes)
+        : memory.bytes.subarray(start + this.#blobBytes, start + this.size)
+    return this.#room
+  }
+
+  /** The first row of an outcome, if there is one, and from where to where its text is. */
+  #textRoom(outcome: number): { row: number; start: number; end: number } {
+    const isFirst = outcome === this.outcome(0)
+    const row = isFirst ? 0 : this.nextRowOf(outcome, 0)
+    const start = isFirst ? 0 : this.textEnd(0)
+    const length = row === this.count ? 0 : this.textEnd(row) - this.textStart(row)
+    return { row, start, end: start + length }
   }
 
   /** A flipped bit must neither lead out of the blob nor make a page of gigabytes. */
@@ -171,16 +227,16 @@ export class Chunk {
   }
 
   timeMs(row: number): number {
-    return this.#firstMs + ((this.#words[HEADER_WORDS + row] ?? 0) >>> 0)
+    return this.#firstMs + ((this.#words[this.#columns + row] ?? 0) >>> 0)
   }
 
   id(row: number): number {
-    return this.#leastId + ((this.#words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
+    return this.#leastId + ((this.#words[this.#columns + this.count + row] ?? 0) >>> 0)
   }
 
   /** A code of `outcomeCodes`. */
   outcome(row: number): number {
-    return (this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
+    return (this.#words[this.#columns + this.count * 3 + row] ?? 0) >>> 31
   }
 
   outcomes(): number[] {
@@ -197,7 +253,7 @@ export class Chunk {
   }
 
   textEnd(row: number): number {
-    return this.#words[HEADER_WORDS + this.count * 2 + row] ?? 0
+    return this.#words[this.#columns + this.count * 2 + row] ?? 0
   }
 
   bitStart(row: number): number {
@@ -206,18 +262,18 @@ export class Chunk {
 
   bitEnd(row: number): number {
     return (
-      this.#rowStream + ((this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
+      this.#rowStream + ((this.#words[this.#columns + this.count * 3 + row] ?? 0) & BIT_END_MASK)
     )
   }
 
   /** CRC of the chunk's text up to and with this row; 0 before the first, -1. */
   crc(row: number): number {
     if (row < 0) return 0
-    return (this.#words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
+    return (this.#words[this.#columns + this.count * 4 + row] ?? 0) >>> 0
   }
 
   ownCrc(row: number): number {
-    return (this.#words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
+    return (this.#words[this.#columns + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
   }
 
   /** The nearest row of `outcome` before `row`, or -1. */
@@ -241,7 +297,7 @@ export class Chunk {
 
   /** The row's frame, for a place where the previous row of its outcome is `gap` bytes nearer. */
   frame(row: number, gap: number): FrameBits {
-    return { view: this.#bytes, start: this.bitStart(row), end: this.bitEnd(row), gap }
+    return { view: this.#part.memory.view, start: this.bitStart(row), end: this.bitEnd(row), gap }
   }
 
   /** The checkpoint's frame, for a place right after the first row of its outcome. */
@@ -249,7 +305,7 @@ export class Chunk {
     const from = index === 0 ? 0 : this.checkpoint(index - 1).bitEnd
     const start = this.#checkpointStream + from
     const end = this.#checkpointStream + this.checkpoint(index).bitEnd
-    return { view: this.#bytes, start, end, gap: 0 }
+    return { view: this.#part.memory.view, start, end, gap: 0 }
   }
 
   checkpoint(index: number): Checkpoint {
@@ -271,116 +327,5 @@ export class Chunk {
       else high = middle
     }
     return low
-  }
-}
-
-/** Widest span of times or ids that the columns of one chunk hold. */
-const COLUMN_MAX = 2 ** 32 - 1
-
-const COMMA_CRC = crc32(Uint8Array.of(0x2c))
-
-/** The first and the last two texts of one outcome, and how many there are. */
-class Chain {
-  count = 0
-  readonly first = new RowText()
-  last = new RowText()
-  spare = new RowText()
-  lastRow = -1
-}
-
-/** Builds the unfinished run of one market row by row, and the chunk that it becomes. */
-export class ChunkWriter {
-  readonly columns = new RunColumns()
-  readonly snapshots: StoredSnapshot[] = []
-  readonly #checkpoints: Checkpoint[] = []
-  readonly #rowBits = new BitWriter(32_768)
-  readonly #checkpointBits = new BitWriter(8192)
-  readonly #rows = new FrameEncoder(this.#rowBits)
-  readonly #checkpointFrames = new FrameEncoder(this.#checkpointBits)
-  readonly #chains = [new Chain(), new Chain()]
-  #leastId = Number.POSITIVE_INFINITY
-  #greatestId = Number.NEGATIVE_INFINITY
-
-  get count(): number {
-    return this.columns.count
-  }
-
-  isFullFor({ timestampMs, id }: Position): boolean {
-    const spread = Math.max(id, this.#greatestId) - Math.min(id, this.#leastId)
-    return (
-      this.count >= CHUNK_ROWS ||
-      spread > COLUMN_MAX ||
-      timestampMs - (this.columns.rows[0]?.timeMs ?? timestampMs) > COLUMN_MAX
-    )
-  }
-
-  /** Adds a row after all others; the caller keeps the order by time and id. */
-  add(snapshot: StoredSnapshot): void {
-    const { id } = snapshot
-    const outcome = outcomeCodes[snapshot.outcome]
-    const chain = this.#chains[outcome] ?? new Chain()
-    const row = chain.count === 0 ? chain.first : chain.spare
-    const previous = chain.count === 1 ? chain.first : chain.last
-    writeRowText(row, snapshot, chain.count === 0 ? undefined : previous)
-    const { textEnd, textEnds } = this.columns
-    this.#rows.text(',')
-    if (chain.count === 0) {
-      this.#rows.alone(row.bytes, 0, row.length)
-    } else {
-      this.#rows.after(row, previous, textEnd - (textEnds[chain.lastRow] ?? 0))
-      if (chain.count % CHECKPOINT_ROWS === 0) this.#addCheckpoint(row, chain)
-      chain.spare = chain.last
-      chain.last = row
-    }
-    chain.lastRow = this.count
-    chain.count++
-    this.columns.add({
-      timeMs: snapshot.timestampMs,
-      ...{ id, outcome },
-      textLength: row.length + 1,
-      textCrc: crc32(row.bytes.subarray(0, row.length), COMMA_CRC),
-      bitEnd: this.#rowBits.length,
-    })
-    this.#leastId = Math.min(id, this.#leastId)
-    this.#greatestId = Math.max(id, this.#greatestId)
-    this.snapshots.push(snapshot)
-  }
-
-  #addCheckpoint(row: RowText, chain: Chain): void {
-    this.#checkpointFrames.text(',')
-    this.#checkpointFrames.after(row, chain.first, 0)
-    this.#checkpoints.push({ row: this.count, bitEnd: this.#checkpointBits.length })
-  }
-
-  /** The frames of the rows from `from` on, each at the start of a byte. */
-  frames(from: number): Uint8Array[] {
-    const stream = this.#rowBits.toWords()
-    const bits = new BitWriter(1024)
-    return this.columns.rows.slice(from).map(({ bitEnd }, index) => {
-      const start = this.columns.bitStart(from + index)
-      bits.reset()
-      bits.reserve((bitEnd - start) >>> 3)
-      bits.copy(stream, start, bitEnd)
-      return bits.toBytes()
-    })
-  }
-
-  toChunk(): Uint8Array {
-    return encodeChunk({
-      columns: this.columns,
-      rowStream: this.#rowBits.view(),
-      checkpoints: this.#checkpoints,
-      checkpointStream: this.#checkpointBits.view(),
-    })
-  }
-
-  reset(): void {
-    this.columns.reset()
-    for (const list of [this.snapshots, this.#checkpoints]) list.length = 0
-    for (const chain of this.#chains) chain.count = 0
-    this.#leastId = Number.POSITIVE_INFINITY
-    this.#greatestId = Number.NEGATIVE_INFINITY
-    this.#rowBits.reset()
-    this.#checkpointBits.reset()
   }
 }

@@ -11,9 +11,9 @@ const checkpointBits = new BitWriter(8192)
 /** Made in some 50 us: a page then only copies bits, instead of moving each frame by itself. */
 export function ownChunkOf(chunk: Chunk, outcome: number): Chunk {
   rowBits.reset()
-  rowBits.reserve(chunk.byteLength)
+  rowBits.reserve(chunk.size)
   checkpointBits.reset()
-  checkpointBits.reserve(chunk.byteLength)
+  checkpointBits.reserve(chunk.size)
   const rows: { timeMs: number; id: number; outcome: number; bitEnd: number }[] = []
   const [textEnds, crcs]: [number[], number[]] = [[], []]
   const checkpoints: { row: number; bitEnd: number }[] = []

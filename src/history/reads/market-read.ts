@@ -38,7 +38,7 @@ const bytesOf = ({ refs, gaps, tail }: MarketView): number =>
   MARKET_BYTES +
   refs.length * REF_BYTES +
   gaps.length * GAP_BYTES +
-  (tail === undefined ? 0 : tail.chunk.byteLength + tail.tops.byteLength)
+  (tail === undefined ? 0 : tail.chunk.size + tail.tops.byteLength)
 
 export type ViewOptions = {
   /** How late commits of other connections may show. */

@@ -28,7 +28,7 @@ import type {
   StreamQuery,
   Top,
 } from '../history.ts'
-import type { ChunkRef, ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
+import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { MarketView, ReadMarket } from './market-read.ts'
 import {
@@ -234,11 +234,11 @@ function findPosition(
   const search = (ref: ChunkRef): Position | undefined => {
     if (isLikely(ref)) return positionIn(chunks.load(ref), id)
     // Most of the others will not be needed again.
-    const { chunk, release } = chunks.pass(ref)
+    const chunk = chunks.pass(ref)
     try {
       return positionIn(chunk, id)
     } finally {
-      release()
+      chunk.release()
     }
   }
   let found = tail && positionIn(tail.chunk, id)
@@ -261,18 +261,18 @@ function positionIn(chunk: Chunk, id: number): Position | undefined {
 function createWalk(chunks: ChunkTable, query: StreamQuery) {
   const bounds = toBounds({ ...query, order: 'asc', limit: 0 })
   // The next slice is often of the chunk that was read last.
-  let held: { id: number; passing: PassingChunk } | undefined
+  let held: { id: number; chunk: Chunk } | undefined
   const load = (ref: ChunkRef): Chunk => {
-    if (held?.id === ref.id) return held.passing.chunk
-    held?.passing.release()
+    if (held?.id === ref.id) return held.chunk
+    held?.chunk.release()
     held = undefined
-    held = { id: ref.id, passing: chunks.pass(ref) }
-    return held.passing.chunk
+    held = { id: ref.id, chunk: chunks.pass(ref) }
+    return held.chunk
   }
 
   return {
     /** Nothing is found any more. */
-    [Symbol.dispose]: (): void => held?.passing.release(),
+    [Symbol.dispose]: (): void => held?.chunk.release(),
 
     /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
     goAfter({ timestampMs, id }: Position): void {

@@ -4,8 +4,8 @@ import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
 import { Damage, type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { createCache } from '#src/lib/cache.ts'
 import { together } from '#src/lib/eventually.ts'
+import { createPartCache, type Movable, type Part } from '#src/lib/parts.ts'
 
 import {
   decodeNotes,
@@ -16,7 +16,8 @@ import {
   readHash,
   withReceipt,
 } from '../codec/beside.ts'
-import { Chunk, type ChunkWriter } from '../codec/chunk.ts'
+import type { ChunkWriter } from '../codec/chunk-writer.ts'
+import { Chunk } from '../codec/chunk.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
 import { type Archive, decodePointer, encodePointer, type Pointer } from './archive.ts'
 
@@ -29,9 +30,6 @@ export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
   counts: readonly [number, number]
 }
 
-/** What a kept chunk weighs besides its bytes. */
-const ENTRY_BYTES = 1024
-
 const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
 /** What an archive takes; notes may change. */
@@ -43,15 +41,53 @@ const refColumns = [
   ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
 ] as const
 
-/** A chunk may be kept as it is, and as its rows of up and of down. */
-const forms = [0, 1, 2]
-const FORMS = forms.length
-const placeOfForm = ({ id }: ChunkRef, outcome = -1): number => id * FORMS + outcome + 1
+/** What may be kept of a chunk: all of it, its rows of up and of down, and its tops. */
+const [WHOLE, TOPS, OWN] = [0, 1, 2]
+const FORMS = 4
+const placeOfForm = ({ id }: ChunkRef, form: number): number => id * FORMS + form
 
-type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
+/** What is kept of a chunk, and for which index entry it was read. */
+class Kept implements Movable<Kept> {
+  ref: ChunkRef
+  readonly data: Chunk | Tops
 
-/** A chunk that is not kept: nothing of it may be read after its release. */
-export type PassingChunk = { chunk: Chunk; release: () => void }
+  constructor(ref: ChunkRef, data: Chunk | Tops) {
+    this.ref = ref
+    this.data = data
+  }
+
+  get size(): number {
+    return this.data.size
+  }
+
+  copyTo(part: Part): Kept {
+    return new Kept(this.ref, this.data.copyTo(part))
+  }
+
+  release(): void {
+    this.data.release()
+  }
+}
+
+/** Columns of `decodeTops`. */
+class Tops implements Movable<Tops> {
+  readonly columns: Float64Array
+  readonly size: number
+
+  constructor(columns: Float64Array) {
+    this.columns = columns
+    this.size = columns.byteLength
+  }
+
+  copyTo({ memory: { bytes }, start }: Part): Tops {
+    const { length } = this.columns
+    const columns = new Float64Array(bytes.buffer, bytes.byteOffset + start, length)
+    columns.set(this.columns)
+    return new Tops(columns)
+  }
+
+  release(): void {}
+}
 
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
@@ -206,46 +242,36 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
 /** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
 export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: number) {
   const blobs = createBlobs(db, archive)
-  const users = createUsers()
-  const cache = createCache<number, Kept>(cacheBytesMax, ({ chunk }) => users.remove(chunk))
+  const cache = createPartCache<Kept>(cacheBytesMax)
 
   const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
 
-  function keep(place: number, kept: Kept): void {
-    const { chunk, tops } = kept
-    users.add(chunk)
-    cache.set(place, kept, { size: chunk.byteLength + (tops?.byteLength ?? 0) + ENTRY_BYTES })
-  }
-
-  /** An index entry was read again since, so it may be another one. */
-  function checked(kept: Kept | undefined, ref: ChunkRef): Kept | undefined {
-    if (kept === undefined || kept.ref === ref) return kept
-    if (!Bun.deepEquals(kept.ref, ref)) throw damageOf('rows', ref)
+  function chunkIn(kept: Kept | undefined, ref: ChunkRef): Chunk | undefined {
+    if (!(kept?.data instanceof Chunk)) return undefined
+    // The index entry was read again since, so it may be another one.
+    if (kept.ref !== ref && !Bun.deepEquals(kept.ref, ref)) throw damageOf('rows', ref)
     kept.ref = ref
-    return kept
+    return kept.data
   }
 
-  /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
-  function pass(ref: ChunkRef): PassingChunk {
-    const kept = checked(cache.peek(placeOfForm(ref)), ref)
-    const chunk = kept?.chunk ?? read(ref)
-    users.add(chunk)
-    return { chunk, release: () => users.remove(chunk) }
+  function loadForm(ref: ChunkRef, form: number, make: () => Chunk): Chunk {
+    const place = placeOfForm(ref, form)
+    const kept = chunkIn(cache.get(place), ref)
+    if (kept !== undefined) return kept
+    const chunk = make()
+    return chunkIn(cache.put(place, new Kept(ref, chunk)), ref) ?? chunk
   }
 
-  function load(ref: ChunkRef): Chunk {
-    const place = placeOfForm(ref)
-    const cached = checked(cache.get(place), ref)
-    if (cached !== undefined) return cached.chunk
-    const chunk = read(ref)
-    keep(place, { ref, chunk, tops: undefined })
-    return chunk
-  }
+  const load = (ref: ChunkRef): Chunk => loadForm(ref, WHOLE, () => read(ref))
+
+  /** Reads a chunk for one use, until its `release`. */
+  const pass = (ref: ChunkRef): Chunk =>
+    chunkIn(cache.peek(placeOfForm(ref, WHOLE)), ref)?.copy() ?? read(ref)
 
   return {
     ...createChunkIndex(db),
     ...createChunkWrites(db, (id) => {
-      for (const form of forms) cache.delete(id * FORMS + form)
+      for (let form = 0; form < FORMS; form++) cache.delete(id * FORMS + form)
     }),
     ...blobs,
     ...{ pass, load },
@@ -257,52 +283,22 @@ export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: 
     /** As `load`; of a chunk of both outcomes the rows of one, which are kept by themselves. */
     loadOwn(ref: ChunkRef, outcome: number): Chunk {
       if (ref.counts.includes(0)) return load(ref)
-      const place = placeOfForm(ref, outcome)
-      const cached = checked(cache.get(place), ref)
-      if (cached !== undefined) return cached.chunk
-      const whole = pass(ref)
-      try {
-        const chunk = ownChunkOf(whole.chunk, outcome)
-        keep(place, { ref, chunk, tops: undefined })
-        return chunk
-      } finally {
+      return loadForm(ref, OWN + outcome, () => {
+        const whole = pass(ref)
+        const own = ownChunkOf(whole, outcome)
         whole.release()
-      }
+        return own
+      })
     },
 
     /** Of a chunk that was loaded. */
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
-      const place = placeOfForm(ref)
-      const cached = cache.get(place)?.tops
-      if (cached !== undefined) return cached
-      const tops = decodeTops(blobs.readBlob('tops', ref), chunk.outcomes())
-      keep(place, { ref, chunk, tops })
-      return tops
-    },
-  }
-}
-
-/**
- * Counts who holds a chunk beyond the round of the event loop: the cache, and whoever passes it.
- * After the round in which the last one leaves, its memory is given back: left to the collector,
- * chunks that come and go would take twice the room of those that are kept.
- */
-function createUsers() {
-  const counts = new Map<Chunk, number>()
-  const left = new Set<Chunk>()
-
-  function releaseLeft(): void {
-    for (const chunk of left) if (!counts.has(chunk)) chunk.release()
-    left.clear()
-  }
-
-  return {
-    add: (chunk: Chunk): void => void counts.set(chunk, (counts.get(chunk) ?? 0) + 1),
-
-    remove(chunk: Chunk): void {
-      const count = (counts.get(chunk) ?? 0) - 1
-      if (count > 0) counts.set(chunk, count)
-      else if (counts.delete(chunk) && left.add(chunk).size === 1) setImmediate(releaseLeft)
+      const place = placeOfForm(ref, TOPS)
+      const cached = cache.get(place)?.data
+      if (cached instanceof Tops) return cached.columns
+      const tops = new Tops(decodeTops(blobs.readBlob('tops', ref), chunk.outcomes()))
+      const { data } = cache.put(place, new Kept(ref, tops))
+      return data instanceof Tops ? data.columns : tops.columns
     },
   }
 }

@@ -7,7 +7,8 @@ import type { Database } from '#src/database/database.ts'
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 
 import { decodeNotes, encodeNotes, topOf, withReceipt } from '../codec/beside.ts'
-import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
+import type { ChunkWriter } from '../codec/chunk-writer.ts'
+import { Chunk, encodeChunk } from '../codec/chunk.ts'
 import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
 
 type TailRow = typeof tail.$inferSelect

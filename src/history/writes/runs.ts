@@ -3,7 +3,8 @@ import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 
-import { CHUNK_ROWS, ChunkWriter } from '../codec/chunk.ts'
+import { ChunkWriter } from '../codec/chunk-writer.ts'
+import { CHUNK_ROWS } from '../codec/chunk.ts'
 import type { Tables } from '../tables/tables.ts'
 import { type TailRun, toTail } from '../tables/tail-table.ts'
 

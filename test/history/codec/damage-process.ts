@@ -6,7 +6,8 @@
 import { writeSync } from 'node:fs'
 
 import { ChunkDecoder, PageTexts } from '#src/history/codec/chunk-decoder.ts'
-import { Chunk, ChunkWriter } from '#src/history/codec/chunk.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
 import { createRandom } from '#src/lib/random.ts'
 

@@ -4,7 +4,8 @@ import { createGunzip, inflateRawSync } from 'node:zlib'
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { ChunkDecoder, type Slice } from '#src/history/codec/chunk-decoder.ts'
-import { Chunk, CHUNK_ROWS, ChunkWriter } from '#src/history/codec/chunk.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
 import {
   endOfBlockBits,
   endOfBlockCode,

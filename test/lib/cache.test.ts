@@ -52,21 +52,6 @@ describe('createCache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  test('behavior: tells of each value that it keeps no longer, once', () => {
-    const gone: string[] = []
-    const cache = createCache<string, string>(2, (value) => gone.push(value))
-    cache.set('a', 'first', { size: 1 })
-    cache.set('a', 'second', { size: 1 })
-    expect(gone).toEqual(['first'])
-    cache.set('b', 'third', { size: 1 })
-    cache.set('c', 'fourth', { size: 1 })
-    cache.set('d', 'too large', { size: 3 })
-    expect(gone).toEqual(['first', 'second', 'too large'])
-    cache.clear()
-    cache.delete('b')
-    expect(gone).toEqual(['first', 'second', 'too large', 'third', 'fourth'])
-  })
-
   test('behavior: a cache of nothing keeps nothing that is counted in bytes', () => {
     const cache = createCache<string, string>(0)
     cache.set('a', 'a', { size: 1024 })
