@@ -7,8 +7,8 @@ FROM scratch
 COPY --chown=65532:65532 dist/image/data /data
 COPY dist/image /
 ENV BOOKFEED_DATA=/data BOOKFEED_HOST=0.0.0.0
-# The allocator keeps freed memory for a second; see docs/operations.md.
-ENV MIMALLOC_PURGE_DELAY=1000
+# When memory is given back; see docs/operations.md.
+ENV MIMALLOC_PURGE_DELAY=1000 MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000 BUN_JSC_forceRAMSize=536870912
 USER 65532:65532
 VOLUME /data
 EXPOSE 3000
