@@ -10,6 +10,7 @@ import type { Database } from '#src/database/database.ts'
 import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { copyLedger } from '#src/ledger/copy.ts'
+import { createMoved } from '#src/ledger/moved.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { addressOf, isPostgres, shownAddress } from '#src/postgres/address.ts'
 import {
@@ -73,15 +74,15 @@ const open = (store: Store, place: string): Database =>
     : openDatabase(place, { format: formats[store].file })
 
 /** Opening makes what is not there, which is not meant of a source. */
-function isThere({ store, from }: Copy): boolean {
-  if (!isPostgres(from)) return existsSync(from)
+function isThere(store: Store, place: string): boolean {
+  if (!isPostgres(place)) return existsSync(place)
   const format = formats[store].postgres
-  const db = new PostgresDatabase(from, format, false)
+  const db = new PostgresDatabase(place, format, false)
   try {
     const find = db.prepare<{ found: string | null }, [string]>(
       'SELECT CAST(to_regclass($1) AS TEXT) AS found',
     )
-    return (find.get(`${addressOf(from, format.schema).schema}.format`)?.found ?? null) !== null
+    return (find.get(`${addressOf(place, format.schema).schema}.format`)?.found ?? null) !== null
   } finally {
     db.close()
   }
@@ -101,7 +102,7 @@ function createProgress() {
 
 function run(given: Start): void {
   const { copies } = given
-  const found = copies.filter(isThere)
+  const found = copies.filter(({ store, from }) => isThere(store, from))
   if (found.length === 0) {
     const [first] = copies
     const what = copies.map(({ store }) => `no ${store}`).join(' and ')
@@ -123,6 +124,8 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start): string {
   const tell = createProgress()
   let copied = 0
   try {
+    // Where it is refused, nothing is made.
+    if (!keepsSource && !isThere('ledger', to)) createMoved(source).assertInUse()
     const { rows, tables, head } = copyLedger(source, () => open('ledger', to), {
       nowMs,
       movedTo: keepsSource ? undefined : `${shown(to)} at ${toIso(nowMs)}`,

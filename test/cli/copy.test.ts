@@ -1,7 +1,7 @@
 /** Ledger and history go from a folder to a PostgreSQL and back, whole, or nothing is touched. */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -223,6 +223,12 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       expect([(await copy(folder, ...args)).exitCode, await isUsed()]).toEqual([0, false])
       const elsewhere = ['--only', 'ledger', '--to', join(root, 'elsewhere')]
       expect((await copy(folder, ...elsewhere)).errors).toContain('This ledger was copied to')
+      const schema = ['--only', 'ledger', '--to', `${postgres.url}?schema=refused`]
+      expect((await copy(folder, ...schema)).errors).toContain('This ledger was copied to')
+      // What is refused makes nothing.
+      expect(readdirSync(join(root, 'elsewhere'))).toEqual([])
+      const [{ made }] = await sql`SELECT to_regnamespace('refused') AS made`
+      expect(made).toBeNull()
       const target = openLedger(place, { nowMs: NOW_MS })
       target.createKey(aKey(901), by())
       target.dispose()
