@@ -21,7 +21,7 @@ export function bookfeed({ dataPath }: Pick<OurData, 'dataPath'>, ...settings: s
     const quiet = ['BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
     // As `bun run start`, the image and the service say it.
     const kept = ['MIMALLOC_PURGE_DELAY=1000', 'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000']
-    const memory = [...kept, 'BUN_JSC_forceRAMSize=536870912']
+    const memory = [...kept, 'BUN_JSC_forceRAMSize=536870912', 'BUN_GC_TIMER_DISABLE=1']
     return ['env', ...folder, ...quiet, ...memory, ...settings, ...program('serve')]
   }
 }
