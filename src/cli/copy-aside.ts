@@ -10,7 +10,6 @@ import type { Database } from '#src/database/database.ts'
 import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { copyLedger } from '#src/ledger/copy.ts'
-import { createMoved } from '#src/ledger/moved.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { addressOf, isPostgres, shownAddress } from '#src/postgres/address.ts'
 import {
@@ -124,9 +123,8 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start): string {
   const tell = createProgress()
   let copied = 0
   try {
-    // Where it is refused, nothing is made.
-    if (!keepsSource && !isThere('ledger', to)) createMoved(source).assertInUse()
-    const { rows, tables, head } = copyLedger(source, () => open('ledger', to), {
+    const target = { isThere: () => isThere('ledger', to), open: () => open('ledger', to) }
+    const { rows, tables, head } = copyLedger(source, target, {
       nowMs,
       movedTo: keepsSource ? undefined : `${shown(to)} at ${toIso(nowMs)}`,
       onRows(some, table) {

@@ -35,20 +35,20 @@ type Options = {
   onRows: (count: number, table: string) => void
 }
 
+type Target = { isThere: () => boolean; open: () => Database }
+
 /**
  * Copies all of it in one transaction of each, in which nobody else writes. The same again does
- * nothing but mark the source, or take its mark away. `openTarget` is called once nobody else has
- * the source open. Throws `StoreFault` where somebody has, it was moved, or the target holds
- * something else, and `Damage` where both differ or the audit chain is not sound: then the target
- * is as it was.
+ * nothing but mark the source, or take its mark away. The target is opened once nobody else has the
+ * source open. Throws `StoreFault` where somebody has, it was moved, or the target holds something
+ * else, and `Damage` where both differ or the audit chain is not sound: then the target is as it
+ * was.
  */
-export function copyLedger(
-  from: Database,
-  openTarget: () => Database,
-  options: Options,
-): LedgerCopy {
+export function copyLedger(from: Database, target: Target, options: Options): LedgerCopy {
   return from.engine.alone(from, () => {
-    const to = openTarget()
+    // To open it would make it.
+    if (options.movedTo !== undefined && !target.isThere()) createMoved(from).assertInUse()
+    const to = target.open()
     try {
       return transact(from, () => copyAll(from, to, options))
     } finally {
