@@ -31,8 +31,9 @@ const cgroups = '/sys/fs/cgroup'
 const QUOTA_PERIOD_US = 10_000
 
 /**
- * Leaves a process this share of one core (0 to 1), by a quota of its own cgroup (version 1 or 2).
- * Returns what removes the group once the process has ended. Throws where the system forbids it.
+ * Leaves a process this share of one core (1 is all of it, 2 is two cores), by a quota of a cgroup
+ * of its own (version 1 or 2). Returns what removes the group once the process has ended. Throws
+ * where the system forbids it.
  */
 export function limitProcessor(pid: number, share: number): () => void {
   const isVersion1 = existsSync(join(cgroups, 'cpu'))

@@ -71,6 +71,10 @@ export async function runLoad(load: Load): Promise<Sample> {
   }
 }
 
+/** Of several that ran at the same time. */
+export const rateOf = (samples: readonly Sample[]): number =>
+  samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
+
 type WrkResult = {
   requests: number
   durationUs: number

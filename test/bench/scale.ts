@@ -20,12 +20,11 @@ import { openDatabase } from '#src/sqlite/database.ts'
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { type Postgres, startPostgres } from '../support/engines/postgres.ts'
 import { addBenchKey, benchAuthorization } from './bench-key.ts'
-import { limitProcessor } from './cores.ts'
 import { benchFolder, type OurData, prepareOurData, sourceTitle } from './dataset.ts'
-import { assertTools, CONNECTIONS, runLoad, type Sample } from './load.ts'
+import { assertTools, CONNECTIONS, rateOf, runLoad } from './load.ts'
 import { compare, type Contestant, median } from './measure.ts'
 import { describeMachine, toFacts, toInteger, toTable } from './report.ts'
-import { drawPages, growthScenario, type Pages } from './scenarios.ts'
+import { drawPages, type Pages, toScenario } from './scenarios.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { bookfeed, type Command, hello } from './servers.ts'
 import { readSnapshots } from './snapshot-source.ts'
@@ -46,7 +45,6 @@ const ROWS_AT_ONCE = 500
 const FOLLOWED_WARM_UP = 100
 const FOLLOWED_EVERY_MS = 10
 const MARKET_MS = 3_600_000
-const REPEATED_PAGES = 500
 const SHARE_OF_CORE = 0.5
 
 type Fact = readonly [string, string]
@@ -176,11 +174,8 @@ async function measurePages(ours: OurData, places: readonly Place[]): Promise<vo
   }
 }
 
-function drawScaled(ours: OurData, isRepeated: boolean): Promise<Pages> {
-  const { query } = growthScenario
-  const [seed, count] = isRepeated ? [31, REPEATED_PAGES] : [32, query.count]
-  return drawPages(ours, { ...growthScenario, isRepeated, query: { ...query, seed, count } })
-}
+const drawScaled = (ours: OurData, isRepeated: boolean): Promise<Pages> =>
+  drawPages(ours, toScenario('scaled', { limit: 100, isRepeated }, isRepeated ? 31 : 32))
 
 /**
  * One server, and two on cores of their own, each with its load on the same core. A server may use
@@ -193,16 +188,10 @@ async function measureTwo(
 ): Promise<Fact[]> {
   const pages = await drawScaled(ours, true)
   const start = async (command: Command, core: number) => {
-    const server = await startServer({ command, core, readyPath: '/healthz' })
-    const removeLimit = limitProcessor(server.pid, SHARE_OF_CORE)
+    const share = SHARE_OF_CORE
+    const server = await startServer({ command, core, share, readyPath: '/healthz' })
     const load = { server, core, pathsFile: pages.pathsFile, skip: 0, encoding: 'gzip' } as const
-    return {
-      load: (seconds: number) => runLoad({ ...load, seconds }),
-      async stop() {
-        await server.stop()
-        removeLimit()
-      },
-    }
+    return { server, load: (seconds: number) => runLoad({ ...load, seconds }) }
   }
   const found = Object.entries(kinds).map(([name, commands]) => ({
     name,
@@ -216,7 +205,7 @@ async function measureTwo(
       const alone = await Promise.all(servers.slice(0, 1).map(({ load }) => load(timing.seconds)))
       const both = await Promise.all(servers.map(({ load }) => load(timing.seconds)))
       rounds.push({ one: rateOf(alone), two: rateOf(both) })
-      for (const server of servers) await server.stop()
+      for (const { server } of servers) await server.stop()
     }
   return found.map(({ name, rounds }) => {
     const [one, two] = [rounds.map((each) => each.one), rounds.map((each) => each.two)]
@@ -227,9 +216,6 @@ async function measureTwo(
     ]
   })
 }
-
-const rateOf = (samples: readonly Sample[]): number =>
-  samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
 
 /** Of the servers on PostgreSQL each has a data folder of its own, with the same key. */
 function dataFolderOf(name: string): string {

@@ -34,7 +34,8 @@ const WARM_UP_SHARE = 0.25
 
 type Kind = { limit: 100 | 1000; outcome?: 'all'; isRepeated: boolean }
 
-const toScenario = (
+/** Pages drawn with a seed of their own. */
+export const toScenario = (
   title: string,
   { limit, outcome, isRepeated }: Kind,
   seed: number,

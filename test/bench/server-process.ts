@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { findFreePort } from '../support/free-port.ts'
 import { benchAuthorization } from './bench-key.ts'
-import { onServerCore } from './cores.ts'
+import { limitProcessor, onServerCore } from './cores.ts'
 
 /** One server under test: a process of its own. */
 export type ServerProcess = {
@@ -26,6 +26,8 @@ export type ServerOptions = {
   readyMsMax?: number
   /** Where not on the core of the server. */
   core?: number | 'any' | undefined
+  /** Of one core what it may use, where not all that it gets; see `limitProcessor`. */
+  share?: number
 }
 
 const US_PER_TICK = 10_000
@@ -33,7 +35,7 @@ const STOP_MS_MAX = 10_000
 
 /** Starts a server; throws when it does not answer in time. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { command, readyPath, readyMsMax = 60_000, core } = options
+  const { command, readyPath, readyMsMax = 60_000, core, share } = options
   const port = findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
@@ -49,6 +51,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     }
     await Bun.sleep(1)
   }
+  const removeLimit = share === undefined ? undefined : limitProcessor(child.pid, share)
   return {
     origin,
     pid: child.pid,
@@ -61,6 +64,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
       await child.exited
       clearTimeout(timer)
+      removeLimit?.()
     },
   }
 }

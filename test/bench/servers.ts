@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 
+import { scripts } from '../../package.json'
 import { bookfeed as program } from '../support/program.ts'
 import type { Dataset, OurData } from './dataset.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -13,16 +14,16 @@ const fastify = new URL('./baselines/fastify/server.mjs', import.meta.url).pathn
 const ceiling = new URL('./static.ts', import.meta.url).pathname
 const fastifyFolder = dirname(fastify)
 
+/** What `bun run start` sets for the runtime. */
+const runtime = scripts.start.match(/\b[A-Z]\w*=\S+/g) ?? []
+
 /** The whole application with its defaults, access log included; other settings as variables. */
 export function bookfeed({ dataPath }: Pick<OurData, 'dataPath'>, ...settings: string[]): Command {
   return (port) => {
     const folder = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`]
     // Nothing writes beside what is measured.
     const quiet = ['BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
-    // As `bun run start`, the image and the service say it.
-    const kept = ['MIMALLOC_PURGE_DELAY=1000', 'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000']
-    const memory = [...kept, 'BUN_JSC_forceRAMSize=536870912', 'BUN_GC_TIMER_DISABLE=1']
-    return ['env', ...folder, ...quiet, ...memory, ...settings, ...program('serve')]
+    return ['env', ...folder, ...quiet, ...runtime, ...settings, ...program('serve')]
   }
 }
 

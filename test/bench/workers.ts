@@ -8,12 +8,11 @@
  */
 import { parseArgs } from 'node:util'
 
-import { limitProcessor } from './cores.ts'
 import { prepareOurData, sourceTitle } from './dataset.ts'
-import { assertTools, runLoad } from './load.ts'
+import { assertTools, rateOf, runLoad } from './load.ts'
 import { median } from './measure.ts'
 import { describeMachine, toFacts, toInteger } from './report.ts'
-import { drawPages, growthScenario } from './scenarios.ts'
+import { drawPages, toScenario } from './scenarios.ts'
 import { startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
 
@@ -34,23 +33,21 @@ const CONNECTIONS = 64
 async function main(): Promise<void> {
   assertTools()
   const ours = await prepareOurData(snapshots, { isFresh: false })
-  const query = { ...growthScenario.query, seed: 31, count: 500 }
-  const { pathsFile } = await drawPages(ours, { ...growthScenario, isRepeated: true, query })
+  const scenario = toScenario('two workers', { limit: 100, isRepeated: true }, 31)
+  const { pathsFile } = await drawPages(ours, scenario)
 
   async function measure(workers: number): Promise<number> {
     const command = bookfeed(ours, `BOOKFEED_WORKERS=${workers}`)
-    const server = await startServer({ command, core: 'any', readyPath: '/healthz' })
-    const removeLimit = limitProcessor(server.pid, SHARE_OF_CORE * workers)
+    const share = SHARE_OF_CORE * workers
+    const server = await startServer({ command, core: 'any', share, readyPath: '/healthz' })
     const load = { server, pathsFile, skip: 0, encoding: 'gzip', connections: CONNECTIONS } as const
     const rate = async (ofSeconds: number): Promise<number> => {
       const runs = [0, 1].map((core) => runLoad({ ...load, core, seconds: ofSeconds }))
-      const samples = await Promise.all(runs)
-      return samples.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
+      return rateOf(await Promise.all(runs))
     }
     await rate(warmUpSeconds)
     const rates = await rate(seconds)
     await server.stop()
-    removeLimit()
     return rates
   }
 

@@ -30,6 +30,22 @@ describe('deploy/bookfeed.service', () => {
     ).toBeDefined()
   })
 
+  test('default: the unit and the image set for the runtime what `bun run start` does', async () => {
+    const { start } = (await Bun.file(join(root, 'package.json')).json()).scripts
+    const pairs = start.match(/\b[A-Z]\w*=\S+/g)
+    expect(pairs.length).toBeGreaterThan(0)
+    const [unit, image] = [await read('deploy/bookfeed.service'), await read('Dockerfile')]
+    for (const pair of pairs) {
+      expect(unit).toContain(`\nEnvironment=${pair}\n`)
+      expect(
+        image
+          .match(/^ENV .*$/gm)
+          ?.join(' ')
+          .split(' '),
+      ).toContain(pair)
+    }
+  })
+
   test('default: it is not killed while it drains and ends what is in flight', async () => {
     const text = await read('deploy/bookfeed.service')
     const { drainSeconds } = readConfig({

@@ -94,8 +94,8 @@ export function encodeChunk({
 }
 
 /**
- * A chunk read in place, with room behind it for the text of the first row of each outcome, which
- * stays once it was read.
+ * A chunk read in place, followed by room for the text of the first row of each outcome, which is
+ * kept once it was read.
  */
 export class Chunk implements Movable<Chunk> {
   readonly count: number
