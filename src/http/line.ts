@@ -13,7 +13,13 @@ import { createScheduler } from '#src/lib/scheduler.ts'
  */
 const SLICE_MS = 2
 /** A wait that is accepted while a burst is answered, and how long a burst may last. */
-const BURST_MS = 100
+const BURST_MS = 250
+/**
+ * Turns that are always given in a burst: as many as somebody asks for who wants all markets of a
+ * day at once. How long a turn takes is not known then: it was measured in a process that had just
+ * started, or before the last pause.
+ */
+const BURST_TURNS = 400
 /** A wait that is accepted from then on, until nobody was refused for a while. */
 const STANDING_MS = 8
 const CALM_MS = 1000
@@ -42,9 +48,9 @@ export function createLine(timer: Clock) {
     /** Whether a request of an owner that came now would wait too long. */
     isTooLong(owner: string): boolean {
       const turns = scheduler.turnsOf(owner)
-      if (turns <= TURNS_LEAST) return false
       const nowMs = timer()
       const isStanding = nowMs - emptyMs > BURST_MS || nowMs - refusedMs < CALM_MS
+      if (turns <= (isStanding ? TURNS_LEAST : BURST_TURNS)) return false
       const waitMs = turns * turnMs
       const standingMs = scheduler.waitingOf(owner) === 0 ? FIRST_MS : STANDING_MS
       if (waitMs <= (isStanding ? standingMs : BURST_MS)) return false

@@ -52,9 +52,9 @@ describe('createLine', () => {
   test('behavior: while more come than can be answered the line stays short, and others are let in', async () => {
     const { line, come, answered, refused } = createBusy()
     let [longest, others] = [0, 0]
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < 300; round++) {
       for (let count = 0; count < 40; count++) come('greedy')
-      if (round > 100) {
+      if (round > 200) {
         longest = Math.max(longest, line.waiting)
         if (come('other')) others++
       }
@@ -89,5 +89,18 @@ describe('createLine', () => {
     const before = refused()
     for (let count = 0; count < 100; count++) come('greedy')
     expect(refused()).toBe(before)
+  })
+
+  test('behavior: a burst is answered whole though answers took long before it', async () => {
+    const { line, answered, come, pass, refused } = createBusy()
+    for (let count = 0; count < 20; count++) come('early')
+    pass(5000)
+    await untilEmpty({ waiting: () => line.waiting })
+    pass(2000)
+    for (let count = 0; count < 400; count++) come('burst')
+    expect([refused(), line.waiting]).toEqual([0, 400])
+    expect(come('burst')).toBe(false)
+    await untilEmpty({ waiting: () => line.waiting })
+    expect(answered).toHaveLength(420)
   })
 })
