@@ -30,6 +30,7 @@ const context: CliContext = {
   randomBytes,
   invocation: describeInvocation({
     runtime: process.argv[0] ?? '',
+    version: Bun.version,
     script: Bun.main,
     executable: Bun.isStandaloneExecutable ? process.execPath : undefined,
     folder: process.cwd(),

@@ -2,8 +2,9 @@
 import { relative } from 'node:path'
 
 type Started = {
-  /** The runtime, and the file that it runs. */
+  /** The runtime, its version, and the file that it runs. */
   runtime: string
+  version: string
   script: string
   /** The file of the executable that all of it is in; undefined where there is none. */
   executable: string | undefined
@@ -17,18 +18,26 @@ type Started = {
 const NAME = 'bookfeed'
 
 export function describeInvocation(started: Started): string {
-  const { runtime, script, executable, folder, which, realpath, isBunx } = started
+  const { script, executable, folder, which, realpath, isBunx } = started
   const program = executable ?? script
   const found = which(NAME)
   if (found !== null && realpath(found) === realpath(program)) {
-    // A runner of packages finds it for one command, and the shell does not.
-    if (!/[\\/]node_modules[\\/]\.bin[\\/]/.test(found)) return NAME
+    if (!isOfRunner(found)) return NAME
     return isBunx ? `bunx ${NAME}` : `npx ${NAME}`
   }
   const path = relative(folder, program)
   if (executable !== undefined) return quote(path.includes('/') ? path : `./${path}`)
-  return `${which('bun') === runtime ? 'bun' : quote(runtime)} ${quote(path)}`
+  return `${describeRuntime(started)} ${quote(path)}`
 }
+
+function describeRuntime({ runtime, version, which, realpath }: Started): string {
+  const found = which('bun')
+  if (found === null || realpath(found) !== realpath(runtime)) return quote(runtime)
+  return isOfRunner(found) ? `npx -y bun@${version}` : 'bun'
+}
+
+/** A runner of packages finds it for one command, and the shell does not. */
+const isOfRunner = (found: string): boolean => /[\\/]node_modules[\\/]\.bin[\\/]/.test(found)
 
 const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

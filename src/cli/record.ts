@@ -29,7 +29,7 @@ export const recordCommand = (context: CliContext): Command =>
     .action(() => record(context))
 
 async function record(real: CliContext): Promise<void> {
-  const context = asService(real)
+  using context = asService(real)
   const history = openDataFolder(context, 'record')
   try {
     const { recordCoins, recordTimeframes } = context.config()

@@ -19,6 +19,7 @@ import { startMeasuring } from './metrics.ts'
 import { archiveCacheOf, historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
+import { asService } from './service-lines.ts'
 import { openTestData } from './test-data.ts'
 import { createTestServer, inOne } from './test-mode.ts'
 
@@ -71,6 +72,8 @@ export async function serveThread(
   parent: MessagePort,
 ): Promise<void> {
   const { thread, threads, port, startedMs, beats } = start
+  // For what is printed by others; it says nothing by itself.
+  asService(context)
   const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
     parent.postMessage(message, moved)
   const config = shareOf(context.config(), threads)

@@ -58,7 +58,7 @@ export const serveCommand = (context: CliContext): Command =>
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  const context = asService(given)
+  using context = asService(given)
   using history = openDataFolder(context, 'serve')
   using ledger = openLedgerFile(context, 'serve')
   const config = configOf(context)
@@ -323,10 +323,12 @@ export function makeLocalKey(context: CliContext, ledger: Ledger): string | unde
   })
 }
 
-/** What to type for another key of the highest tier, with the same data folder. */
-export function keyCommand({ invocation, env }: CliContext, ledger: Ledger): string {
-  const data = env.BOOKFEED_DATA
-    ? `BOOKFEED_DATA='${env.BOOKFEED_DATA.replaceAll("'", `'\\''`)}' `
-    : ''
-  return `${data}${invocation} keys create --tier ${topTierOf(ledger)}`
+/** What to type for another key of the highest tier, in the same ledger. */
+export const keyCommand = ({ invocation, env }: CliContext, ledger: Ledger): string =>
+  `${placeOfLedger(env)}${invocation} keys create --tier ${topTierOf(ledger)}`
+
+function placeOfLedger({ BOOKFEED_DATA, BOOKFEED_LEDGER }: CliContext['env']): string {
+  // It may hold a password, and what is printed is logged.
+  if (BOOKFEED_LEDGER) return "BOOKFEED_LEDGER='postgres://…' "
+  return BOOKFEED_DATA ? `BOOKFEED_DATA='${BOOKFEED_DATA.replaceAll("'", `'\\''`)}' ` : ''
 }

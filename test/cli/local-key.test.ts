@@ -23,6 +23,19 @@ describe('makeLocalKey', () => {
     })
   })
 
+  test('behavior: another one is made in the same ledger, whose password is not printed', () => {
+    using line = createCommandLine()
+    line.withLedger((ledger) => {
+      const commandOf = (more: object) =>
+        keyCommand({ ...line.context, env: { ...line.context.env, ...more } }, ledger)
+      const command = 'bookfeed keys create --tier enterprise'
+      expect(commandOf({ BOOKFEED_DATA: "it's" })).toBe(`BOOKFEED_DATA='it'\\''s' ${command}`)
+      expect(commandOf({ BOOKFEED_LEDGER: 'postgres://us:secret@db/books' })).toBe(
+        `BOOKFEED_LEDGER='postgres://…' ${command}`,
+      )
+    })
+  })
+
   test('behavior: makes no second one, also not after the first was revoked', () => {
     using line = createCommandLine()
     line.withLedger((ledger) => {

@@ -13,7 +13,8 @@ function linesOf(log: string, say: (print: ReturnType<typeof asService>['printEr
   const lines: string[] = []
   const invocation = `'/opt/a "b"/bookfeed'`
   const writeLog = (line: string) => void lines.push(line)
-  say(asService({ ...context, invocation, writeLog }).printError)
+  using service = asService({ ...context, invocation, writeLog })
+  say(service.printError)
   return lines.join('')
 }
 
@@ -47,6 +48,23 @@ describe('asService', () => {
     const key = `bf_live_${'a'.repeat(36)}`
     expect(linesOf('json', (print) => print(`pasted ${key}`))).not.toContain(key)
   })
+})
+
+test('behavior: what packages write to the console is a line like the others, for as long', () => {
+  const { warn } = console
+  const printed = linesOf('json', () => {
+    const { warn: say, error: fail } = console
+    say('LISTEN %s failed', 'books', new Error('gone'))
+    fail('gone')
+  })
+  const [warning, error] = printed
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(warning.level).toBe('warn')
+  expect(warning.message).toStartWith('LISTEN books failed Error: gone')
+  expect(error).toMatchObject({ level: 'error', message: 'gone' })
+  expect(console).toHaveProperty('warn', warn)
 })
 
 test('behavior: what a server says by itself has the form of its access log', async () => {
