@@ -14,6 +14,7 @@ import { type FileFormat, historyFormat, holdLock, ledgerFormat } from '#src/sql
 
 import { count, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
+import { asTyped } from './invocation.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 
@@ -190,5 +191,6 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
     .filter((file) => file.name in formats)
     .map((file) => `${file.name} (${count(statSync(join(folder, file.name)).size, 'byte')})`)
   context.print(`${folder} is as of ${toIso(startedMs)}: ${sizes.join(', ')}, by ${version}.`)
-  context.print('Check it: bookfeed verify, and bookfeed audit verify with the head you noted.')
+  const check = 'Check it: bookfeed verify, and bookfeed audit verify with the head you noted.'
+  context.print(asTyped(check, context.invocation))
 }

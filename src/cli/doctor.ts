@@ -25,6 +25,7 @@ import {
   finder,
   type Finding,
 } from './doctor-checks.ts'
+import { asTyped } from './invocation.ts'
 import { ledgerOf } from './open-data-folder.ts'
 import { readToken } from './operator.ts'
 
@@ -49,7 +50,9 @@ async function examine(context: CliContext, { json }: { json?: true }): Promise<
   const findings = await listFindings(context)
   const wrong = findings.filter(({ state }) => state === 'wrong').length
   if (json) context.print(renderJson({ ok: wrong === 0, findings }))
-  else for (const finding of findings) for (const line of toLines(finding)) context.print(line)
+  else
+    for (const finding of findings)
+      for (const line of toLines(finding)) context.print(asTyped(line, context.invocation))
   if (wrong > 0) throw new CliError(`${count(wrong, 'thing')} wrong.`)
 }
 

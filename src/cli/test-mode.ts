@@ -14,6 +14,7 @@ import {
   type ReaderDeps,
 } from '#src/app.ts'
 import { type Billing, createBilling } from '#src/billing/billing.ts'
+import { statusOf } from '#src/billing/offers.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
@@ -242,6 +243,8 @@ function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Bill
   let checked: Promise<void> | undefined
   return {
     ...billing,
+    // It is no chain, and takes all of its tokens at any time.
+    chains: () => billing.chains().map(({ chain }) => statusOf(chain, () => undefined)),
     settle(...asked) {
       count()
       return billing.settle(...asked)

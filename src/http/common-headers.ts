@@ -78,9 +78,9 @@ export function writeRatePolicy(headers: Headers, { limit, window = 'minute' }: 
 export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
 
 const exposed =
-  'Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
+  'Accept-Ranges, Bookfeed-Mode, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, Location, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, WWW-Authenticate, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
 const allowed =
-  'Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, PAYMENT-SIGNATURE, Range, SIGN-IN-WITH-X, X-Request-Id, traceparent'
+  'Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, SIGN-IN-WITH-X, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
 /** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */

@@ -127,6 +127,11 @@ describe('payments of test mode', () => {
     expect(await quote()).not.toBe(first)
   })
 
+  test('behavior: what can be paid with is known before anybody asks for a quote', async () => {
+    const chains = await createTestGround().ask('/v1/billing/x402/chains')
+    expect(await chains.text()).toContain('"enabled":true')
+  })
+
   test('behavior: what is quoted is of no chain that there is', async () => {
     const chains = (await (await ask('/v1/billing/x402/chains')).json()) as { network: string }[]
     expect(JSON.stringify(chains)).toContain(testChain.network)

@@ -37,6 +37,35 @@ describe('GET /swagger/json', () => {
     expect(described.sort()).toEqual(routes.sort())
   })
 
+  test('behavior: a page of another origin may send and read every header that is described', async () => {
+    const { send } = createHarness()
+    const origin = { origin: 'https://page.example' }
+    const preflight = await send('/v1/btc/live', {
+      method: 'OPTIONS',
+      headers: { ...origin, 'access-control-request-method': 'GET' },
+    })
+    const answer = await send('/healthz', { headers: origin })
+    const namesIn = ({ headers }: Response, name: string) =>
+      (headers.get(name) ?? '').toLowerCase().split(', ')
+    const { entries: operations } = await readOperations(send)
+    const sent = operations
+      .flatMap(({ parameters = [] }) => parameters)
+      .flatMap(({ in: place, name }) => (place === 'header' ? [name.toLowerCase()] : []))
+    const read = operations
+      .flatMap(({ responses }) => Object.values(responses))
+      .flatMap(({ headers = {} }) => Object.keys(headers).map((name) => name.toLowerCase()))
+    // For the browser and proxies, or what it lets every page read.
+    const others =
+      /^(access-control-.*|cache-control|content-(length|type|security-policy)|vary|x-(accel-buffering|content-type-options))$/
+    expect(sent).toContain('last-event-id')
+    expect(namesIn(preflight, 'access-control-allow-headers')).toEqual(
+      expect.arrayContaining([...new Set(sent), 'mcp-protocol-version']),
+    )
+    expect(namesIn(answer, 'access-control-expose-headers')).toEqual(
+      expect.arrayContaining([...read.filter((name) => !others.test(name)), 'bookfeed-mode']),
+    )
+  })
+
   test('behavior: each operation has a name, a summary, a known tag and documented answers', async () => {
     const { document } = await readDocument()
     const { entries } = await readOperations(createHarness().send)
