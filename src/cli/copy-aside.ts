@@ -134,7 +134,7 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start): string {
     })
     const chain = head === undefined ? '' : `, head ${head.seq}:${head.hash}`
     const use = keepsSource
-      ? 'The source stays in use: sell from one of both.'
+      ? 'The source stays in use: sell from only one of them.'
       : 'The source is not used any more.'
     return `and compared: ${count(rows, 'row')} of ${tables} tables, audit chain sound${chain}. ${use}`
   } finally {

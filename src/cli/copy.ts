@@ -12,7 +12,7 @@ import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from './open-data-fo
 
 const help = `
 A place is a data folder, or the address of a PostgreSQL as BOOKFEED_HISTORY and BOOKFEED_LEDGER take it. Both are
-copied, the ledger first; what is not there is left out. An address with ?schema=name is of one of both: say which with --only.
+copied, the ledger first; what is not there is left out. An address with ?schema=name is that of only one of them: say which with --only.
 Every row is copied as it is: ids, cursors, tags, keys, payments and the audit chain stay what they were. Stop servers,
 recorders and imports of source and target before; a ledger that is in use is refused.
 
@@ -35,7 +35,7 @@ export const copyCommand = (context: CliContext): Command =>
     .description('copy ledger and history from a folder to a PostgreSQL, or back')
     .option('--from <place>', 'what is copied; that of the configuration by default')
     .requiredOption('--to <place>', 'where to: nothing, or a copy of the same')
-    .addOption(new Option('--only <store>', 'copy one of both').choices(stores))
+    .addOption(new Option('--only <store>', 'copy only one of them').choices(stores))
     .option('--keep-source', 'the ledger that is copied stays in use')
     .addHelpText('after', help)
     .action((flags: Flags) => copy(context, flags))

@@ -36,7 +36,7 @@ const tables: readonly SQLiteTable[] = [
 const ANOTHER =
   'The target holds another history, or a part of one. Name an empty place: another folder, or a schema (?schema=name).'
 const CHANGED =
-  'The target holds a copy of this history, and one of both has changed since. Go on with that one, or name an empty place.'
+  'The target holds a copy of this history, and one of them has changed since. Go on with that one, or name an empty place.'
 
 export type CopyStep = { table: string; rows: number }
 
