@@ -13,7 +13,10 @@ const EXAMPLES = 'examples/README.md'
 /** What is not named here follows, in the order of names. */
 const groups: [group: string, files: string[]][] = [
   ['Start', [EXAMPLES]],
-  ['Guides', ['access', 'data', 'live', 'trust', 'payments', 'errors', 'dashboard'].map(docOf)],
+  [
+    'Guides',
+    ['access', 'data', 'live', 'trust', 'payments', 'errors', 'agents', 'dashboard'].map(docOf),
+  ],
   ['Operating', ['recording', 'configuration', 'operations', 'performance', 'testing'].map(docOf)],
   ['Decisions', ['docs/decisions/README.md']],
 ]

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
@@ -7,17 +9,26 @@ import {
   keepKey,
   lookAtAll,
 } from '../support/browser.ts'
-import { createHarness } from '../support/harness.ts'
+import { addKey, createHarness } from '../support/harness.ts'
+import { createTestGround } from '../support/test-mode.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
-const { app, key, sendAs } = createHarness()
+const { app, key, ledger, sendAs } = createHarness()
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
+const testing = Bun.serve({
+  ...{ hostname: '127.0.0.1', port: 0 },
+  fetch: createTestGround().app.fetch,
+})
+const tester = createBrowser(testing.url.origin)
 afterEach(browser.closeTabs)
+afterEach(tester.closeTabs)
 afterAll(async () => {
   await browser.close()
+  await tester.close()
   await server.stop(true)
+  await testing.stop(true)
 })
 
 const statusOf = async (text: string) => (await sendAs(text, '/v1/usage')).status
@@ -53,14 +64,29 @@ describe.skipIf(chromiumPath === undefined)('the account in a browser', () => {
     await page.click('text=I have saved it')
     await page.waitForSelector('tr:has-text("from the page"):has-text("in use here")')
     expect([await statusOf(key), await statusOf(made)]).toEqual([200, 200])
-    await page.click(`tr:has-text("${key.slice(-4)}") >> text=Revoke`)
+    await page.click(`tr:has-text("${key.slice(-4)}") >> button:has-text("Revoke")`)
     await page.click('text=Revoke it now')
     await page.waitForSelector(`tr:has-text("${key.slice(-4)}")`, { state: 'detached' })
     expect([await statusOf(key), await statusOf(made)]).toEqual([401, 200])
-    await page.click('text=Revoke')
+    await page.click('td button:has-text("Revoke")')
     await page.click('text=Revoke it now')
     await page.waitForSelector('text=Get a key with your wallet')
     expect(await statusOf(made)).toBe(401)
     expect(page.faults).toEqual([])
+  })
+
+  test('behavior: with a key of test mode every page says so, and the account whose limit it is', async () => {
+    const page = await tester.open('/account', { prepare: keepKey(PUBLIC_TEST_KEY) })
+    await page.waitForSelector('text=All test keys of a network address share 120 requests')
+    await page.waitForSelector('text=No keys. The one in use here is a public key of test mode')
+    for (const name of ['Explore', 'Coverage', 'Docs']) {
+      await page.click(`nav >> text=${name}`)
+      await page.waitForSelector('header .tag:has-text("Test mode")')
+    }
+    expect(page.faults).toEqual([])
+    const other = await browser.open('/account', { prepare: keepKey(addKey(ledger, 'pro')) })
+    await other.waitForSelector('td:has-text("until revoked")')
+    expect(await other.locator('header .tag').count()).toBe(0)
+    expect(other.faults).toEqual([])
   })
 })

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import type { Overview } from '#src/modules/admin/model.ts'
+
 import {
   accessFaults,
   BROWSER_TEST_MS_MAX,
@@ -61,6 +63,20 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     expect(await lookAtAll(browser, path, look)).toEqual([])
   })
 
+  test('default: says what is recorded, and that nothing is where no market is', async () => {
+    const page = await browser.open('/admin')
+    await page.waitForSelector('.tag.live:has-text("Recording")')
+    await page.waitForSelector('dl div:has-text("Last report"):has-text("1 s ago")')
+    await page.route('**/admin/api/overview', async (route) => {
+      const response = await route.fetch()
+      const overview = (await response.json()) as Overview
+      const recorder = { ...overview.recorder, markets: [], warning: 'The catalogue is down.' }
+      await route.fulfill({ response, json: { ...overview, recorder } })
+    })
+    await page.waitForSelector('.tag.warn:has-text("Records no market yet")')
+    expect(page.faults).toEqual([])
+  })
+
   test('default: a price is changed, after it was said whom that affects', async () => {
     const page = await browser.open('/admin')
     await page.click('text=Tiers')
@@ -74,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     await page.waitForSelector('text=price 49 → 59')
     const before = ledger.auditHead()
     await page.click('button:has-text("Apply")')
-    await page.waitForSelector('dialog[open] >> text=1 accounts that follow')
+    await page.waitForSelector('dialog[open] >> text=follows the catalogue (1 account)')
     expect(await accessFaults(page)).toEqual([])
     await keepShot(page, 'admin-confirm-1280-light')
     await page.click('dialog[open] >> text=Cancel')

@@ -78,6 +78,8 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
       page.$$eval(selector, (links) => links.map((link) => link.getAttribute('href') ?? ''))
     const guides = (await hrefsIn('.docs-nav a')).filter((href) => href.startsWith('/docs/'))
     expect(guides.length).toBeGreaterThan(25)
+    // It is for whoever uses the service.
+    expect(guides.indexOf('/docs/agents')).toBeLessThan(guides.indexOf('/docs/recording'))
     const ids = new Map<string, string[]>()
     const links: [from: string, path: string, hash: string][] = []
     for (const path of guides) {
@@ -116,6 +118,24 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('curl -H')
     await page.goto(`${server.url.origin}/docs/nothing`)
     await page.waitForSelector('text=No such guide')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a button takes no line of a code, and what is below it can be scrolled to', async () => {
+    const page = await browser.open('/docs/access', { width: 390 })
+    await page.waitForSelector('.code pre')
+    const [code, block, most, button] = await page.evaluate<number[]>(`(() => {
+      const found = document.querySelector('.code')
+      const pre = found.querySelector('pre')
+      pre.scrollTo({ left: pre.scrollWidth })
+      const range = document.createRange()
+      range.selectNodeContents(pre)
+      const ends = [...range.getClientRects()].map(({ right }) => right)
+      const { left } = found.querySelector('button').getBoundingClientRect()
+      return [pre.clientWidth, found.clientWidth, Math.max(...ends), left]
+    })()`)
+    expect(code).toBe(block)
+    expect(most).toBeLessThanOrEqual(button ?? 0)
     expect(page.faults).toEqual([])
   })
 

@@ -300,7 +300,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     }
     for (const [name, start] of [
       ['PNG', '\x89PNG'],
-      ['CSV', 'time,side,price,size\n20'],
+      ['CSV', 'time,side,price,size,source\n20'],
     ] as const) {
       const saved = page.waitForEvent('download')
       await figures.first().locator(`button:has-text("${name}")`).click()

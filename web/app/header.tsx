@@ -1,3 +1,4 @@
+import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { setTheme, themeStore } from '../lib/theme.ts'
 import { KeyMenu } from './key-menu.tsx'
@@ -32,12 +33,17 @@ export const Header = ({ path }: { path: string }) => (
         ))}
       </nav>
       <div class="top-tools">
+        <ModeTag />
         <KeyMenu />
         <ThemeSwitch />
       </div>
     </div>
   </header>
 )
+
+/** Nobody should take what is simulated for what was recorded. */
+const ModeTag = () =>
+  isTestKey(useStore(apiKey.store)) ? <span class="tag warn">Test mode</span> : null
 
 function ThemeSwitch() {
   const theme = useStore(themeStore)

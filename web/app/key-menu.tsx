@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks'
 
 import { rateStore } from '../lib/api.ts'
-import { apiKey } from '../lib/key.ts'
+import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Button } from '../parts/button.tsx'
 
@@ -93,6 +93,7 @@ function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => vo
         Using <code>{`${apiKeyText.slice(0, 8)}…${apiKeyText.slice(-4)}`}</code>
       </p>
       <p class="note">
+        {isTestKey(apiKeyText) && 'A key of test mode: all that you see is simulated. '}
         {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten with this page.'}
         {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
       </p>

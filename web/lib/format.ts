@@ -11,6 +11,10 @@ const group = (digits: string): string => digits.replace(/\B(?<!\..*)(?=(\d{3})+
 export const showCount = (count: number | null | undefined): string =>
   count === null || count === undefined ? DASH : group(String(count))
 
+/** 1 is `1 gap`, 1200 is `1,200 gaps`. */
+export const showSome = (count: number, one: string): string =>
+  `${showCount(count)} ${one}${count === 1 ? '' : 's'}`
+
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
 /** In decimal units, three digits at most. */

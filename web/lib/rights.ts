@@ -64,7 +64,11 @@ const isOfTier = ({ tier }: Rights, { route, coin }: Wanted): boolean =>
   tier.routes.includes(route) && tier.coins.includes(coin)
 
 const isSampled = ({ sample }: Rights, { market }: Wanted): boolean =>
-  market !== undefined && sample?.market?.conditionId === market
+  market !== undefined && namesOf(sample).includes(market)
+
+/** The sample's market as addresses have it. */
+const namesOf = (sample: Sample | undefined): string[] =>
+  [sample?.market?.conditionId, sample?.market?.slug].flatMap((name) => name ?? [])
 
 export const mayRead = (rights: Rights, wanted: Wanted): boolean =>
   isOfTier(rights, wanted) || isSampled(rights, wanted)
@@ -72,6 +76,6 @@ export const mayRead = (rights: Rights, wanted: Wanted): boolean =>
 // A key of a small tier is no reason to see less of the sample's market than without one.
 apiKey.sampleOnly = (path) => {
   const { rights } = store.get()
-  const market = rights?.sample?.market?.conditionId
-  return market !== undefined && path.includes(market) && !rights?.tier.routes.includes('snapshots')
+  const isOfSample = namesOf(rights?.sample).some((name) => path.includes(name))
+  return isOfSample && !rights?.tier.routes.includes('snapshots')
 }

@@ -25,40 +25,65 @@ type Meaning = { text: string; color: string; alpha: number }
 const LINE = 20
 const MARGIN = 8
 const SQUARE = 10
+const FONT = '13px system-ui, sans-serif'
+
+/** Where parts stand, on as many lines as they take. */
+function flow(widths: readonly number[], gap: number, room: number) {
+  let [left, line] = [0, 0]
+  return widths.map((width) => {
+    if (left > 0 && left + width > room) [left, line] = [0, line + 1]
+    const place = { left: MARGIN + left, line }
+    left += width + gap
+    return place
+  })
+}
+
+/** Finds room for a caption above a picture of a width, and returns how it is painted. */
+function layOut(context: CanvasRenderingContext2D, { title, legend }: Caption, width: number) {
+  const widthOf = (text: string) => context.measureText(text).width
+  const room = width - 2 * MARGIN
+  const words = title.split(' ')
+  const wordPlaces = flow(words.map(widthOf), widthOf(' '), room)
+  const below = (wordPlaces.at(-1)?.line ?? 0) + 1
+  const parts = legend.map(({ text }) => SQUARE + MARGIN + widthOf(text))
+  const partPlaces = flow(parts, 2 * MARGIN, room)
+  const lines = below + (partPlaces.at(-1)?.line ?? -1) + 1
+  const paint = (ink: string) => {
+    const write = (text: string, left: number, line: number) => {
+      context.fillStyle = ink
+      context.fillText(text, left, (line + 1) * LINE - 3, room)
+    }
+    for (const [at, { left, line }] of wordPlaces.entries()) write(words[at] ?? '', left, line)
+    for (const [at, { text, color, alpha }] of legend.entries()) {
+      const { left, line } = partPlaces[at] ?? { left: MARGIN, line: 0 }
+      context.fillStyle = color
+      context.globalAlpha = alpha
+      context.fillRect(left, (below + line) * LINE + MARGIN, SQUARE, SQUARE)
+      context.globalAlpha = 1
+      write(text, left + SQUARE + MARGIN, below + line)
+    }
+  }
+  return { height: lines * LINE + MARGIN, paint }
+}
 
 /** The picture on the ground that it is seen on, below its caption. */
-export function savePng(
-  picture: HTMLCanvasElement,
-  { title, legend }: Caption,
-  name: string,
-): void {
+export function savePng(picture: HTMLCanvasElement, caption: Caption, name: string): void {
   // A picture that is shown has more pixels than its place, on a fine screen.
   const scale = picture.clientWidth > 0 ? picture.width / picture.clientWidth : 1
-  const lines = legend.length > 0 ? 2 : 1
-  const head = Math.ceil((lines * LINE + MARGIN) * scale)
   const canvas = document.createElement('canvas')
-  canvas.width = picture.width
-  canvas.height = picture.height + head
   const context = canvas.getContext('2d')
   if (context === null) return
+  context.font = FONT
+  const { height, paint } = layOut(context, caption, picture.width / scale)
+  const head = Math.ceil(height * scale)
+  canvas.width = picture.width
+  canvas.height = picture.height + head
   context.fillStyle = colorOf('--surface')
   context.fillRect(0, 0, canvas.width, canvas.height)
   context.drawImage(picture, 0, head)
   context.scale(scale, scale)
-  context.font = '13px system-ui, sans-serif'
-  const ink = colorOf('--ink')
-  context.fillStyle = ink
-  context.fillText(title, MARGIN, LINE - 3, canvas.width / scale - 2 * MARGIN)
-  let left = MARGIN
-  for (const { text, color, alpha } of legend) {
-    context.fillStyle = color
-    context.globalAlpha = alpha
-    context.fillRect(left, LINE + MARGIN, SQUARE, SQUARE)
-    left += SQUARE + MARGIN
-    context.fillStyle = ink
-    context.globalAlpha = 1
-    context.fillText(text, left, 2 * LINE - 3)
-    left += context.measureText(text).width + 2 * MARGIN
-  }
+  // Another size of a canvas takes it away.
+  context.font = FONT
+  paint(colorOf('--ink'))
   canvas.toBlob((blob) => blob && save(blob, `${name}.png`))
 }

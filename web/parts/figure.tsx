@@ -12,6 +12,8 @@ type Props = {
   title: string
   /** Of files that are saved. */
   name: string
+  /** Said in all that is saved. */
+  isSimulated?: boolean
   calls: readonly Call[]
   /** The canvas to be saved, as it is then. */
   canvas?: () => HTMLCanvasElement | null | undefined
@@ -34,16 +36,27 @@ const legendIn = (section: HTMLElement | null): Caption['legend'] =>
     return { text: part.textContent.trim(), ...shown }
   })
 
-export function Figure({ title, name, calls, canvas, rows, tools, legend, children }: Props) {
+/** Rows that say what they are. */
+function* withSource(rows: Iterable<readonly Cell[]>): Generator<readonly Cell[]> {
+  let isHead = true
+  for (const row of rows) {
+    yield [...row, isHead ? 'source' : 'simulated']
+    isHead = false
+  }
+}
+
+export function Figure(props: Props) {
+  const { title, name, isSimulated = false, calls, canvas, rows, tools, legend, children } = props
   const [isOpen, setOpen] = useState(false)
   const id = useId()
   const section = useRef<HTMLElement>(null)
   const savePicture = () => {
     const picture = canvas?.()
     if (picture === null || picture === undefined) return
-    const caption = { title: `${pageTitle()}: ${title}`, legend: legendIn(section.current) }
-    savePng(picture, caption, name)
+    const whole = `${pageTitle()}: ${title}${isSimulated ? ' (simulated)' : ''}`
+    savePng(picture, { title: whole, legend: legendIn(section.current) }, name)
   }
+  const saveRows = () => saveCsv(isSimulated ? withSource(rows()) : rows(), name)
   return (
     <section ref={section} class="figure card" aria-labelledby={id}>
       <header class="figure-head">
@@ -52,7 +65,7 @@ export function Figure({ title, name, calls, canvas, rows, tools, legend, childr
         <div class="figure-tools">
           <Button text="API" look="tiny" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
           {canvas && <Button text="PNG" look="tiny" onClick={savePicture} />}
-          <Button text="CSV" look="tiny" onClick={() => saveCsv(rows(), name)} />
+          <Button text="CSV" look="tiny" onClick={saveRows} />
         </div>
       </header>
       {isOpen && <CallPanel calls={calls} />}

@@ -80,13 +80,14 @@ function Plan({ usage: { tier } }: { usage: Usage }) {
         {tier.coins.join(', ').toUpperCase()} · {tier.routes.join(', ')}
       </p>
       {current && (
-        <p>{current.endsAt === null ? 'Without end' : `Until ${showStamp(current.endsAt)}`}</p>
+        <p>{current.endsAt === null ? 'No end date' : `Until ${showStamp(current.endsAt)}`}</p>
       )}
       {data && data.upcoming.length > 0 && (
         <ul class="plain">
           {data.upcoming.map(({ id, tierId, startsAt, endsAt }) => (
             <li key={id}>
-              Then {tierId}: {showStamp(startsAt)} to {showStamp(endsAt, 'without end')}
+              Then {tierId}: from {showStamp(startsAt)},{' '}
+              {endsAt === null ? 'no end date' : `until ${showStamp(endsAt)}`}
             </li>
           ))}
         </ul>

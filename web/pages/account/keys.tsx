@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks'
 import { request, toProblem, useApi } from '../../lib/api.ts'
 import { freshKeyStore, type Key, type MadeKey } from '../../lib/billing.ts'
 import { showStamp } from '../../lib/format.ts'
-import { apiKey } from '../../lib/key.ts'
+import { apiKey, isTestKey } from '../../lib/key.ts'
+import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -20,6 +21,7 @@ const overlaps = [
 /** The account's keys: another name, a successor by rotation, an end by revocation. */
 export function Keys() {
   const { data, problem, reload } = useApi<{ data: Key[] }>('/v1/keys')
+  const isTest = isTestKey(useStore(apiKey.store))
   const [open, setOpen] = useState<{ id: string; deed: DeedName }>()
   const done = () => {
     setOpen(undefined)
@@ -31,8 +33,8 @@ export function Keys() {
       {data && (
         <Records
           caption="Keys of this account"
-          columns={['Name', 'Ends with', 'Made', 'Last used', 'Works until', '']}
-          none="None works any more."
+          columns={['Name', 'Ends with', 'Made', 'Last used', 'Valid', '']}
+          none={isTest ? noneOfTest : 'No keys.'}
           rows={data.data.map((key) => ({
             key: key.id,
             cells: toCells(key, (deed) => setOpen({ id: key.id, deed })),
@@ -49,6 +51,8 @@ export function Keys() {
   )
 }
 
+const noneOfTest = 'No keys. The one in use here is a public key of test mode.'
+
 const toCells = (key: Key, onDeed: (deed: DeedName) => void) => [
   <span>
     {key.label ?? 'without a name'} {key.isCurrent && <span class="tag">in use here</span>}
@@ -56,7 +60,7 @@ const toCells = (key: Key, onDeed: (deed: DeedName) => void) => [
   <code>…{key.hint}</code>,
   showStamp(key.createdAt),
   showStamp(key.lastUsedAt, 'never'),
-  showStamp(key.expiresAt, 'you end it'),
+  `until ${showStamp(key.expiresAt, 'revoked')}`,
   <span class="row">
     {deedNames.map((name) => (
       <Button

@@ -1,6 +1,8 @@
 import type { Usage } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
-import { showBytes } from '../../lib/format.ts'
+import { showBytes, showCount, showSome } from '../../lib/format.ts'
+import { apiKey, isTestKey } from '../../lib/key.ts'
+import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 
@@ -10,11 +12,17 @@ const BAR_WIDTH = 10
 const BARS_HEIGHT = 64
 
 export function Limits({ usage, onRefresh }: { usage: Usage; onRefresh: () => void }) {
+  const { limit } = usage.windows.data
+  const isTest = isTestKey(useStore(apiKey.store))
   return (
     <Card title="This minute" tools={<Button text="Refresh" look="small" onClick={onRefresh} />}>
       <Gauge name="Data" window={usage.windows.data} />
       <Gauge name="Billing" window={usage.windows.billing} />
-      <p class="note">Requests this key has left. Each key has its own allowance.</p>
+      <p class="note">
+        {isTest
+          ? `All test keys of a network address share ${showCount(limit)} requests a minute.`
+          : 'Requests this key has left. Each key has its own allowance.'}
+      </p>
     </Card>
   )
 }
@@ -27,7 +35,7 @@ function Gauge({ name, window: { limit, remaining, resetsAt } }: { name: string;
       <span class="row spread">
         <span>{name}</span>
         <span class="num">
-          {left} of {limit} left
+          {showCount(left)} of {showCount(limit)} left
           {seconds > 0 && <span class="note"> · full again in {seconds} s</span>}
         </span>
       </span>
@@ -38,7 +46,7 @@ function Gauge({ name, window: { limit, remaining, resetsAt } }: { name: string;
 
 type Day = Pick<Usage['days'][number], 'date' | 'requests' | 'bytes'>
 const sumUp = ({ date, requests, bytes }: Day): string =>
-  `${date}: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${showBytes(bytes)}`
+  `${date}: ${showSome(requests, 'request')}, ${showBytes(bytes)}`
 
 export function UsageDays({ usage: { days } }: { usage: Usage }) {
   const shown = days.slice(0, DAYS_SHOWN)

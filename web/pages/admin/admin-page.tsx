@@ -84,14 +84,12 @@ function Parts() {
 }
 
 function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
-  const fault = overview.recorder?.fault
+  const { recorder } = overview
   if (isOld) return <span class="tag down">Does not answer</span>
-  if (fault !== undefined) return <span class="tag down">Cannot store</span>
-  return (
-    <span class={overview.recorder === null ? 'tag' : 'tag live'}>
-      {overview.recorder === null ? 'Records nothing' : 'Recording'}
-    </span>
-  )
+  if (recorder === null) return <span class="tag">Records nothing</span>
+  if (recorder.fault !== undefined) return <span class="tag down">Cannot store</span>
+  if (recorder.markets.length === 0) return <span class="tag warn">Records no market yet</span>
+  return <span class="tag live">Recording</span>
 }
 
 const askForToken =

@@ -1,12 +1,14 @@
 import type { Asked, Overview } from '../../lib/admin.ts'
-import { showBytes, showCount, showStamp } from '../../lib/format.ts'
+import { showBytes, showCount, showSome, showStamp } from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Records } from '../../parts/records.tsx'
 import { Shown } from './parts.tsx'
 
 const age = (now: string, ms: number | undefined): string =>
-  ms === undefined ? 'none yet' : `${showCount(Math.max(0, Date.parse(now) - ms) / 1000)} s ago`
+  ms === undefined
+    ? 'none yet'
+    : `${showCount(Math.round(Math.max(0, Date.parse(now) - ms) / 1000))} s ago`
 
 export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
   <Shown asked={asked}>
@@ -53,11 +55,11 @@ function Recording({ overview: { recorder, now } }: Props) {
           ['Messages', `${showCount(perSecond.messages)} a second`],
           ['States stored', `${showCount(perSecond.rows)} a second`],
           ['Lag to the disk', inMs(sink.lagMs)],
-          ['Open gaps', `${gaps} of ${markets.length * 2} books`],
+          ['Open gaps', `${gaps} of ${showSome(markets.length * 2, 'book')}`],
           ['Waiting, dropped', `${showCount(sink.waiting)}, ${showCount(sink.dropped)}`],
           ['Not understood', showCount(faults)],
           ["Venue's clock", driftMs === null ? 'not heard yet' : `${inMs(driftMs)} behind`],
-          ['Said', age(now, recorder.writtenMs)],
+          ['Last report', age(now, recorder.writtenMs)],
         ]}
       />
     </Card>

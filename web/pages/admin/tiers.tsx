@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 
 import { act, isProblem, type Tier, type TierPlan, useAdmin } from '../../lib/admin.ts'
 import type { Problem } from '../../lib/api.ts'
-import { showCount } from '../../lib/format.ts'
+import { showCount, showSome } from '../../lib/format.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -178,9 +178,9 @@ function Plan({
         <Confirm name="Apply" title="Change the catalogue?" onConfirm={apply}>
           {list}
           <p>
-            It holds within a second for everybody who buys from now on, and for{' '}
-            <strong>{followers}</strong> accounts that follow the catalogue. The{' '}
-            <strong>{bought}</strong> that bought this tier keep what they bought.
+            It holds within a second for everybody who buys from now on, and for whoever follows the
+            catalogue (<strong>{showSome(followers, 'account')}</strong>). Whoever bought this tier
+            (<strong>{showSome(bought, 'account')}</strong>) keeps what was bought.
           </p>
         </Confirm>
       </div>

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { CoverageDay } from '../../lib/bodies.ts'
-import { showCount, showDay, showLength, showMonth, showShare } from '../../lib/format.ts'
+import { showDay, showLength, showMonth, showShare, showSome } from '../../lib/format.ts'
 import { colorOf } from '../../lib/theme.ts'
 
 const SQUARE = 20
@@ -116,7 +116,7 @@ export function Calendar({ days }: { days: readonly CoverageDay[] }) {
 
 function sumUp(days: readonly CoverageDay[]): string {
   const counts = Map.groupBy(days, ({ state }) => state)
-  return [...counts].map(([state, each]) => `${each.length} days ${state}`).join(', ')
+  return [...counts].map(([state, each]) => `${showSome(each.length, 'day')} ${state}`).join(', ')
 }
 
 const describe = ({ day, state, covered }: CoverageDay): string =>
@@ -126,7 +126,7 @@ const reasonTexts: Record<string, string> = {
   recorder_down: 'we did not listen',
   venue_silent: 'we listened and nothing came',
   hash_mismatch: 'the book contradicted the hash of the venue',
-  import: 'the imported files hold nothing there',
+  import: 'no data is held',
   not_open: 'outside the time of the market',
   window_unknown: 'the window of a market is not known',
 }
@@ -141,14 +141,14 @@ function DayCard({ day }: { day: CoverageDay | undefined }) {
           </strong>{' '}
           <span class="num">
             {day.covered === null ? '' : `${showShare(day.covered)} recorded · `}
-            {showCount(day.markets)} markets · {showCount(day.snapshots.up + day.snapshots.down)}{' '}
-            books
+            {showSome(day.markets, 'market')} ·{' '}
+            {showSome(day.snapshots.up + day.snapshots.down, 'book')}
           </span>
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>
-                <code>{reason}</code> {reasonTexts[reason]}: {showCount(count)} gaps,{' '}
-                <span class="num">{showLength(durationMs)}</span> in all
+                <code>{reason}</code> {reasonTexts[reason]}: {showSome(count, 'gap')},{' '}
+                <span class="num">{showLength(durationMs)}</span> in all, both outcomes added up
               </li>
             ))}
             {day.gaps.length === 0 && (

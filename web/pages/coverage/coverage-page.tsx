@@ -1,9 +1,11 @@
 import { CoinTabs } from '../../parts/links.tsx'
 import './coverage.css'
 import { useApi } from '../../lib/api.ts'
-import type { CoverageDay, Listed } from '../../lib/bodies.ts'
+import type { Coin, CoverageDay, Listed } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
+import { Button } from '../../parts/button.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
@@ -15,8 +17,8 @@ const DAY_MS = 86_400_000
 /** What is recorded of a coin and what is not, day by day. */
 export function CoveragePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = params.coin ?? 'btc'
-  const today = Math.floor(nowMs() / DAY_MS) * DAY_MS
-  const query = { from: today - (DAYS - 1) * DAY_MS, to: today + DAY_MS }
+  const { last, isNewest, tools } = useRange(coin)
+  const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
   const path = `/v1/${coin}/coverage`
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin })
@@ -25,31 +27,65 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
     query,
   )
   const days = isLoading ? [] : (data?.data ?? [])
+  const range = isNewest ? `the last ${DAYS} days` : `${DAYS} days up to ${dayOf(last)}`
   return (
     <div class="page">
       <div class="row spread">
         <h1>Coverage</h1>
         <CoinTabs base="/coverage" coin={coin} />
       </div>
-      <p class="note">
-        A day is whole when every window of every length that began on it is there and fully
-        recorded. What is missing is never filled: a gap is a gap, with its reason.
-      </p>
+      <div class="row spread">
+        <p class="note">
+          A day is whole when every window of every length that began on it is there and fully
+          recorded. What is missing is never filled: a gap is a gap, with its reason.
+        </p>
+        {tools}
+      </div>
       {mayList === false && <TierCard what={`The coverage of ${coin.toUpperCase()}`} />}
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {mayList !== false && !problem && (
         <Figure
-          title={`What is recorded of ${coin.toUpperCase()}, the last ${DAYS} days`}
+          title={`What is recorded of ${coin.toUpperCase()}, ${range}`}
           name={`coverage-${coin}`}
           calls={[{ path, query }]}
           canvas={() => paintCalendar(days)}
           rows={() => toRows(days)}
         >
-          <Calendar days={days} />
+          <Calendar key={last} days={days} />
         </Figure>
       )}
     </div>
   )
+}
+
+const startOf = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** The last day that is shown: that of the address, else today, or when recording ended. */
+function useRange(coin: string) {
+  const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
+  const held = coins?.find(({ symbol }) => symbol === coin)
+  const today = startOf(nowMs())
+  const newest = startOf(Date.parse(held?.lastSnapshot ?? '') || today)
+  const named = startOf(Date.parse(useLocation().query.get('until') ?? '') || Number.NaN)
+  const usual = newest <= today - DAYS * DAY_MS ? newest : today
+  const last = named > 0 && named <= today ? named : usual
+  const first = Date.parse(held?.firstSnapshot ?? '') || today
+  const show = (ms: number) => setQuery({ until: ms === usual ? undefined : dayOf(ms) })
+  const isAtStart = first >= last - (DAYS - 1) * DAY_MS
+  const tools = (
+    <span class="row">
+      <Button
+        {...{ text: 'Earlier', look: 'tiny', disabled: isAtStart }}
+        onClick={() => show(last - DAYS * DAY_MS)}
+      />
+      <Button
+        {...{ text: 'Later', look: 'tiny', disabled: last >= today }}
+        onClick={() => show(Math.min(today, last + DAYS * DAY_MS))}
+      />
+    </span>
+  )
+  return { last, isNewest: last === today, tools }
 }
 
 function* toRows(days: readonly CoverageDay[]) {

@@ -37,7 +37,7 @@ import { readMoment, readView, useSharedView } from './shared-view.ts'
 type Props = { market: Market; rights: Rights; onChange: () => void }
 
 export function LiveMarket({ market, rights, onChange }: Props) {
-  const { outcome, agg } = useChoices()
+  const { outcome, agg } = useChoices(market)
   const isOpen = market.status === 'open'
   const { axis, isLive, setLive } = useAxis(market)
   const wanted = { coin: market.symbol, market: market.conditionId }
@@ -190,12 +190,21 @@ function withLater(stepped: readonly Book[], streamed: readonly Book[]): Book[] 
 }
 
 /** What is shown, from the address, so that it can be shared. */
-function useChoices() {
+function useChoices(market: Market) {
   const { query } = useLocation()
-  const outcome: Outcome = query.get('outcome') === 'down' ? 'down' : 'up'
+  const named = sides.find(([each]) => each === query.get('outcome'))
+  const outcome = named?.[0] ?? firstOf(market)
   const agg = aggregations.find((each) => each === query.get('agg')) ?? 'max'
   return { outcome, agg }
 }
+
+/** Up, unless next to nothing but Down was recorded. */
+function firstOf({ outcomes }: Market): Outcome {
+  const countOf = (name: Outcome) =>
+    outcomes.find(({ outcome }) => outcome === name)?.snapshots ?? 0
+  return countOf('up') < SHARE_MIN * countOf('down') ? 'down' : 'up'
+}
+const SHARE_MIN = 0.1
 
 const sides = [
   ['up', '▲ Up'],
@@ -205,7 +214,7 @@ const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…' }
 
 function Head({ market, state }: { market: Market; state: keyof typeof liveTexts }) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
-  const { outcome } = useChoices()
+  const { outcome } = useChoices(market)
   return (
     <div class="row spread">
       <div>
@@ -223,7 +232,7 @@ function Head({ market, state }: { market: Market; state: keyof typeof liveTexts
           label="Outcome"
           options={sides}
           value={outcome}
-          onChoose={(each) => setQuery({ outcome: each === 'up' ? undefined : each })}
+          onChoose={(each) => setQuery({ outcome: each === firstOf(market) ? undefined : each })}
         />
       </div>
     </div>

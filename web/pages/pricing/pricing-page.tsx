@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useApi } from '../../lib/api.ts'
 import type { Tier } from '../../lib/billing.ts'
 import { facts } from '../../lib/facts.ts'
+import { showCount } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -52,7 +53,7 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
   const rows = [
     ['Coins', upper(tier.coins)],
     ['Data', tier.routes.join(', ')],
-    ['Requests a minute', `${tier.requestsPerMinute} for each key`],
+    ['Requests a minute', `${showCount(tier.requestsPerMinute)} for each key`],
     ['Exports and streams', `${tier.concurrentStreams} at a time`],
   ] as const
   return (

@@ -1,0 +1,89 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import { readConfig } from '#src/config.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { openHistory } from '#src/history/open.ts'
+import { simulate } from '#src/ingest/simulator/simulator.ts'
+
+import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser } from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
+
+const START_MS = Date.UTC(2026, 0, 1)
+/** Markets of which Down alone is there, as most imported ones; that of Solana is the sample. */
+const history = openHistory(':memory:')
+const batches = simulate({
+  ...{ seed: 'imported', coins: ['btc', 'sol'], timeframes: ['5m'], markets: 1 },
+  ...{ startMs: START_MS, statesPerSecond: 2, outcomes: 'down', maxSnapshotsPerMarket: 330 },
+})
+for (const [index, { facts, snapshots }] of [...batches].entries()) {
+  for (const fact of facts) history.putMarket(fact)
+  history.append({ id: `batch ${index}`, source: 'simulated', snapshots })
+  for (const id of new Set(snapshots.map(({ conditionId }) => conditionId))) history.close(id)
+}
+const slug = `sol-updown-5m-${START_MS / 1000}`
+const harness = createHarness({
+  history,
+  config: readConfig({ BOOKFEED_SAMPLE_MARKET: slug, BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
+})
+// Long after all of it.
+harness.time.nowMs = START_MS + 400 * DAY_MS
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: harness.app.fetch })
+const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
+afterAll(async () => {
+  await browser.close()
+  await server.stop(true)
+})
+
+describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a browser', () => {
+  test('default: the sample is found by its slug, and opens on the outcome that is there', async () => {
+    const page = await browser.open(`/markets/sol/${slug}`)
+    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    await page.waitForSelector('.ladder .ladder-bid')
+    await page.click('button:has-text("Up")')
+    await page.waitForSelector('h2:has-text("Liquidity of up")')
+    await page.waitForURL('**/*outcome=up*')
+    await page.click('button:has-text("Down")')
+    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    expect(new URL(page.url()).searchParams.has('outcome')).toBe(false)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a file says that it is simulated, and a narrow picture has all of its caption', async () => {
+    const heights: number[] = []
+    for (const width of [1280, 390]) {
+      const page = await browser.open(`/markets/sol/${slug}`, { width })
+      await page.waitForSelector('.ladder .ladder-bid')
+      const save = async (name: string) => {
+        const saved = page.waitForEvent('download')
+        await page.locator(`.figure button:has-text("${name}")`).first().click()
+        return Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
+      }
+      const [head, first] = (await save('CSV')).toString().split('\n')
+      expect(head).toBe('time,side,price,size,source')
+      expect(first).toEndWith(',simulated')
+      const shown = await page.evaluate<number>("document.querySelector('canvas.heat').height")
+      heights.push((await save('PNG')).readUInt32BE(20) - shown)
+      expect(page.faults).toEqual([])
+    }
+    // A line of title and one of legend; more of each.
+    expect(heights[0]).toBe(48)
+    expect(heights[1]).toBeGreaterThanOrEqual(88)
+  })
+
+  test('behavior: coverage ends with the last recorded day, and the address says which', async () => {
+    const page = await browser.open('/coverage')
+    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
+    await page.waitForSelector('.day-card:has-text("no data is held")')
+    expect(await page.locator('button:has-text("Earlier")').isDisabled()).toBe(true)
+    await page.click('button:has-text("Later")')
+    await page.waitForSelector('h2:has-text("182 days up to 2026-07-02")')
+    await page.waitForURL('**/coverage?until=2026-07-02')
+    await page.reload()
+    await page.click('button:has-text("Earlier"):enabled')
+    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
+    expect(page.faults).toEqual([])
+  })
+})
