@@ -11,7 +11,7 @@ describe('GET /errors', () => {
   test('default: has one section for each code, with its status', async () => {
     const response = await createHarness().send('/errors')
     expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
-    const sections = [...(await response.text()).matchAll(/^## (\w+)\n\n(\d+)\. /gm)]
+    const sections = [...(await response.text()).matchAll(/^## (\w+)\n\n\*\*(\d+)\.\*\* /gm)]
     const documented = sections.map(([, code, status]) => [code, Number(status)])
     expect(documented).toEqual(
       Object.entries(errorCodes).map(([code, { status }]) => [code, status]),
