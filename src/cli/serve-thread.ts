@@ -67,13 +67,12 @@ const BEAT_MS = 1000
 const ASKED_SECONDS_MAX = 255
 
 export async function serveThread(
-  context: CliContext,
+  given: CliContext,
   start: ThreadStart,
   parent: MessagePort,
 ): Promise<void> {
   const { thread, threads, port, startedMs, beats } = start
-  // For what is printed by others; it says nothing by itself.
-  asService(context)
+  const context = asService(given)
   const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
     parent.postMessage(message, moved)
   const config = shareOf(context.config(), threads)

@@ -12,8 +12,8 @@ type Props = {
   title: string
   /** Of files that are saved. */
   name: string
-  /** Said in all that is saved. */
-  isSimulated?: boolean
+  /** Of its data; all that is saved says if they are simulated. */
+  source?: string
   calls: readonly Call[]
   /** The canvas to be saved, as it is then. */
   canvas?: () => HTMLCanvasElement | null | undefined
@@ -46,7 +46,8 @@ function* withSource(rows: Iterable<readonly Cell[]>): Generator<readonly Cell[]
 }
 
 export function Figure(props: Props) {
-  const { title, name, isSimulated = false, calls, canvas, rows, tools, legend, children } = props
+  const { title, name, source, calls, canvas, rows, tools, legend, children } = props
+  const isSimulated = source === 'simulated'
   const [isOpen, setOpen] = useState(false)
   const id = useId()
   const section = useRef<HTMLElement>(null)

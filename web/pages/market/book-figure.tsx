@@ -32,7 +32,7 @@ export function BookFigure({ axis, market, outcome, books, gaps, call, missing }
       <Figure
         title={`Book of ${outcome}`}
         name={`book-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
-        isSimulated={market.source === 'simulated'}
+        source={market.source}
         calls={[call]}
         canvas={() => canvas.current}
         rows={() => toRows(book)}

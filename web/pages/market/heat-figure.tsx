@@ -62,7 +62,7 @@ export function HeatFigure({
     <Figure
       title={`Liquidity of ${outcome}`}
       name={`heatmap-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
-      isSimulated={market.source === 'simulated'}
+      source={market.source}
       calls={calls}
       canvas={() => canvas.current}
       rows={() => toRows(shown)}

@@ -40,7 +40,7 @@ export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps
   return (
     <Figure
       {...{ title, name: `${kind}-${nameOf(market)}`, calls: [call], tools: legend }}
-      isSimulated={market.source === 'simulated'}
+      source={market.source}
       canvas={() => canvas.current}
       rows={() => toRows(withoutNoise(data), ['time', 'up', 'down'])}
     >
@@ -74,7 +74,7 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
   return (
     <Figure
       {...{ title, name: `spot-${nameOf(market)}`, calls: [call] }}
-      isSimulated={market.source === 'simulated'}
+      source={market.source}
       canvas={() => canvas.current}
       rows={() => toRows(data, ['time', 'spot', 'strike'])}
       tools={

@@ -198,14 +198,15 @@ function useChoices(market: Market) {
   return { outcome, agg }
 }
 
+/** Of Down's snapshots, as many as Up must have to be shown first. */
+const UP_SHARE_MIN = 0.1
+
 /** Up, unless next to nothing but Down was recorded. */
 function firstOf({ outcomes }: Market): Outcome {
   const countOf = (name: Outcome) =>
     outcomes.find(({ outcome }) => outcome === name)?.snapshots ?? 0
-  return countOf('up') < SHARE_MIN * countOf('down') ? 'down' : 'up'
+  return countOf('up') < UP_SHARE_MIN * countOf('down') ? 'down' : 'up'
 }
-const SHARE_MIN = 0.1
-
 const sides = [
   ['up', '▲ Up'],
   ['down', '▼ Down'],
