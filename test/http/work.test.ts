@@ -191,8 +191,8 @@ describe('enter', () => {
     expect(createWatched().enter(requestOf('a').visit)).toBeUndefined()
   })
 
-  test('behavior: after a millisecond of them in a round the others wait for their turns', async () => {
-    const work = createWatched({ lookMs: 0.25 })
+  test('behavior: after three milliseconds of them in a round the others wait for their turns', async () => {
+    const work = createWatched({ lookMs: 0.75 })
     const { visit, kept } = requestOf('a')
     work.spend(1)
     // All time counts, not that of handlers alone.
@@ -214,7 +214,7 @@ describe('enter', () => {
   })
 
   test('error: the line has an end, and what is urgent does not wait in it', async () => {
-    const work = createWatched({ lookMs: 0.25 })
+    const work = createWatched({ lookMs: 0.75 })
     work.spend(10)
     const waits = Array.from({ length: 1003 }, () => work.enter(requestOf('a').visit))
     expect(await refusalOf(() => work.enter(requestOf('b').visit))).toEqual(['unavailable', 1])
