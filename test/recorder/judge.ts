@@ -31,7 +31,7 @@ export type Judgement = {
   missing: string[]
   /** Rows of one outcome and millisecond, where the venue had one state. */
   twice: string[]
-  /** Outcomes whose last true state is not the last row, or lies in a gap. */
+  /** Outcomes whose last true book is not the last row, or lies in a gap. */
   unwell: string[]
   rows: number
   /** States of the venue that were compared. */
@@ -144,9 +144,12 @@ function judgeOutcome({ name, rows, states: all, lostMs, isInGap }: Side) {
     .filter(([ms, found]) => found.length > (trueAt.get(ms)?.length ?? 1))
     .map(([ms]) => say(ms))
   const last = states.at(-1)
-  const lastMs = last?.state.timestampMs ?? 0
-  const isWell = last === undefined || (!isInGap(lastMs) && isServed(lastMs, last))
-  return { untrue, missing, twice, unwell: isWell ? [] : [say(lastMs)] }
+  if (last === undefined) return { untrue, missing, twice, unwell: [] }
+  // A whole book that is sent later has the time of the last state, which may have changed nothing.
+  const isWell = all
+    .slice(all.indexOf(last))
+    .some((each) => !isInGap(each.state.timestampMs) && isServed(each.state.timestampMs, each))
+  return { untrue, missing, twice, unwell: isWell ? [] : [say(last.state.timestampMs)] }
 }
 
 /**
