@@ -2,7 +2,7 @@
  * Counts what keys use, in memory; `flush`, on a timer, adds the counters to the ledger. A killed
  * process loses what came after its last flush.
  */
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { type Clock, DAY_MS, toIsoDay } from '#src/core/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 import { after, type Eventually } from '#src/lib/eventually.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -124,4 +124,4 @@ const toEntry = ({ caller, day, ...counted }: Counter): UsageEntry => ({
 })
 
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
-const toText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+const toText = (day: number): string => toIsoDay(day * DAY_MS)

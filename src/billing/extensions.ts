@@ -1,5 +1,5 @@
 /** Extensions of x402 that come with offers to whoever has no key. */
-import { AppError } from '#src/core/errors.ts'
+import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
@@ -54,6 +54,6 @@ export function identifierOf(payload: unknown): string | undefined {
   throw new AppError(
     'payment_invalid',
     'The id of `payment-identifier` must be 16 to 128 letters, digits, hyphens and underscores.',
-    { param: 'PAYMENT-SIGNATURE', reason: 'payload_invalid', retryAction: 'sign_anew' },
+    { param: 'PAYMENT-SIGNATURE', ...unsoundPayment },
   )
 }

@@ -2,7 +2,7 @@
  * Selling to whoever has no key. The offer is in the x402 challenge itself (`sealed-offer.ts`), is
  * at the plain price, and is written down with its payment: the payer's account has what it buys.
  */
-import { AppError } from '#src/core/errors.ts'
+import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { blockedError } from '#src/selling/caller.ts'
 import type { Offer, Payment } from '#src/selling/payment.ts'
@@ -168,7 +168,7 @@ function readOffer(deps: BillingDeps, product: Tier, { input, parsed }: Sent) {
     throw new AppError(
       'payment_invalid',
       'The payment is not one of the offers that this address makes now. Nothing was sent. Ask again without a payment, and sign one of `accepts` as it is.',
-      { param: 'PAYMENT-SIGNATURE', reason: 'payload_invalid', retryAction: 'sign_anew' },
+      { param: 'PAYMENT-SIGNATURE', ...unsoundPayment },
     )
   }
   const sold = deps.chains.find(({ chain }) => chain.network === signed.network)

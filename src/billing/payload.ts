@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, SignedPayment } from '#src/selling/payment.ts'
@@ -23,8 +23,7 @@ export type ParsedPayment = {
 const payloadError = (message: string): AppError =>
   new AppError('payment_invalid', message, {
     param: 'paymentPayload',
-    reason: 'payload_invalid',
-    retryAction: 'sign_anew',
+    ...unsoundPayment,
   })
 
 /** A text in one canonical form; `is` says which, for people. */

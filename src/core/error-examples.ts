@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorExtras } from './errors.ts'
+import { type ErrorCode, type ErrorExtras, unsoundPayment } from './errors.ts'
 import { coins } from './market.ts'
 
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
@@ -34,12 +34,14 @@ export const errorExamples: ErrorExamples = {
   payment_invalid: {
     detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
     param: 'paymentPayload',
+    ...unsoundPayment,
   },
   payment_required: {
     detail:
       'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload`.',
     paymentRequired: examplePaymentRequired,
     paymentResponse: exampleFailure('payment_required'),
+    reason: 'payment_required',
     retryAction: 'sign_anew',
   },
   payment_rejected: {

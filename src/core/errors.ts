@@ -87,6 +87,9 @@ export const retryActions = [
 ] as const
 export type RetryAction = (typeof retryActions)[number]
 
+/** Of a payment that cannot be understood: the same one will never be taken. */
+export const unsoundPayment = { reason: 'payload_invalid', retryAction: 'sign_anew' } as const
+
 /** A failure that the caller can act on. `message` is shown to the caller as it is. */
 export class AppError extends Error {
   readonly code: ErrorCode

@@ -7,6 +7,9 @@ export const DAY_MS = 86_400_000
 
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
+/** The UTC day of a time, `2026-04-14`. */
+export const toIsoDay = (timeMs: number): string => toIso(timeMs).slice(0, 10)
+
 /** Also of what is no time of any calendar, which stays a number. */
 export function formatTime(timeMs: number): string
 export function formatTime(timeMs: number | undefined): string | undefined

@@ -9,7 +9,7 @@ import {
   sha256,
 } from '#src/core/manifest.ts'
 import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/core/market.ts'
-import { DAY_MS, toIso } from '#src/core/time.ts'
+import { DAY_MS, toIsoDay } from '#src/core/time.ts'
 import { tradeText } from '#src/core/trade.ts'
 
 import type { MarketHistory } from './history.ts'
@@ -52,7 +52,7 @@ function daysChanged({ manifests, revisions }: MarketHistory): Set<string> {
   let last = revisions.lastIdBefore((manifests.newest()?.madeMs ?? HOUR_MS) - HOUR_MS)
   for (;;) {
     const page = revisions.list(last, PAGE_REVISIONS)
-    for (const { orderMs } of page) days.add(toIso(orderMs).slice(0, 10))
+    for (const { orderMs } of page) days.add(toIsoDay(orderMs))
     last = page.at(-1)?.id ?? last
     if (page.length < PAGE_REVISIONS) return days
   }

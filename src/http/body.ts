@@ -1,10 +1,11 @@
 /** JSON bodies, which Elysia leaves alone: their bounds, and their way to `schema-reader.ts`. */
 import type { Static, TObject } from '@sinclair/typebox'
 
-import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { AppError, type ErrorCode, parameterError } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
-import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
+import { measureJson, NAMES_MAX, NESTING_MAX, repeatedName, VALUES_MAX } from './json.ts'
 import { isOptional, parseBody } from './schema-reader.ts'
 
 export const BODY_BYTES_MAX = 64 * 1024
@@ -54,7 +55,7 @@ function assertJson(contentType: string | null): void {
   )
 }
 
-/** Throws `invalid_request`; `what` begins a sentence about the text. */
+/** Throws `invalid_request` and `invalid_parameter`; `what` begins a sentence about the text. */
 export function parseObject(text: string, what = 'The body'): Record<string, unknown> {
   const { depth, names, values } = measureJson(text)
   // Before anything else looks at it: what is nested deeply is slow to take apart and to print.
@@ -69,6 +70,11 @@ export function parseObject(text: string, what = 'The body'): Record<string, unk
   } catch (cause) {
     // The parser's own message would show what was sent.
     throw bodyError(`${what} is not JSON.`, cause)
+  }
+  const repeated = names > 1 ? repeatedName(text) : undefined
+  if (repeated !== undefined) {
+    const param = excerpt(repeated)
+    throw parameterError(param, `\`${param}\` is repeated. Send it once.`)
   }
   if (isRecord(value)) return { ...value }
   throw bodyError(`${what} must be a JSON object: { … }.`)

@@ -37,7 +37,7 @@ type FrontDoorOptions = {
   takeError: ErrorTrap['take']
   routes: RouteTable
   /** By path, what makes a WebSocket of a request; throws where it is not asked for. */
-  sockets: ReadonlyMap<string, (request: Request, visit: Visit) => void>
+  sockets: ReadonlyMap<string, (request: Request, visit: Visit, headers: Headers) => void>
   gate: Gate
   /** Answers what the gate says is of test mode. */
   testMode?: TestMode | undefined
@@ -67,7 +67,8 @@ type Exchange = {
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
   const { handle, takeError, routes, sockets, gate, work, meters, timer, testMode } = options
-  const finish = createFinish(options)
+  const mark = createMark(options)
+  const finish = createFinish(options, mark)
   const arrive = createArrivals(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
@@ -115,12 +116,14 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       if (routes.isRefused(inner.method, place.path)) {
         return finish(exchange, answerMissing(exchange, routes))
       }
-      const open = sockets.get(place.target)
+      const open = sockets.get(place.path)
       if (open !== undefined) {
         visit.timedAs = SOCKETS
-        open(request, visit)
-        // Bun has answered with 101.
-        return finish(exchange, new Response(null))
+        const upgraded = new Response(null)
+        mark(exchange, upgraded)
+        // Bun answers with 101 and these headers.
+        open(request, visit, upgraded.headers)
+        return finish(exchange, upgraded)
       }
       const wait = work.enter(visit, place.isUrgent)
       const arrived = { request: inner, place, visit }
@@ -174,8 +177,26 @@ function assertServable({ request, place, visit }: Exchange): void {
   if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
 }
 
-/** Puts the common headers on a response, drops the body of HEAD, writes the line. */
-function createFinish(options: FrontDoorOptions) {
+/** Puts the common headers on a response; twice is as good as once. */
+const createMark =
+  ({ gate }: FrontDoorOptions) =>
+  (exchange: Exchange, response: Response): void => {
+    const { headers } = response
+    const { visit } = exchange
+    headers.set(REQUEST_ID_HEADER, exchange.requestId)
+    if (exchange.traceparent !== undefined) headers.set(TRACE_HEADER, exchange.traceparent)
+    // Nobody guesses what JSON is.
+    if (headers.get('content-type') !== 'application/json')
+      headers.set('X-Content-Type-Options', 'nosniff')
+    if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
+    gate.mark(visit, response)
+    if (exchange.place.isPrivate) {
+      headers.set('Cross-Origin-Resource-Policy', 'same-origin')
+    } else writeCorsHeaders(exchange.request, headers)
+  }
+
+/** Marks a response, drops the body of HEAD, writes the line. */
+function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createMark>) {
   const { gate, meters, logsAs, log, clock, timer } = options
   const toLine = createAccessLine(clock, logsAs === 'text')
 
@@ -210,16 +231,7 @@ function createFinish(options: FrontDoorOptions) {
     const { headers, status } = response
     const { visit, startedMs } = exchange
     meters.request(visit.timedAs ?? OTHER, status, timer() - startedMs)
-    headers.set(REQUEST_ID_HEADER, exchange.requestId)
-    if (exchange.traceparent !== undefined) headers.set(TRACE_HEADER, exchange.traceparent)
-    // Nobody guesses what JSON is.
-    if (headers.get('content-type') !== 'application/json')
-      headers.set('X-Content-Type-Options', 'nosniff')
-    if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
-    gate.mark(visit, response)
-    if (exchange.place.isPrivate) {
-      headers.set('Cross-Origin-Resource-Policy', 'same-origin')
-    } else writeCorsHeaders(exchange.request, headers)
+    mark(exchange, response)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)
       return response

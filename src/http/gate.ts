@@ -62,7 +62,7 @@ export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
   /** Makes a WebSocket of the connection; false where it was not asked for properly. */
-  upgrade?(request: Request, options: { data: unknown }): boolean
+  upgrade?(request: Request, options: { data: unknown; headers?: Bun.HeadersInit }): boolean
 }
 
 /** `isSold`: true of an answer that may be paid for by itself. */

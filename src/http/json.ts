@@ -41,6 +41,27 @@ export function measureJson(json: string): { depth: number; names: number; value
   return { depth, names, values }
 }
 
+/** A name that an object has twice, of a text that is JSON: each parser takes another value. */
+export function repeatedName(json: string): string | undefined {
+  const open: Set<string>[] = []
+  let text = ''
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (code === byteOf.quote) {
+      const end = endOfText(json, at)
+      text = json.slice(at, end + 1)
+      at = end
+    } else if (code === byteOf.openBrace) open.push(new Set())
+    else if (code === byteOf.closeBrace) open.pop()
+    else if (code === byteOf.colon) {
+      const name = String(JSON.parse(text))
+      if (open.at(-1)?.has(name)) return name
+      open.at(-1)?.add(name)
+    }
+  }
+  return undefined
+}
+
 /** Offset of the quote that ends a text; of the end of `json` where none does. */
 function endOfText(json: string, start: number): number {
   let at = start + 1

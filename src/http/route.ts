@@ -4,7 +4,7 @@
  * operation of the OpenAPI document. A handler does, in this order: who asks, what of the path
  * exists, the query, the body, the answer.
  */
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Memoirist } from 'memoirist'
 
 import type { ErrorCode } from '#src/core/errors.ts'
@@ -48,7 +48,7 @@ import {
   openApiParameters,
 } from './openapi-operation.ts'
 import type { Place, RouteTable } from './route-table.ts'
-import { parseQuery } from './schema-reader.ts'
+import { noQuery, parseQuery } from './schema-reader.ts'
 import { choosesFormat } from './table.ts'
 import { decodePart, searchOf } from './url.ts'
 
@@ -293,8 +293,6 @@ function readCall(
   const query = parseQuery(querySchema, searchOf(request.url))
   return { request, coin, market, id, query }
 }
-
-const noQuery = Type.Object({})
 
 const isSteps = (result: object): result is Steps<DataAnswer> =>
   'next' in result && typeof result.next === 'function'

@@ -26,6 +26,9 @@ export const literals = <const T extends string>(texts: readonly T[], options: S
     options,
   )
 
+/** Schema of a route without parameters. */
+export const noQuery = Type.Object({})
+
 /** Schema of a moment, sent as a Unix time or as RFC 3339, and read as Unix milliseconds. */
 export const moment = ({ maximum, ...options }: SchemaOptions & { maximum?: number }) =>
   Type.Unsafe<number>({

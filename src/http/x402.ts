@@ -1,7 +1,7 @@
 /** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
 import { Type } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import { object, text } from './fields.ts'
@@ -110,6 +110,7 @@ function readHeader(request: Request, name: string, code: Code) {
   if (sent === null) return undefined
   const refuse = (why: string, cause?: unknown) =>
     new AppError(code, `The header \`${name}\` ${why}. Send base64 of the payload as JSON.`, {
+      ...(code === 'payment_invalid' ? unsoundPayment : {}),
       ...{ param: name, cause },
     })
   if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)

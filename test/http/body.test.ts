@@ -110,11 +110,6 @@ describe('readBody', () => {
     expect((await errorOf(stream)).code).toBe('invalid_request')
   })
 
-  test('behavior: of a repeated member the last counts, as JSON is read everywhere', async () => {
-    const body = '{"name":"b","n\\u0061me":"a","count":3}'
-    expect(await read(body)).toEqual({ name: 'a', count: 3 })
-  })
-
   test('behavior: a text with quotes and colons is a text', async () => {
     const loose = Type.Object({ text: Type.String(), more: Type.Optional(Type.String()) })
     for (const text of ['"text":', '\\"text\\":', '","text":"', '{"text":1}', '\\', '\\\\":"']) {
@@ -235,6 +230,22 @@ describe('readBody', () => {
       }
     },
   )
+
+  test('error: a member that is repeated, at any level and however it is written', async () => {
+    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100 }) })
+    const sound = '{"inside":{"a":{"a":1},"b":[{"a":1},{"a":"\\"a\\":{"}],":":1}}'
+    expect(await readBody(opaque, requestOf(sound))).toEqual(JSON.parse(sound))
+    for (const [sent, param] of [
+      ['{"inside":{},"inside":{}}', 'inside'],
+      ['{"inside":{},"insid\\u0065":{}}', 'inside'],
+      ['{"inside":{"b":[{"a":1,"c":{},"a":1}]}}', 'a'],
+    ]) {
+      await expect(readBody(opaque, requestOf(sent ?? ''))).rejects.toMatchObject({
+        ...{ code: 'invalid_parameter', extras: { param } },
+        message: `\`${param}\` is repeated. Send it once.`,
+      })
+    }
+  })
 
   test('error: more members than any body has are refused before they are read', async () => {
     const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })

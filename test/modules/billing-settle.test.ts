@@ -115,7 +115,9 @@ describe(`POST ${SETTLE}`, () => {
     const challenge = { ...fakeChallenge, error: 'PAYMENT-SIGNATURE header is required' }
     expect(fromHeader(response, 'payment-required')).toEqual(challenge)
     const problem = await readProblem(response)
-    expect(problem).toMatchObject({ code: 'payment_required', paymentRequired: challenge })
+    expect(problem).toMatchObject({
+      ...{ code: 'payment_required', reason: 'payment_required', paymentRequired: challenge },
+    })
     const failure = { success: false, errorReason: 'payment_required', transaction: '' }
     expect(fromHeader(response, 'payment-response')).toMatchObject(failure)
   })
@@ -202,8 +204,10 @@ describe(`POST ${SETTLE}`, () => {
   ])('error: %p, %s, is no payment', async (value) => {
     const response = await harness().send(SETTLE, inHeader(value))
     await expectOf('settlePayment', response)
-    const { code, param } = await readProblem(response)
-    expect([code, param]).toEqual(['payment_invalid', 'PAYMENT-SIGNATURE'])
+    expect(await readProblem(response)).toMatchObject({
+      ...{ code: 'payment_invalid', param: 'PAYMENT-SIGNATURE' },
+      ...{ reason: 'payload_invalid', retryAction: 'sign_anew' },
+    })
   })
 
   test('error: a payload that is too long, or no object, is not shown', async () => {

@@ -18,6 +18,7 @@ import {
 } from '../support/event-server.ts'
 import { addKey } from '../support/harness.ts'
 import { idOf } from '../support/operation-requests.ts'
+import { readProblem } from '../support/page-client.ts'
 import { until } from '../support/until.ts'
 
 afterEach(closeAll)
@@ -281,6 +282,10 @@ describe('GET …/live of a market', () => {
     await until(() => app.live.counts.members === 0)
     expect((await followFree()).status).toBe(200)
     expect(await codeOf(await send(`${PATH}/live?cursor=x`))).toBe('cursor_invalid')
+    const inHeader = await send(`${PATH}/live`, { headers: { 'last-event-id': 'x' } })
+    expect(await readProblem(inHeader)).toMatchObject({
+      ...{ code: 'cursor_invalid', param: 'Last-Event-ID' },
+    })
     expect(await codeOf(await send(`${PATH}/live?channel=quotes&depth=3`))).toBe(
       'invalid_parameter',
     )

@@ -51,6 +51,8 @@ describe('manifests', () => {
     const { get, send } = serve()
     expect(await get('/v1/manifest?sequence=1')).toMatchObject({ sequence: 1, revision: 1 })
     expect(await get('/v1/manifest?day=2026-04-14')).toMatchObject({ sequence: 2, revision: 2 })
+    const moment = await get(`/v1/manifest?day=${Date.UTC(2026, 3, 14, 23, 59)}`)
+    expect(moment).toMatchObject({ sequence: 2, revision: 2 })
     for (const query of ['sequence=3', 'day=2026-04-15'])
       expect(await readProblem(await send(`/v1/manifest?${query}`))).toMatchObject({
         code: 'not_found',

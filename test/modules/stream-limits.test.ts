@@ -5,6 +5,7 @@ import { START_MS } from '../history/books.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
 import { closeAll, connect, putMarket, startLiveServer } from '../support/live-client.ts'
 import { idOf } from '../support/operation-requests.ts'
+import { readProblem } from '../support/page-client.ts'
 import { until } from '../support/until.ts'
 
 afterEach(closeAll)
@@ -128,6 +129,29 @@ describe('limits of GET /v1/stream', () => {
     await client.untilType('authenticated')
     await client.send({ op: 'auth', key: addKey(ledger, 'pro') })
     expect((await client.untilType('error')).at(-1)).toMatchObject({ param: 'key' })
+  })
+})
+
+describe('the handshake of GET /v1/stream', () => {
+  test('default: says what is left of the rate window, and the id of the request', async () => {
+    const { url, key } = startLiveServer()
+    for (const remaining of ['999999', '999998']) {
+      const socket = new WebSocketOfWs(`${url}?`, { headers: { authorization: `Bearer ${key}` } })
+      const answered = Promise.withResolvers<Record<string, unknown>>()
+      socket.on('upgrade', ({ headers }) => answered.resolve(headers))
+      expect(await answered.promise).toMatchObject({
+        ...{ 'x-ratelimit-limit': '1000000', 'x-ratelimit-remaining': remaining },
+        'x-request-id': expect.stringMatching(/^req_/),
+      })
+      socket.close()
+    }
+  })
+
+  test('error: a parameter is refused, and named', async () => {
+    const { url, key } = startLiveServer()
+    const headers = { authorization: `Bearer ${key}` }
+    const refused = await fetch(`${url.replace('ws', 'http')}?x=1`, { headers })
+    expect(await readProblem(refused)).toMatchObject({ code: 'invalid_parameter', param: 'x' })
   })
 })
 

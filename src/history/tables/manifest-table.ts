@@ -9,7 +9,7 @@ import {
   sha256,
   statementText,
 } from '#src/core/manifest.ts'
-import { DAY_MS, toIso } from '#src/core/time.ts'
+import { DAY_MS, toIso, toIsoDay } from '#src/core/time.ts'
 import { assertSealed, assertSound, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, transact } from '#src/database/database.ts'
@@ -88,7 +88,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     sequencesOf: (day) => sequences.all(day).map(({ sequence }) => sequence),
     list: (afterSequence, limit) =>
       after.all(afterSequence, limit).flatMap((row) => toHead(row) ?? []),
-    days: () => days.all().map(({ day }) => toIso(day * DAY_MS).slice(0, 10)),
+    days: () => days.all().map(({ day }) => toIsoDay(day * DAY_MS)),
     add: ({ day, madeMs, after: known, ...content }) =>
       transact(db, () => {
         const before = newest.get()

@@ -267,7 +267,7 @@ function demandError(billing: Billing, caller: Caller, quoteId: string): AppErro
     {
       paymentRequired: { ...paymentRequired, error: 'PAYMENT-SIGNATURE header is required' },
       paymentResponse: { success: false, errorReason, transaction: '', network },
-      retryAction: 'sign_anew',
+      ...{ reason: 'payment_required', retryAction: 'sign_anew' },
     },
   )
 }

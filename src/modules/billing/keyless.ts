@@ -58,7 +58,7 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
           resource: { ...resource, url: origin() + pathname + search },
           extensions: { ...challenge.extensions, [SIGN_IN]: signIns.extension() },
         },
-        retryAction: 'sign_anew',
+        ...{ reason: 'payment_required', retryAction: 'sign_anew' },
       },
     )
   }

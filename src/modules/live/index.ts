@@ -1,4 +1,4 @@
-import { parameterError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import { assertEntitled, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
@@ -75,13 +75,16 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
-    const stream = service.open({
-      options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
-      ...{ market, isGzip },
-      cursor: request.headers.get(LAST_EVENT_ID) || query.cursor,
-      isAllowed: () => isAllowed(asked, channel),
-      takePlace: () => work.openStream(request),
-    })
+    const place = request.headers.get(LAST_EVENT_ID) || undefined
+    const open = () =>
+      service.open({
+        options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
+        ...{ market, isGzip },
+        cursor: place ?? query.cursor,
+        isAllowed: () => isAllowed(asked, channel),
+        takePlace: () => work.openStream(request),
+      })
+    const stream = place === undefined ? open() : namingHeader(open)
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -112,3 +115,15 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
     }),
   ]
 }
+
+/** What is wrong with the place is wrong with the header that it came in. */
+function namingHeader<T>(open: () => T): T {
+  try {
+    return open()
+  } catch (error) {
+    throw error instanceof AppError && error.extras.param === 'cursor' ? inHeader(error) : error
+  }
+}
+
+const inHeader = (cause: AppError): AppError =>
+  new AppError(cause.code, cause.message, { ...cause.extras, param: LAST_EVENT_ID, cause })

@@ -2,6 +2,8 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
+import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
+import { searchOf } from '#src/http/url.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Places } from '#src/lib/places.ts'
 import type { Runner } from '#src/live/runner.ts'
@@ -90,15 +92,19 @@ export function createStreamService(deps: StreamDeps) {
     /** For Bun's server, also of connections that are another's of the same process. */
     websocket: { ...settings, ...shareSockets(own, deps.testSockets) },
 
-    /** Makes a live connection of a request. Throws `unauthenticated` and `not_found`. */
-    upgrade(request: Request, visit: Visit): void {
+    /**
+     * Makes a live connection of a request, answered with these headers. Throws `unauthenticated`,
+     * `invalid_parameter` and `not_found`.
+     */
+    upgrade(request: Request, visit: Visit, headers: Headers): void {
       const { peers, caller } = visit
       visit.route = 'stream'
       const authorization = request.headers.get('authorization')
       if (authorization !== null && caller === undefined) throw unauthenticatedError()
+      parseQuery(noQuery, searchOf(request.url))
       assertRoom()
       const data = { authorization, owner: own }
-      if (request.method === 'GET' && peers?.upgrade?.(request, { data })) return
+      if (request.method === 'GET' && peers?.upgrade?.(request, { data, headers })) return
       throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
     },
 

@@ -7,7 +7,7 @@ import {
   publicPemOf,
   type SeriesDigest,
 } from '#src/core/manifest.ts'
-import { DAY_MS, toIso } from '#src/core/time.ts'
+import { DAY_MS, toIso, toIsoDay } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
@@ -120,7 +120,9 @@ const statementOf = (signed: ManifestHead) => ({
 })
 
 /** Throws `invalid_parameter` and `not_found`. */
-function findManifest(manifests: Manifests, { sequence, day }: ManifestQuery): StoredManifest {
+function findManifest(manifests: Manifests, query: ManifestQuery): StoredManifest {
+  const { sequence } = query
+  const day = query.day === undefined ? undefined : toIsoDay(query.day)
   if (sequence !== undefined && day !== undefined) {
     throw parameterError('day', '`sequence` names one manifest. Leave out `day`.')
   }

@@ -7,6 +7,7 @@ import {
   choice,
   conditionIdField,
   count,
+  exampleMarket,
   listOf,
   object,
   positive,
@@ -15,8 +16,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-
-const DAY = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+import { utcDay } from '#src/http/schema-reader.ts'
 
 export const RevisionQuery = Type.Object({
   since: Type.Optional(
@@ -104,7 +104,7 @@ const statementFields = {
 export const ManifestQuery = Type.Object({
   sequence: Type.Optional(Type.Integer({ minimum: 1, description: 'The one at this place.' })),
   day: Type.Optional(
-    Type.String({ pattern: DAY, description: 'The newest of this UTC day, as `2026-04-14`.' }),
+    utcDay({ description: 'The newest of this day in UTC.', examples: [exampleMarket.day] }),
   ),
 })
 export type ManifestQuery = Static<typeof ManifestQuery>

@@ -1,4 +1,4 @@
-import { type Clock, DAY_MS, toIso, toIsoOrNull } from '#src/core/time.ts'
+import { type Clock, DAY_MS, toIso, toIsoDay, toIsoOrNull } from '#src/core/time.ts'
 import { route } from '#src/http/route.ts'
 import type { UsageRow } from '#src/ledger/ledger.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
@@ -52,11 +52,9 @@ export function describeUsage(
       : null,
     windows: { data: toWindow(data, nowMs), billing: toWindow(billing, nowMs) },
     ...(packs.length > 0 ? { packs } : {}),
-    days: toDays(usageOf(caller), toDay(nowMs - (DAYS_MAX - 1) * DAY_MS)),
+    days: toDays(usageOf(caller), toIsoDay(nowMs - (DAYS_MAX - 1) * DAY_MS)),
   }
 }
-
-const toDay = (timeMs: number): string => toIso(timeMs).slice(0, 10)
 
 /** Rounded up: who waits until then finds the window ended. */
 const toWindow = ({ limit, remaining, leftMs }: RateState, nowMs: number) => ({
