@@ -11,7 +11,7 @@ import type { RowFilter, RowReader } from './rows.ts'
 /** Markets of a coin are looked at so often. */
 const MARKETS_MS = 500
 /** Markets that are over and not resolved are watched for so long. */
-const UNRESOLVED_MS = 7_200_000
+export const UNRESOLVED_MS = 7_200_000
 const BLOCK = 200
 /** Reading and sending at one go; everybody else waits that long. */
 const SLICE_MS = 1

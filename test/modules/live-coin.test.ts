@@ -102,6 +102,39 @@ describe('GET …/live of a coin', () => {
     },
   )
 
+  test('behavior: who comes back is told what opened, and gets all of what was resolved', async () => {
+    const { history, follow, time } = startServer()
+    append(history, [aSnapshot()])
+    const client = await follow('/v1/btc/live')
+    await client.until(() => client.events().length === 1)
+    const seen = client.events()[0]?.id ?? ''
+    await client.leave()
+    // The second and the third open; the second is resolved, and the third has no row yet.
+    for (const number of [2, 3]) {
+      const windowStartMs = START_MS + (number - 1) * WINDOW_MS
+      const ending = { winner: 'up', winnerSource: 'simulated' } as const
+      const windowEndMs = windowStartMs + WINDOW_MS
+      putMarket(history, number, { windowStartMs, windowEndMs, ...(number === 2 && ending) })
+    }
+    const conditionId = conditionIdOf(2)
+    const timesMs = [START_MS + WINDOW_MS - 1, START_MS + WINDOW_MS, START_MS + WINDOW_MS + 5]
+    append(
+      history,
+      timesMs.map((timestampMs) => aSnapshot({ conditionId, timestampMs }, 10_000)),
+    )
+    putMarket(history, 1, { winner: 'up', winnerSource: 'simulated' })
+    time.nowMs = START_MS + 2 * WINDOW_MS
+    const again = await follow('/v1/btc/live', { ...plain, 'last-event-id': seen })
+    await again.until(() => again.events().length === 7)
+    const told = again.events().map(({ name, data }) => [name, data.conditionId])
+    expect(told).toEqual([
+      ...[2, 3].map((number) => ['market_open', conditionIdOf(number)]),
+      ['market_resolved', conditionIdOf(1)],
+      ...timesMs.map(() => ['row', conditionId]),
+      ['market_resolved', conditionId],
+    ])
+  })
+
   test('behavior: only markets of a timeframe', async () => {
     const { history, follow } = startServer()
     putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })

@@ -3,6 +3,7 @@ import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { UNRESOLVED_MS } from '#src/live/hub.ts'
 import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
 
 import { changesOf, createLeg, type Leg, type LegPorts, takeGap, unwrittenGaps } from './leg.ts'
@@ -12,9 +13,7 @@ import type { Places } from './places.ts'
 
 /** Rows that are read at a time. */
 const STEP_ROWS = 100
-/** A market of a coin that nobody resolves is left so long after its end. */
-const UNRESOLVED_MS = 7_200_000
-const nowhere: Position = { timestampMs: 0, id: 0 }
+export const nowhere: Position = { timestampMs: 0, id: 0 }
 
 export type LaneOptions = {
   coin: Coin
@@ -80,9 +79,8 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
 
   function onOpen(market: Market): void {
     const leg = add(market, undefined)
-    if (leg === undefined) return
-    say('market_open', ports.describeMarket(market))
-    writeLast([leg])
+    if (leg) say('market_open', ports.describeMarket(market))
+    if (leg) writeLast([leg])
   }
 
   /** Why a market that opened cannot be read: the next writing ends with it, and no other lane. */
@@ -105,6 +103,8 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     start(isContinued: boolean): void {
       put(output.event('retry:3000'))
       for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
+      const opened = [...legs.values()].filter(({ at }) => at === nowhere)
+      for (const { market } of opened) say('market_open', ports.describeMarket(market))
       if (!isContinued) writeLast(legs.values())
     },
 

@@ -2,15 +2,19 @@
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { BodyStream } from '#src/http/stream.ts'
+import { UNRESOLVED_MS } from '#src/live/hub.ts'
 
 import { createCrew } from './crew.ts'
-import type { Lane, LaneOptions, LanePorts } from './lane.ts'
+import { type Lane, type LaneOptions, type LanePorts, nowhere } from './lane.ts'
 import { createLeg, type Leg } from './leg.ts'
 import { Member } from './member.ts'
 import { createOutput } from './output.ts'
 import { createPlaces, type Place } from './places.ts'
 
+/** Markets that are listed at a time. */
+const BLOCK = 200
 /** Writing at one go; everybody else waits that long. */
 const SLICE_MS = 4
 /** Keys and tiers are looked at again so often, and what was sent is counted. */
@@ -112,10 +116,31 @@ export function createLiveService(deps: LiveDeps) {
 export type LiveService = ReturnType<typeof createLiveService>
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
-function placesAt({ places }: LanePorts, { options, market, cursor }: LiveStart): Place[] {
+function placesAt(ports: LanePorts, { options, market, cursor }: LiveStart): Place[] {
   if (cursor === undefined) return []
-  if (market === undefined) return places.decode(options, cursor)
-  return [{ market, at: places.ofMarket.decode(market, options.filter, cursor) }]
+  if (market === undefined) {
+    const places = ports.places.decode(options, cursor)
+    return [...places, ...missedSince(places, ports, options)]
+  }
+  return [{ market, at: ports.places.ofMarket.decode(market, options.filter, cursor) }]
+}
+
+/** Markets that opened since, for as long as one is watched: they may be resolved by now. */
+function* missedSince(
+  places: readonly Place[],
+  { history, clock }: LanePorts,
+  { coin, timeframe }: LaneOptions,
+): Generator<Place> {
+  const nowMs = clock()
+  const lastMs = Math.max(nowMs - UNRESOLVED_MS, ...places.map(({ at }) => at.timestampMs))
+  const known = new Set(places.map(({ market }) => market.conditionId))
+  const isMissed = ({ conditionId, windowStartMs = 0 }: Market): boolean =>
+    windowStartMs > lastMs && windowStartMs <= nowMs && !known.has(conditionId)
+  const range = { fromMs: lastMs + 1, toMs: nowMs + 1, limit: BLOCK }
+  const query = { coin, timeframe, ...range, order: 'asc' as const }
+  for (const page of marketPages(history, query)) {
+    for (const market of page.filter(isMissed)) yield { market, at: nowhere }
+  }
 }
 
 function legsAt(ports: LanePorts, start: LiveStart): Map<string, Leg> {
