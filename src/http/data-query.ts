@@ -121,7 +121,7 @@ type View = (typeof views)[number]
 const viewParameter = literals(views, {
   default: 'own',
   description:
-    '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up.',
+    '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up.',
 })
 
 /** No `examples`: what is left out is missing from the answers that the documentation shows. */
