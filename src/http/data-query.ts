@@ -1,7 +1,5 @@
 /** What routes share of path and query, each read and documented the same way everywhere. */
 
-import { Type } from '@sinclair/typebox'
-
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
 import { type Coin, coins, isCoin, type Market, outcomes, timeframes } from '#src/core/market.ts'
@@ -12,6 +10,7 @@ import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'
+import { Type } from './schema.ts'
 
 export const pathParameters = {
   coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),

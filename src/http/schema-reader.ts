@@ -3,20 +3,14 @@
  * takes `1e3`, `0x10` and the last of a repeated parameter, drops unknown ones and shows what it
  * refused; here each is `invalid_parameter`, because a typo must not silently return other data.
  */
-import {
-  OptionalKind,
-  type SchemaOptions,
-  type Static,
-  type TObject,
-  type TSchema,
-  Type,
-} from '@sinclair/typebox'
+import type { SchemaOptions, Static, TObject, TSchema } from '@sinclair/typebox'
 
 import { type AppError, parameterError } from '#src/core/errors.ts'
 import { DAY_MS, parseMoment } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
+import { OPTIONAL, Type } from './schema.ts'
 import { decodePart } from './url.ts'
 
 /** Schema of a string that is one of `texts`. */
@@ -97,7 +91,7 @@ function fieldsOf(schema: TObject, place: Place): Fields {
 
 /** True if a property may be left out: it is optional, or its default is filled in. */
 export const isOptional = (property: TSchema): boolean =>
-  OptionalKind in property || property.default !== undefined
+  OPTIONAL in property || property.default !== undefined
 
 /**
  * Reads a query string (without `?`). A default is filled in; other absent parameters stay away.

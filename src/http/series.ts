@@ -2,7 +2,7 @@
  * Series of a market, such as its quotes. All that decides a body is in its `ETag`, the revision of
  * the market included, so a 304 is answered before anything is read.
  */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 
 import { coverageText, type Gap } from '#src/core/coverage.ts'
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
@@ -33,6 +33,7 @@ import {
 import { type PageAnswer, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
+import { Type } from './schema.ts'
 import { asTable, type MembersOf } from './table.ts'
 
 /** The parameters of a series; both descriptions end sentences. */

@@ -3,7 +3,7 @@
  * same. A member is a column; those of an object within are named `object_member`, and those of a
  * list with an entry for each outcome `up_member` and `down_member`.
  */
-import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -12,6 +12,7 @@ import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-r
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
 import type { Route } from './route.ts'
+import { Type } from './schema.ts'
 
 /** `number` is a decimal of any digits; `list` is JSON in a text. */
 type Kind = 'text' | 'time' | 'integer' | 'number' | 'boolean' | 'list'

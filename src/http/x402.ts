@@ -1,11 +1,11 @@
 /** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
-import { Type } from '@sinclair/typebox'
 
 import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
+import { Type } from './schema.ts'
 
 /** What is to be signed: with a 402, and with an offer. */
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'

@@ -1,7 +1,7 @@
 import type { CliContext } from '#src/cli/context.ts'
 import { readConfig } from '#src/config.ts'
 
-import { NOW_MS } from './harness.ts'
+import { NOW_MS } from './now.ts'
 
 /**
  * A context that keeps what a command prints and logs; `stop()` is the first signal, which the next

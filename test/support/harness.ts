@@ -11,9 +11,9 @@ import type { Tier } from '#src/selling/tier.ts'
 import { fakeHistory } from './fake-history.ts'
 import { createOneFile } from './one-file.ts'
 import './formats.ts'
+import { NOW_MS } from './now.ts'
 
-/** The wall clock of tests: 2026-01-02T03:04:05.678Z. */
-export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+export { NOW_MS }
 
 const oneFile = createOneFile()
 

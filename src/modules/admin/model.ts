@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import {
   choice,
@@ -12,6 +12,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
+import { Type } from '#src/http/schema.ts'
 import { paymentStates } from '#src/selling/payment.ts'
 
 const flag = (description: string) => Type.Boolean({ description })

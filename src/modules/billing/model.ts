@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { exampleOffer } from '#src/core/error-examples.ts'
 import { retryActions } from '#src/core/errors.ts'
@@ -16,6 +16,7 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals, opaqueObject } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'

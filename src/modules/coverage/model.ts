@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
 import { marketStatuses, outcomes, timeframes } from '#src/core/market.ts'
@@ -18,6 +18,7 @@ import {
   timeOrNull,
   verifiedField,
 } from '#src/http/fields.ts'
+import { Type } from '#src/http/schema.ts'
 
 const duration = (description: string, example: number) =>
   count(`${description}, milliseconds.`, example)

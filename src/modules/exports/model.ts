@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { MARKET_NAME_PATTERN } from '#src/core/market-name.ts'
 import { outcomeParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
@@ -15,6 +15,7 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { utcDay } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 const ID = '[1-9][0-9]{0,15}'
 

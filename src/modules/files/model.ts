@@ -1,10 +1,11 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { timeframes } from '#src/core/market.ts'
 import { fileKinds } from '#src/files/day-tables.ts'
 import { cursorParameter, limitParameter, timeframeParameter } from '#src/http/data-query.ts'
 import { choice, count, exampleMarket, listOf, object, text, time } from '#src/http/fields.ts'
 import { literals, utcDay } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 export const numberForms = ['decimal', 'double'] as const
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
@@ -15,6 +15,7 @@ import {
   time,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 import { aggregations } from './cells.ts'
 

@@ -1,8 +1,9 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
 import { choice, nullable, object, positive, slugField, text } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
 export const SampleBody = object('Sample', {

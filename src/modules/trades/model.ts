@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import {
@@ -11,6 +11,7 @@ import {
 } from '#src/http/data-query.ts'
 import { decimal, decimalOrNull, listOf, nullable, object, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 export const TradeQuery = Type.Object({
   ...rangeParameters('`timestamp`'),

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { coins, timeframes } from '#src/core/market.ts'
 import { revisionCauses } from '#src/core/revision.ts'
@@ -17,6 +17,7 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { utcDay } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 export const RevisionQuery = Type.Object({
   since: Type.Optional(
