@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { toIso } from '#src/core/time.ts'
 import { messageOf } from '#src/lib/message.ts'
 
-import { formatCount, printTable, renderJson } from './command-line.ts'
+import { count, formatCount, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { readRecorderStatus, type RecorderStatus } from './recorder-status.ts'
 
@@ -114,11 +114,11 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
     `Recording since ${toIso(startedMs)}.`,
     ...[status.fault, status.warning].flatMap((text) => text ?? []),
     ...(isIdle ? [idleText(status)] : []),
-    `Feed: ${live.length} connections, ${tokens} books, ${formatCount(perSecond.messages)} messages a second, ${formatCount(status.messages)} in all, ${last}.`,
-    `Stored: ${formatCount(perSecond.rows)} states a second, ${formatCount(sink.rows)} in ${formatCount(sink.batches)} batches; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
+    `Feed: ${count(live.length, 'connection')}, ${count(tokens, 'book')}, ${count(perSecond.messages, 'message')} a second, ${formatCount(status.messages)} in all, ${last}.`,
+    `Stored: ${count(perSecond.rows, 'state')} a second, ${formatCount(sink.rows)} in ${count(sink.batches, 'batch', 'batches')}; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
     ...(raw
       ? [
-          `Raw: ${formatCount(raw.lines)} lines in ${formatCount(raw.bytes)} bytes, ${formatCount(raw.waiting)} wait, ${formatCount(raw.dropped)} not kept.`,
+          `Raw: ${count(raw.lines, 'line')} in ${count(raw.bytes, 'byte')}, ${formatCount(raw.waiting)} wait, ${formatCount(raw.dropped)} not kept.`,
         ]
       : []),
     sink.lagMs === undefined
@@ -126,7 +126,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
       : `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
     pricesText(status, nowMs),
     `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
-    `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,
+    `Not understood: ${count(status.faults, 'message')}, and ${formatCount(status.unknown)} of unknown types.`,
     clockText(status),
     `Disk free: ${free}.`,
   ]

@@ -7,6 +7,8 @@ import { openLedger } from '#src/ledger/open.ts'
 import type { JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
+import { count } from './command-line.ts'
+
 type Start = { verifies: 'history' | 'ledger'; path: string; nowMs: number }
 type Message = { done: number; total: number } | { faults: string[]; count: number; held: string }
 
@@ -44,7 +46,7 @@ function* listFaults({ verifies, path, nowMs }: Start): Generator<string, string
   yield* history.verify(onProgress)
   const { markets, snapshots } = history.totals()
   history.dispose()
-  return `${snapshots} snapshots of ${markets} markets`
+  return `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
 }
 
 function run(start: Start): void {

@@ -17,7 +17,7 @@ import { isRecord } from '#src/lib/record.ts'
 import { readSecretFile } from '#src/lib/secret-file.ts'
 import { toPrintable } from '#src/operator/values.ts'
 
-import { formatCount, printFaults } from './command-line.ts'
+import { count, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 
 export type VerifyWorld = {
@@ -73,11 +73,13 @@ export async function verifyManifest(
     }
   }
   if (printFaults(context, faults.map(toPrintable)) > 0)
-    throw new CliError(`${formatCount(faults.length)} faults in ${name}, or the chain to it.`)
+    throw new CliError(`${count(faults.length, 'fault')} in ${name}, or the chain to it.`)
   const compared = key
-    ? `${markets.length} markets compared with what is served`
+    ? `${count(markets.length, 'market')} compared with what is served`
     : 'no market compared: give --api-key-file for that'
-  context.print(`sound: ${chain.length} manifests, chained and signed; ${name}: ${compared}`)
+  context.print(
+    `sound: ${count(chain.length, 'manifest')}, chained and signed; ${name}: ${compared}`,
+  )
   if (publicKey === undefined)
     context.print(`The key is the server's own word; pin it: --public-key ${wellKnown.publicKey}`)
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import { formatCount, printFaults } from './command-line.ts'
+import { count, formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
 import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
@@ -58,8 +58,8 @@ function verify(context: CliContext): void {
   }
   const faults = printFaults(context, history.verify(onProgress))
   const { markets, snapshots } = history.totals()
-  const held = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} markets`
+  const held = `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
   const seconds = ((clock() - startMs) / 1000).toFixed(1)
-  if (faults > 0) throw new CliError(`${formatCount(faults)} faults in ${held}.`)
+  if (faults > 0) throw new CliError(`${count(faults, 'fault')} in ${held}.`)
   print(`sound: ${held}, read in ${seconds} s`)
 }

@@ -70,7 +70,7 @@ describe('bookfeed status', () => {
     const text = printed.join('\n')
     for (const part of [
       "The venue's feed is down; the recorder keeps trying.",
-      '1 connections, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
+      '1 connection, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
       '50 states a second, 1,000 in 3 batches; 7 wait, 0 dropped',
       "63 ms from the venue's time",
       'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live.',

@@ -94,7 +94,7 @@ describe('bookfeed verify --manifest', () => {
     const { printed, isSound } = await verify(nothing)
     expect([isSound, printed[0]]).toEqual([
       true,
-      'sound: 3 manifests, chained and signed; manifest 3, 2026-04-14 r2: 1 markets compared with what is served',
+      'sound: 3 manifests, chained and signed; manifest 3, 2026-04-14 r2: 1 market compared with what is served',
     ])
     expect(printed[1]).toStartWith("The key is the server's own word; pin it: --public-key ")
   })
@@ -110,7 +110,7 @@ describe('bookfeed verify --manifest', () => {
     expect([isSound, printed]).toEqual([
       true,
       [
-        'sound: 3 manifests, chained and signed; manifest 2, 2026-04-15 r1: 1 markets compared with what is served',
+        'sound: 3 manifests, chained and signed; manifest 2, 2026-04-15 r1: 1 market compared with what is served',
       ],
     ])
   })
