@@ -73,6 +73,19 @@ describe('live streams of test mode', () => {
     }
   }, 30_000)
 
+  test('error: while the data are being made a connection is told to come again', async () => {
+    const { app, setData } = createTestGround()
+    setData(false)
+    using server = Bun.serve<StreamData>({
+      ...{ port: 0, fetch: app.fetch, websocket: app.stream.websocket },
+    })
+    const client = connect(`ws://127.0.0.1:${server.port}/v1/stream`)
+    await client.send({ op: 'auth', key: PUBLIC_TEST_KEY })
+    expect(await client.closed).toMatchObject({
+      ...{ code: 1013, reason: expect.stringContaining('are being made') },
+    })
+  })
+
   test('default: over WebSocket, with the key in a header or as the first message', async () => {
     const ground = createLive()
     const { app } = ground

@@ -297,6 +297,11 @@ export const closeCodes = {
   protocol: { code: 4002, text: 'Too many messages were no operation.' },
   slow: { code: 4008, text: 'You read too slowly.' },
   internal: { code: 1011, text: 'A fault of the server. Connect again.' },
+  /** IANA's WebSocket registry: Try Again Later. */
+  later: {
+    code: 1013,
+    text: 'The data of test mode are being made. Connect again in half a minute.',
+  },
   limit: { code: 4029, text: 'Your tier has no more connections.' },
 } as const
 export type CloseReason = keyof typeof closeCodes

@@ -1,6 +1,7 @@
 /** Whose a connection is of those that answer on one port: real keys and keys of test mode. */
 import { TEST_KEY_PREFIX, testKeyOf } from '#src/selling/api-key.ts'
 
+import { closeCodes } from './model.ts'
 import { readOperation } from './operation.ts'
 import type { Session } from './session.ts'
 
@@ -27,28 +28,31 @@ export type Sockets = {
 
 /**
  * Gives what happens to a connection to its owner, by default `own`. One without a key is given to
- * `testSockets` if the key that it then sends is one of test mode.
+ * `testSockets` if the key that it then sends is one of test mode; undefined while it cannot.
  */
 export function shareSockets(own: Sockets, testSockets?: () => Sockets | undefined): Sockets {
   const ownerOf = ({ data }: Connection): Sockets => data.owner ?? own
 
-  function move(connection: Connection, text: string | Uint8Array): void {
+  /** Who takes a message: undefined where nobody can yet, and the connection is closed. */
+  function takerOf(connection: Connection, text: string | Uint8Array): Sockets | undefined {
     const { data } = connection
-    if (data.session?.isAuthenticated !== false || !isTestAuth(text)) return
-    const owner = testSockets?.()
-    if (owner === undefined) return
+    const isMoved = data.session?.isAuthenticated === false && isTestAuth(text)
+    if (testSockets === undefined || !isMoved) return ownerOf(connection)
+    const owner = testSockets()
+    if (owner === undefined) {
+      connection.close(closeCodes.later.code, closeCodes.later.text)
+      return undefined
+    }
     ownerOf(connection).close(connection)
     delete data.session
     data.owner = owner
     owner.open(connection)
+    return owner
   }
 
   return {
     open: (connection) => ownerOf(connection).open(connection),
-    message(connection, text) {
-      move(connection, text)
-      ownerOf(connection).message(connection, text)
-    },
+    message: (connection, text) => takerOf(connection, text)?.message(connection, text),
     drain: (connection) => ownerOf(connection).drain(connection),
     close: (connection) => ownerOf(connection).close(connection),
   }
