@@ -44,8 +44,14 @@ const clients = {
     return { client, call }
   },
 }
-const fetchAs = (key: string | undefined) => (asked: string | URL, init?: RequestInit) =>
-  server.sendAs(key, new URL(asked).pathname, init)
+/** What the answer to the last message of a client said is left. */
+let leftNow = Number.NaN
+const fetchAs = (key: string | undefined) => async (asked: string | URL, init?: RequestInit) => {
+  const response = await server.sendAs(key, new URL(asked).pathname, init)
+  leftNow = remainingIn(response)
+  return response
+}
+const remainingIn = ({ headers }: Response) => Number(headers.get('x-ratelimit-remaining'))
 
 const dataOf = ({ structuredContent }: Answer) =>
   structuredContent?.data as Record<string, unknown>[]
@@ -117,10 +123,10 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
 
   test('behavior: a request is metered and limited as one of the route', async () => {
     const { call } = await clients[kind](server.key)
-    const leftOf = async () =>
-      Number((await server.send('/v1/usage')).headers.get('x-ratelimit-remaining'))
+    const leftOf = async () => remainingIn(await server.send('/v1/usage'))
     const before = await leftOf()
     await call('coverage', { coin: 'btc', market: conditionId })
+    expect(leftNow).toBe(before - 1)
     // The tool's and the last look.
     expect(before - (await leftOf())).toBe(2)
   })
@@ -136,10 +142,28 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       isError: true,
       structuredContent: { status: expect.any(Number), detail: expect.any(String) },
     })
-    expect(await call('quotes', { coin: 'btc' })).toMatchObject({ isError: true })
-    expect(await call('quotes', { coin: 'doge', market: conditionId })).toMatchObject({
-      isError: true,
-    })
+  })
+
+  test('error: an argument that is wrong is named, as a parameter of the route is', async () => {
+    const { call } = await clients[kind](server.key)
+    const market = { coin: 'btc', market: conditionId }
+    for (const [name, args, param] of [
+      ['quotes', { coin: 'btc' }, 'market'],
+      ['quotes', { market: conditionId }, 'coin'],
+      ['quotes', { ...market, coin: 'doge' }, 'coin'],
+      ['quotes', { ...market, limit: 101 }, 'limit'],
+      ['quotes', { ...market, limit: '20' }, 'limit'],
+      ['quotes', { ...market, fields: 'bid' }, 'fields'],
+      ['fill_cost', { ...market, ts: true }, 'ts'],
+      ['export_link', { coin: 'btc', format: 'xml' }, 'format'],
+      ['export_link', { ...market, more: 1 }, 'more'],
+    ] as const) {
+      const { isError, structuredContent } = await call(name, args)
+      expect([isError, structuredContent]).toMatchObject([
+        true,
+        { code: 'invalid_parameter', status: 400, param, requestId: expect.any(String) },
+      ])
+    }
   })
 })
 

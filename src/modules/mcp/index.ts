@@ -23,9 +23,14 @@ export function createMcpAnswer({ fetch, ...deps }: Deps) {
     const headers = new Headers(request.headers)
     for (const name of ofMessage) headers.delete(name)
     if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
-    const { peers } = visitOf(request)
-    const address = { requestIP: () => peers?.requestIP(request) ?? null }
-    return await fetch(new Request(new URL(target, request.url).href, { headers }), address)
+    const visit = visitOf(request)
+    const address = { requestIP: () => visit.peers?.requestIP(request) ?? null }
+    const own = new Request(new URL(target, request.url).href, { headers })
+    const response = await fetch(own, address)
+    // The message takes from no window, so what is left is what its tools have left.
+    const left = Number(response.headers.get('x-ratelimit-remaining') ?? Infinity)
+    visit.rate = { ...visit.rate, remaining: Math.min(left, visit.rate.remaining) }
+    return response
   }
   let loaded: Promise<(request: Request) => Promise<Response>> | undefined
   return async (request: Request): Promise<Response> => {

@@ -1,7 +1,15 @@
 /** The MCP server: loaded with the first question that comes by it. */
-import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  type jsonSchemaValidator,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
+import { visitOf } from '#src/http/gate.ts'
+import { problemResponse } from '#src/http/problem.ts'
 import type { Route } from '#src/http/route.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
@@ -11,7 +19,7 @@ import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import liveText from '../../../docs/live.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 import paymentsText from '../../../docs/payments.md' with { type: 'text' }
-import { exportInput, exportTargetOf, toolsOf } from './tools.ts'
+import { checkExport, exportInput, exportTargetOf, type Tool, toolsOf } from './tools.ts'
 
 /**
  * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
@@ -44,21 +52,26 @@ const documents = {
 
 const readOnly = { readOnlyHint: true, openWorldHint: false }
 
+/** Our own reader says what is wrong with which argument: the SDK would say it in plain text. */
+const anything: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+}
+
 /** Answers MCP, in its stateless revision and in those before it, without sessions. */
 export function createMcp({ routes, ask, origin, version }: McpDeps) {
   const tools = toolsOf(routes).map((tool) => ({
     ...tool,
-    inputSchema: fromJsonSchema<Record<string, unknown>>(tool.input),
+    inputSchema: fromJsonSchema<Record<string, unknown>>(tool.input, anything),
   }))
-  const exportSchema = fromJsonSchema<Record<string, unknown>>(exportInput)
+  const exportSchema = fromJsonSchema<Record<string, unknown>>(exportInput, anything)
 
   function serve(request: Request): McpServer {
     const server = new McpServer({ name: 'bookfeed', version }, { instructions })
-    for (const { name, title, description, inputSchema, targetOf } of tools) {
+    for (const { name, title, description, inputSchema, check, targetOf } of tools) {
       const config = { title, description, inputSchema, annotations: readOnly }
-      server.registerTool(name, config, async (args, { mcpReq }) =>
-        answerOf(await ask(request, targetOf(args), mcpReq._meta?.[PAYMENT])),
-      )
+      const answer: Answer = async ({ args, payment }) =>
+        answerOf(await ask(request, targetOf(args), payment))
+      server.registerTool(name, config, checked(request, check, answer))
     }
     server.registerTool(
       'export_link',
@@ -69,11 +82,11 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
         inputSchema: exportSchema,
         annotations: readOnly,
       },
-      (args) => {
+      checked(request, checkExport, async ({ args }) => {
         const url = origin() + exportTargetOf(args)
         const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
         return toResult({ url, curl })
-      },
+      }),
     )
     for (const [name, [title, text]] of Object.entries(documents)) {
       const uri = `bookfeed://docs/${name}`
@@ -98,6 +111,21 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
       authInfo: { token: '', clientId: '', scopes: [], extra: { request } },
     })
 }
+
+type Answer = (given: Given) => Promise<ReturnType<typeof toResult>>
+type Given = { args: Readonly<Record<string, unknown>>; payment: unknown }
+
+/** Answers what is wrong with the arguments, if anything is, as a route would. */
+const checked =
+  (request: Request, check: Tool['check'], answer: Answer) =>
+  async (args: Given['args'], { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
+    try {
+      check(args)
+    } catch (error) {
+      return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
+    }
+    return answer({ args, payment: mcpReq._meta?.[PAYMENT] })
+  }
 
 /** What a route says, its failures too: their `detail` says what to do. */
 async function answerOf(response: Response) {

@@ -3,6 +3,8 @@ import { coins } from '#src/core/market.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import type { Route } from '#src/http/route.ts'
+import { literals, parseBody } from '#src/http/schema-reader.ts'
+import { Type } from '#src/http/schema.ts'
 
 /** Rows of an answer: what is read costs the agent, and there is an export for more. */
 const ROWS = { default: 20, maximum: 100 }
@@ -90,6 +92,8 @@ type InputSchema = {
 
 export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description'> & {
   input: InputSchema
+  /** Throws `invalid_parameter`, naming the argument, for what is not of `input`. */
+  check: (args: Readonly<Record<string, unknown>>) => void
   /** Path and query of the request that answers it. */
   targetOf: (args: Readonly<Record<string, unknown>>) => string
 }
@@ -105,7 +109,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): T
   const { path } = route
   const rows = parameters.includes('limit') ? { limit: String(ROWS.default) } : {}
   return {
-    ...{ name, title, description, input: inputOf(route, spec) },
+    ...{ name, title, description, input: inputOf(route, spec), check: checkOf(route, spec) },
     targetOf({ coin, market, ...query }) {
       const search = toSearch({ ...rows, ...defaults, ...query })
       const place = path
@@ -143,6 +147,22 @@ function inputOf(
   }
 }
 
+/** By the schemas with which the route reads its query. */
+function checkOf({ path, query }: Route, { parameters }: Pick<ToolSpec, 'parameters'>) {
+  const properties = query?.properties ?? {}
+  const chosen = parameters.flatMap((name) => {
+    const property = name === 'limit' ? Type.Integer({ minimum: 1, ...ROWS }) : properties[name]
+    return property === undefined ? [] : [[name, property] as const]
+  })
+  const market = path.includes('/:conditionId') ? { market: Type.String() } : {}
+  const known = { coin: literals(coins, {}), ...market, ...Object.fromEntries(chosen) }
+  return checkBy(Type.Object(known))
+}
+
+const checkBy =
+  (schema: Parameters<typeof parseBody>[0]) => (args: Readonly<Record<string, unknown>>) =>
+    void parseBody(schema, { ...args })
+
 const toSearch = (values: Readonly<Record<string, unknown>>): URLSearchParams =>
   new URLSearchParams(
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])),
@@ -167,6 +187,16 @@ export const exportInput = {
   required: ['coin'],
   additionalProperties: false,
 } as const
+
+export const checkExport = checkBy(
+  Type.Object({
+    coin: literals(coins, {}),
+    ...Object.fromEntries(
+      ['market', 'day', 'timeframe'].map((name) => [name, Type.Optional(Type.String())]),
+    ),
+    format: Type.Optional(literals(['parquet', 'csv', 'ndjson'], {})),
+  }),
+)
 
 export function exportTargetOf(args: Readonly<Record<string, unknown>>): string {
   const { coin, market, format = 'parquet', ...rest } = args
