@@ -3325,7 +3325,7 @@ export interface operations {
                 depth?: number;
                 /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
                 fields?: string;
-                /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
+                /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
@@ -3370,7 +3370,7 @@ export interface operations {
                 depth?: number;
                 /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
                 fields?: string;
-                /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up. */
+                /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
@@ -3437,7 +3437,7 @@ export interface operations {
                     /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
                     fields?: string;
                     /**
-                     * @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up.
+                     * @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up.
                      * @default own
                      * @enum {string}
                      */
@@ -4266,8 +4266,8 @@ export interface operations {
             query?: {
                 /** @description The one at this place. */
                 sequence?: number;
-                /** @description The newest of this UTC day, as `2026-04-14`. */
-                day?: string;
+                /** @description The newest of this day in UTC. */
+                day?: string | number;
             };
             header?: never;
             path?: never;
