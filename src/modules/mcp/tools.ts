@@ -154,7 +154,7 @@ function checkOf({ path, query }: Route, { parameters }: Pick<ToolSpec, 'paramet
     const property = name === 'limit' ? Type.Integer({ minimum: 1, ...ROWS }) : properties[name]
     return property === undefined ? [] : [[name, property] as const]
   })
-  const market = path.includes('/:conditionId') ? { market: Type.String() } : {}
+  const market = path.includes('/:conditionId') ? { market: Type.String(marketForm) } : {}
   const known = { coin: literals(coins, {}), ...market, ...Object.fromEntries(chosen) }
   return checkBy(Type.Object(known))
 }
@@ -169,6 +169,7 @@ const toSearch = (values: Readonly<Record<string, unknown>>): URLSearchParams =>
   )
 
 const coinInput = { type: 'string', enum: [...coins], description: 'Coin.' }
+const marketForm = { 'x-expected': 'a conditionId, a slug or an asset id of a market' }
 const marketInput = {
   type: 'string',
   description: `A market: its conditionId, its slug, or the id of one of its assets, such as ${exampleMarket.conditionId}.`,
