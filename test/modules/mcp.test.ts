@@ -7,12 +7,21 @@ import {
 import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
+import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
 const known = createMarketHistory()
 const { both } = known
-const server = createHarness({ history: known.history })
+/** Windows that answer later, as those of several servers do. */
+const limits = createLimits(makeLimitMemory(1), 8, {
+  share: (_name, _windowMs, own) => ({
+    ...own,
+    take: (...asked) => Bun.sleep(1).then(() => own.take(...asked)),
+  }),
+})
+const server = createHarness({ history: known.history, limits })
 const { conditionId, rows } = both
 
 const url = new URL('http://localhost/mcp')
@@ -30,7 +39,7 @@ type Agent = {
 /** Clients that others wrote: of the stateless revision, and of those before it. */
 const clients = {
   async modern(key: string | undefined): Promise<Agent> {
-    const client = new Modern(me)
+    const client = new Modern(me, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
     await client.connect(new ModernTransport(url, { fetch: fetchAs(key) }))
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as Answer
@@ -151,6 +160,9 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       ['quotes', { coin: 'btc' }, 'market'],
       ['quotes', { market: conditionId }, 'coin'],
       ['quotes', { ...market, coin: 'doge' }, 'coin'],
+      ['coverage', { ...market, market: 'no such market' }, 'market'],
+      ['coverage', { ...market, market: '..' }, 'market'],
+      ['export_link', { ...market, market: '' }, 'market'],
       ['quotes', { ...market, limit: 101 }, 'limit'],
       ['quotes', { ...market, limit: '20' }, 'limit'],
       ['quotes', { ...market, fields: 'bid' }, 'fields'],

@@ -27,9 +27,9 @@ export function createMcpAnswer({ fetch, ...deps }: Deps) {
     const address = { requestIP: () => visit.peers?.requestIP(request) ?? null }
     const own = new Request(new URL(target, request.url).href, { headers })
     const response = await fetch(own, address)
-    // The message takes from no window, so what is left is what its tools have left.
-    const left = Number(response.headers.get('x-ratelimit-remaining') ?? Infinity)
-    visit.rate = { ...visit.rate, remaining: Math.min(left, visit.rate.remaining) }
+    // The message takes from no window: it reports the one that its tool took from.
+    const { rate, enteredMs } = visitOf(own)
+    Object.assign(visit, { rate, enteredMs })
     return response
   }
   let loaded: Promise<(request: Request) => Promise<Response>> | undefined

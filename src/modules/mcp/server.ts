@@ -98,18 +98,23 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
   }
 
   const handler = createMcpHandler(
-    ({ authInfo }) => {
-      const request = authInfo?.extra?.request
+    ({ authInfo, era }) => {
+      const { extra = {} } = authInfo ?? {}
+      const { request } = extra
       if (!(request instanceof Request)) throw new Error('MCP is served over HTTP alone.')
+      extra.era = era
       return serve(request)
     },
     { maxRequestBodySize: BODY_BYTES_MAX, maxSubscriptions: 1 },
   )
   // Tools see a copy of the request, which is not the one that came through the front door.
-  return (request: Request): Promise<Response> =>
-    handler.fetch(request, {
-      authInfo: { token: '', clientId: '', scopes: [], extra: { request } },
-    })
+  return async (request: Request): Promise<Response> => {
+    const extra: Record<string, unknown> = { request }
+    const authInfo = { token: '', clientId: '', scopes: [], extra }
+    const response = await handler.fetch(request, { authInfo })
+    // Of old revisions the SDK answers before the tool has: what is left is known after it.
+    return extra.era === 'legacy' ? new Response(await response.arrayBuffer(), response) : response
+  }
 }
 
 type Answer = (given: Given) => Promise<ReturnType<typeof toResult>>

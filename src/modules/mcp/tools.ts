@@ -1,4 +1,5 @@
 /** Tools for agents: each is a route of the API with the parameters that a question needs. */
+import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { coins } from '#src/core/market.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
@@ -154,7 +155,7 @@ function checkOf({ path, query }: Route, { parameters }: Pick<ToolSpec, 'paramet
     const property = name === 'limit' ? Type.Integer({ minimum: 1, ...ROWS }) : properties[name]
     return property === undefined ? [] : [[name, property] as const]
   })
-  const market = path.includes('/:conditionId') ? { market: Type.String(marketForm) } : {}
+  const market = path.includes('/:conditionId') ? { market: marketName } : {}
   const known = { coin: literals(coins, {}), ...market, ...Object.fromEntries(chosen) }
   return checkBy(Type.Object(known))
 }
@@ -169,7 +170,8 @@ const toSearch = (values: Readonly<Record<string, unknown>>): URLSearchParams =>
   )
 
 const coinInput = { type: 'string', enum: [...coins], description: 'Coin.' }
-const marketForm = { 'x-expected': 'a conditionId, a slug or an asset id of a market' }
+/** As the route reads it, which would name it `conditionId`. */
+const marketName = Type.String({ pattern: MARKET_NAME_PATTERN, 'x-expected': marketNameText })
 const marketInput = {
   type: 'string',
   description: `A market: its conditionId, its slug, or the id of one of its assets, such as ${exampleMarket.conditionId}.`,
@@ -192,9 +194,9 @@ export const exportInput = {
 export const checkExport = checkBy(
   Type.Object({
     coin: literals(coins, {}),
-    ...Object.fromEntries(
-      ['market', 'day', 'timeframe'].map((name) => [name, Type.Optional(Type.String())]),
-    ),
+    market: Type.Optional(marketName),
+    day: Type.Optional(Type.String()),
+    timeframe: Type.Optional(Type.String()),
     format: Type.Optional(literals(['parquet', 'csv', 'ndjson'], {})),
   }),
 )
