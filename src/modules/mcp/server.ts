@@ -11,6 +11,7 @@ import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import { visitOf } from '#src/http/gate.ts'
 import { problemResponse } from '#src/http/problem.ts'
 import type { Route } from '#src/http/route.ts'
+import { parseBody } from '#src/http/schema-reader.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
 import accessText from '../../../docs/access.md' with { type: 'text' }
@@ -19,7 +20,7 @@ import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import liveText from '../../../docs/live.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 import paymentsText from '../../../docs/payments.md' with { type: 'text' }
-import { checkExport, exportInput, exportTargetOf, type Tool, toolsOf } from './tools.ts'
+import { exportInput, exportTargetOf, type Input, listed, toolsOf } from './tools.ts'
 
 /**
  * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
@@ -59,19 +60,18 @@ const anything: jsonSchemaValidator = {
 
 /** Answers MCP, in its stateless revision and in those before it, without sessions. */
 export function createMcp({ routes, ask, origin, version }: McpDeps) {
-  const tools = toolsOf(routes).map((tool) => ({
-    ...tool,
-    inputSchema: fromJsonSchema<Record<string, unknown>>(tool.input, anything),
-  }))
-  const exportSchema = fromJsonSchema<Record<string, unknown>>(exportInput, anything)
+  const schemaOf = (input: Input) =>
+    fromJsonSchema<Record<string, unknown>>(listed(input), anything)
+  const tools = toolsOf(routes).map((tool) => ({ ...tool, inputSchema: schemaOf(tool.input) }))
+  const exportSchema = schemaOf(exportInput)
 
   function serve(request: Request): McpServer {
     const server = new McpServer({ name: 'bookfeed', version }, { instructions })
-    for (const { name, title, description, inputSchema, check, targetOf } of tools) {
+    for (const { name, title, description, input, inputSchema, targetOf } of tools) {
       const config = { title, description, inputSchema, annotations: readOnly }
       const answer: Answer = async ({ args, payment }) =>
         answerOf(await ask(request, targetOf(args), payment))
-      server.registerTool(name, config, checked(request, check, answer))
+      server.registerTool(name, config, checked(request, input, answer))
     }
     server.registerTool(
       'export_link',
@@ -82,7 +82,7 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
         inputSchema: exportSchema,
         annotations: readOnly,
       },
-      checked(request, checkExport, async ({ args }) => {
+      checked(request, exportInput, async ({ args }) => {
         const url = origin() + exportTargetOf(args)
         const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
         return toResult({ url, curl })
@@ -122,10 +122,10 @@ type Given = { args: Readonly<Record<string, unknown>>; payment: unknown }
 
 /** Answers what is wrong with the arguments, if anything is, as a route would. */
 const checked =
-  (request: Request, check: Tool['check'], answer: Answer) =>
+  (request: Request, input: Input, answer: Answer) =>
   async (args: Given['args'], { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
     try {
-      check(args)
+      parseBody(input, { ...args })
     } catch (error) {
       return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
     }

@@ -4,7 +4,7 @@ import { coins } from '#src/core/market.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import type { Route } from '#src/http/route.ts'
-import { literals, parseBody } from '#src/http/schema-reader.ts'
+import { literals, type parseBody } from '#src/http/schema-reader.ts'
 import { Type } from '#src/http/schema.ts'
 
 /** Rows of an answer: what is read costs the agent, and there is an export for more. */
@@ -84,17 +84,11 @@ const specs: readonly ToolSpec[] = [
   },
 ]
 
-type InputSchema = {
-  type: 'object'
-  properties: Record<string, Record<string, unknown>>
-  required: string[]
-  additionalProperties: false
-}
+/** Of arguments, as they are read. */
+export type Input = Parameters<typeof parseBody>[0]
 
 export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description'> & {
-  input: InputSchema
-  /** Throws `invalid_parameter`, naming the argument, for what is not of `input`. */
-  check: (args: Readonly<Record<string, unknown>>) => void
+  input: Input
   /** Path and query of the request that answers it. */
   targetOf: (args: Readonly<Record<string, unknown>>) => string
 }
@@ -110,7 +104,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): T
   const { path } = route
   const rows = parameters.includes('limit') ? { limit: String(ROWS.default) } : {}
   return {
-    ...{ name, title, description, input: inputOf(route, spec), check: checkOf(route, spec) },
+    ...{ name, title, description, input: inputOf(route, spec) },
     targetOf({ coin, market, ...query }) {
       const search = toSearch({ ...rows, ...defaults, ...query })
       const place = path
@@ -121,85 +115,67 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): T
   }
 }
 
+/** Of the schemas with which the route reads its query. */
 function inputOf(
   { path, query }: Route,
   { parameters, defaults = {} }: Pick<ToolSpec, 'parameters' | 'defaults'>,
-): InputSchema {
-  const market = path.includes('/:conditionId') ? { market: marketInput } : {}
-  const known = openApiParameters(query ?? { properties: {} }, 'query')
+): Input {
   const chosen = parameters.map((name) => {
-    const found = known.find((each) => each.name === name)
-    if (found === undefined) throw new Error(`${path} has no parameter ${name}.`)
-    return found
-  })
-  const asked = chosen.map(({ name, description, schema: { format, ...schema } }) => {
-    // Of the formats those that everybody knows.
-    const known = format === undefined || format === 'decimal' ? {} : { format }
+    const property = query?.properties[name]
+    if (property === undefined) throw new Error(`${path} has no parameter ${name}.`)
     const bounds = name === 'limit' ? ROWS : {}
     const preset = defaults[name] === undefined ? {} : { default: Number(defaults[name]) }
-    return [name, { ...schema, ...known, ...bounds, ...preset, description }] as const
+    return [name, { ...property, ...bounds, ...preset }] as const
   })
-  const needed = chosen.filter(({ required, schema }) => required && !('default' in schema))
+  const market = path.includes('/:conditionId') ? { market: marketInput } : {}
+  return Type.Object({ coin: coinInput, ...market, ...Object.fromEntries(chosen) })
+}
+
+/** As JSON Schema has it. */
+export function listed(input: Input) {
+  const known = openApiParameters(input, 'query')
+  const properties = known.map(({ name, description, schema }): [string, object] => {
+    const { format, ...rest } = schema
+    // Of the formats those that everybody knows.
+    const shown = format === undefined || format === 'decimal' ? {} : { format }
+    return [name, { ...rest, ...shown, description }]
+  })
   return {
-    type: 'object',
-    properties: { coin: coinInput, ...market, ...Object.fromEntries(asked) },
-    required: ['coin', ...Object.keys(market), ...needed.map(({ name }) => name)],
+    type: 'object' as const,
+    properties: Object.fromEntries(properties),
+    required: known.filter(({ required }) => required).map(({ name }) => name),
     additionalProperties: false,
   }
 }
-
-/** By the schemas with which the route reads its query. */
-function checkOf({ path, query }: Route, { parameters }: Pick<ToolSpec, 'parameters'>) {
-  const properties = query?.properties ?? {}
-  const chosen = parameters.flatMap((name) => {
-    const property = name === 'limit' ? Type.Integer({ minimum: 1, ...ROWS }) : properties[name]
-    return property === undefined ? [] : [[name, property] as const]
-  })
-  const market = path.includes('/:conditionId') ? { market: marketName } : {}
-  const known = { coin: literals(coins, {}), ...market, ...Object.fromEntries(chosen) }
-  return checkBy(Type.Object(known))
-}
-
-const checkBy =
-  (schema: Parameters<typeof parseBody>[0]) => (args: Readonly<Record<string, unknown>>) =>
-    void parseBody(schema, { ...args })
 
 const toSearch = (values: Readonly<Record<string, unknown>>): URLSearchParams =>
   new URLSearchParams(
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)])),
   )
 
-const coinInput = { type: 'string', enum: [...coins], description: 'Coin.' }
+const coinInput = literals(coins, { description: 'Coin.' })
 /** As the route reads it, which would name it `conditionId`. */
-const marketName = Type.String({ pattern: MARKET_NAME_PATTERN, 'x-expected': marketNameText })
-const marketInput = {
-  type: 'string',
-  description: `A market: its conditionId, its slug, or the id of one of its assets, such as ${exampleMarket.conditionId}.`,
-}
+const marketOf = (more = '') =>
+  Type.String({
+    ...{ pattern: MARKET_NAME_PATTERN, 'x-expected': marketNameText },
+    description: `A market: its conditionId, its slug, or the id of one of its assets, such as ${exampleMarket.conditionId}.${more}`,
+  })
+const marketInput = marketOf()
 
 /** Whole markets and days are files: an agent passes on where they are. */
-export const exportInput = {
-  type: 'object',
-  properties: {
-    coin: coinInput,
-    market: { ...marketInput, description: `${marketInput.description} Without it a whole day.` },
-    day: { type: 'string', description: 'Day in UTC, such as 2026-04-13; for a day alone.' },
-    timeframe: { type: 'string', description: 'Only markets of this length; for a day alone.' },
-    format: { type: 'string', enum: ['parquet', 'csv', 'ndjson'], default: 'parquet' },
-  },
-  required: ['coin'],
-  additionalProperties: false,
-} as const
-
-export const checkExport = checkBy(
-  Type.Object({
-    coin: literals(coins, {}),
-    market: Type.Optional(marketName),
-    day: Type.Optional(Type.String()),
-    timeframe: Type.Optional(Type.String()),
-    format: Type.Optional(literals(['parquet', 'csv', 'ndjson'], {})),
+export const exportInput = Type.Object({
+  coin: coinInput,
+  market: Type.Optional(marketOf(' Without it a whole day.')),
+  day: Type.Optional(
+    Type.String({ description: 'Day in UTC, such as 2026-04-13; for a day alone.' }),
+  ),
+  timeframe: Type.Optional(
+    Type.String({ description: 'Only markets of this length; for a day alone.' }),
+  ),
+  format: literals(['parquet', 'csv', 'ndjson'], {
+    ...{ description: 'Of the file.', default: 'parquet' },
   }),
-)
+})
 
 export function exportTargetOf(args: Readonly<Record<string, unknown>>): string {
   const { coin, market, format = 'parquet', ...rest } = args
