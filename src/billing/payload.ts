@@ -21,10 +21,7 @@ export type ParsedPayment = {
 
 /** A payload that cannot be understood: the same one will never be taken. */
 const payloadError = (message: string): AppError =>
-  new AppError('payment_invalid', message, {
-    param: 'paymentPayload',
-    ...unsoundPayment,
-  })
+  new AppError('payment_invalid', message, { param: 'paymentPayload', ...unsoundPayment })
 
 /** A text in one canonical form; `is` says which, for people. */
 type Form = { form: RegExp; is: string; max?: bigint }

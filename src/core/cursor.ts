@@ -61,6 +61,20 @@ export function createCursorCodec(key: Uint8Array) {
   }
 }
 
+/** What is wrong with a cursor is said of what it came in, where that is not `cursor`. */
+export function namingCursor<T>(param: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof AppError && error.extras.param === 'cursor'
+      ? naming(param, error)
+      : error
+  }
+}
+
+const naming = (param: string, cause: AppError): AppError =>
+  new AppError(cause.code, cause.message, { ...cause.extras, param, cause })
+
 const TIME_MAX = 2 ** 48 - 1
 
 export type MarketPlace = { orderMs: number; conditionId: string }

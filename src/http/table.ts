@@ -12,6 +12,7 @@ import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-r
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
 import type { Route } from './route.ts'
+import { noQuery } from './schema-reader.ts'
 import { Type } from './schema.ts'
 
 /** `number` is a decimal of any digits; `list` is JSON in a text. */
@@ -54,7 +55,7 @@ export type MembersOf = (query: TableQuery) => readonly string[]
 
 /** The same route, whose list can be had as CSV and Parquet, too. */
 export function asTable(given: Route, membersOf?: MembersOf): Route {
-  const { query = Type.Object({}), ok, answer } = given
+  const { query = noQuery, ok, answer } = given
   const success = [ok].flat()[0]
   const rows: TSchema | undefined = success?.schema?.properties.data.items
   if (success === undefined || rows === undefined) throw new Error('A table is made of a list.')

@@ -12,7 +12,8 @@ import type { RowFilter, RowReader } from './rows.ts'
 const MARKETS_MS = 500
 /** Markets that are over and not resolved are watched for so long. */
 export const UNRESOLVED_MS = 7_200_000
-const BLOCK = 200
+/** Markets that are listed at a time. */
+export const BLOCK = 200
 /** Reading and sending at one go; everybody else waits that long. */
 const SLICE_MS = 1
 

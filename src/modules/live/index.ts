@@ -1,4 +1,5 @@
-import { AppError, parameterError } from '#src/core/errors.ts'
+import { namingCursor } from '#src/core/cursor.ts'
+import { parameterError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import { assertEntitled, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
@@ -84,7 +85,7 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
         isAllowed: () => isAllowed(asked, channel),
         takePlace: () => work.openStream(request),
       })
-    const stream = place === undefined ? open() : namingHeader(open)
+    const stream = place === undefined ? open() : namingCursor(LAST_EVENT_ID, open)
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -115,15 +116,3 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
     }),
   ]
 }
-
-/** What is wrong with the place is wrong with the header that it came in. */
-function namingHeader<T>(open: () => T): T {
-  try {
-    return open()
-  } catch (error) {
-    throw error instanceof AppError && error.extras.param === 'cursor' ? inHeader(error) : error
-  }
-}
-
-const inHeader = (cause: AppError): AppError =>
-  new AppError(cause.code, cause.message, { ...cause.extras, param: LAST_EVENT_ID, cause })

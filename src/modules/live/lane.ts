@@ -77,11 +77,7 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     return leg
   }
 
-  function onOpen(market: Market): void {
-    const leg = add(market, undefined)
-    if (leg) say('market_open', ports.describeMarket(market))
-    if (leg) writeLast([leg])
-  }
+  const sayOpen = ({ market }: Leg): void => say('market_open', ports.describeMarket(market))
 
   /** Why a market that opened cannot be read: the next writing ends with it, and no other lane. */
   let fault: unknown
@@ -89,7 +85,10 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     conditionId === undefined
       ? ports.hub.watch(coin, ({ kind, market }) => {
           try {
-            if (kind === 'open') onOpen(market)
+            const leg = kind === 'open' ? add(market, undefined) : undefined
+            if (leg === undefined) return
+            sayOpen(leg)
+            writeLast([leg])
           } catch (error) {
             fault = error
           }
@@ -103,8 +102,7 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     start(isContinued: boolean): void {
       put(output.event('retry:3000'))
       for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
-      const opened = [...legs.values()].filter(({ at }) => at === nowhere)
-      for (const { market } of opened) say('market_open', ports.describeMarket(market))
+      for (const leg of legs.values()) if (leg.at === nowhere) sayOpen(leg)
       if (!isContinued) writeLast(legs.values())
     },
 

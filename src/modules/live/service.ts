@@ -4,7 +4,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { BodyStream } from '#src/http/stream.ts'
-import { UNRESOLVED_MS } from '#src/live/hub.ts'
+import { BLOCK, UNRESOLVED_MS } from '#src/live/hub.ts'
 
 import { createCrew } from './crew.ts'
 import { type Lane, type LaneOptions, type LanePorts, nowhere } from './lane.ts'
@@ -13,8 +13,6 @@ import { Member } from './member.ts'
 import { createOutput } from './output.ts'
 import { createPlaces, type Place } from './places.ts'
 
-/** Markets that are listed at a time. */
-const BLOCK = 200
 /** Writing at one go; everybody else waits that long. */
 const SLICE_MS = 4
 /** Keys and tiers are looked at again so often, and what was sent is counted. */
@@ -126,11 +124,11 @@ function placesAt(ports: LanePorts, { options, market, cursor }: LiveStart): Pla
 }
 
 /** Markets that opened since, for as long as one is watched: they may be resolved by now. */
-function* missedSince(
+function missedSince(
   places: readonly Place[],
   { history, clock }: LanePorts,
   { coin, timeframe }: LaneOptions,
-): Generator<Place> {
+): Place[] {
   const nowMs = clock()
   const lastMs = Math.max(nowMs - UNRESOLVED_MS, ...places.map(({ at }) => at.timestampMs))
   const known = new Set(places.map(({ market }) => market.conditionId))
@@ -138,9 +136,8 @@ function* missedSince(
     windowStartMs > lastMs && windowStartMs <= nowMs && !known.has(conditionId)
   const range = { fromMs: lastMs + 1, toMs: nowMs + 1, limit: BLOCK }
   const query = { coin, timeframe, ...range, order: 'asc' as const }
-  for (const page of marketPages(history, query)) {
-    for (const market of page.filter(isMissed)) yield { market, at: nowhere }
-  }
+  const opened = [...marketPages(history, query)].flat().filter(isMissed)
+  return opened.map((market) => ({ market, at: nowhere }))
 }
 
 function legsAt(ports: LanePorts, start: LiveStart): Map<string, Leg> {

@@ -1,6 +1,12 @@
 /** What operations begin: subscriptions and replays, with the cursors of the routes. */
 import type { Gap } from '#src/core/coverage.ts'
-import { type CursorCodec, decodePosition, decodeSeen, encodeSpotPlace } from '#src/core/cursor.ts'
+import {
+  type CursorCodec,
+  decodePosition,
+  decodeSeen,
+  encodeSpotPlace,
+  namingCursor,
+} from '#src/core/cursor.ts'
 import { AppError, ifSound, parameterError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
@@ -130,17 +136,7 @@ export function createBegin(deps: BeginDeps) {
   }
 }
 
-/** What is wrong with a cursor is said of the member that it came in. */
-function asFrom<Place extends Position>(decode: () => Place): Place {
-  try {
-    return decode()
-  } catch (error) {
-    throw error instanceof AppError ? namingFrom(error) : error
-  }
-}
-
-const namingFrom = (cause: AppError) =>
-  new AppError(cause.code, cause.message, { ...cause.extras, param: 'from', cause })
+const asFrom = <Place extends Position>(decode: () => Place): Place => namingCursor('from', decode)
 
 const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   // Of `markets` no row is read.
