@@ -178,13 +178,7 @@ const commentsOf = (text: string) => text.split('\n').filter((line) => comment.t
 const namedIn = (file: string, text: string): string[] =>
   (isCode(file) ? commentsOf(text).join('\n').match(fileName) : text.match(quotedName)) ?? []
 
-const WIDTH_MAX = 100
 const comment = /^\s*(\/\/|\/?\*)(?!.*(biome-ignore|@ts-))/
-/** Comments that run over the width of the code, which the formatter leaves as they are. */
-const wideComments = (text: string) =>
-  text.split('\n').flatMap((line, index) => {
-    return line.length > WIDTH_MAX && comment.test(line) ? [index + 1] : []
-  })
 
 /**
  * A comment on the file itself that is not above the imports: one after an import that is followed
@@ -249,12 +243,6 @@ const rules: Record<string, Rule> = {
       'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
     },
   },
-  'no file is longer than 400 lines': {
-    faults: (tree) =>
-      namesOf(tree).filter((file) => isCode(file) && (tree[file] ?? '').split('\n').length > 401),
-    broken: [{ 'src/lib/a.ts': '\n'.repeat(401) }],
-    sound: { 'src/lib/a.ts': '\n'.repeat(400), 'docs/a.md': '\n'.repeat(401) },
-  },
   'a file says what it is above its imports': {
     faults: (tree) =>
       namesOf(tree).filter((file) => isCode(file) && hasSunkHeader(tree[file] ?? '')),
@@ -267,17 +255,6 @@ const rules: Record<string, Rule> = {
         "/** Of the file. */\n\nimport { b } from './b.ts'\n\n/** Of c. */\nconst c = b\n",
       'src/b.ts':
         "import { c } from './c.ts'\n\n/** Of d. */\nexport const d = c\n\n/** Of e. */\n\n",
-    },
-  },
-  'no comment is wider than the code': {
-    faults: (tree) =>
-      namesOf(tree)
-        .filter(isCode)
-        .flatMap((file) => wideComments(tree[file] ?? '').map((line) => `${file}:${line}`)),
-    broken: [{ 'src/a.ts': `// ${'a'.repeat(98)}` }, { 'src/a.ts': `   * ${'a'.repeat(98)}` }],
-    sound: {
-      'src/a.ts': `// ${'a'.repeat(97)}\nconst text = '${'a'.repeat(98)}'`,
-      'src/b.ts': `// biome-ignore lint/${'a'.repeat(98)}: why`,
     },
   },
   'a file is named after what it holds': {

@@ -205,7 +205,7 @@ export class TextBuffer {
 export type FrameBits = { view: DataView; start: number; end: number; gap: number }
 
 /** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on no frame. */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
+// One function: this is the inner loop of every decoded page, and a call per symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
   const { bytes, words, copies } = out
