@@ -70,6 +70,7 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
+    isTest: deps.asTest !== undefined,
     testSockets: deps.testMode?.sockets,
     random: () => integerFrom(deps.randomBytes) / 2 ** 32,
     entitle: (asked) => assertEntitled(asked, listTiers),

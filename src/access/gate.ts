@@ -57,7 +57,8 @@ function createIdentity({ authenticator, addressOf, testRefusal, hasTestMode }: 
     identify({ request, peers }: Arrival): Caller | undefined {
       const caller = authenticator.authenticate(request.headers.get('authorization'))
       if (caller === undefined || testRefusal === undefined) return caller
-      return { ...caller, familyId: `test ${addressOf(request, peers)}` }
+      const address = addressOf(request, peers)
+      return { ...caller, familyId: `test ${address}`, address }
     },
 
     /** Of a key of test mode nothing is counted here. */
@@ -88,13 +89,13 @@ function createPlaceOf({
       const key = addressOf(request, peers)
       if (kind === 'data' && isGuest(request)) {
         const limit = sampleTerms().requestsPerMinute
-        return { windows: ofGuests, key, limit, nowMs, isGuest: true }
+        return { windows: ofGuests, key, limit, nowMs, address: key, isGuest: true }
       }
       if (isKeyless && !request.headers.has('authorization')) {
         const name = `keyless ${kind} ${key}`
-        return { windows: ofGuests, key: name, limit: KEYLESS_PER_MINUTE, nowMs }
+        return { windows: ofGuests, key: name, limit: KEYLESS_PER_MINUTE, nowMs, address: key }
       }
-      return { windows: ofAddresses[kind], key, limit: freeLimit(), nowMs }
+      return { windows: ofAddresses[kind], key, limit: freeLimit(), nowMs, address: key }
     }
     const limit = caller.standing.terms.requestsPerMinute
     return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
@@ -112,7 +113,8 @@ export function createGate(deps: GateDeps) {
     const { request, peers, allowance } = arrival
     const place = placeOf(arrival, caller)
     const guest = place.isGuest === true ? toGuest(place.key, sampleTerms()) : undefined
-    const common = { caller, guest, enteredMs: place.nowMs, route: NO_ROUTE, peers }
+    const { address, nowMs: enteredMs } = place
+    const common = { caller, guest, address, enteredMs, route: NO_ROUTE, peers }
     if (allowance === 'none' || isPreflight(request)) {
       const free = { ...common, isCounted: false, refusal: undefined }
       return after(find(place), (rate) => ({ ...free, rate }))
@@ -231,7 +233,7 @@ const isGuest = ({ headers }: Request): boolean => isSampleToken(headers.get('au
 function toGuest(address: string, terms: Terms): Caller {
   const id = `sample ${address}`
   const standing = { terms, subscription: undefined, untilMs: Infinity }
-  return { keyId: id, accountId: id, familyId: id, isBlocked: false, standing }
+  return { keyId: id, accountId: id, familyId: id, isBlocked: false, standing, isGuest: true }
 }
 
 type Place = {
@@ -239,6 +241,8 @@ type Place = {
   key: string
   limit: number
   nowMs: number
+  /** Of a caller without a valid key. */
+  address?: string
   /** Of one who reads the sample. */
   isGuest?: boolean
 }

@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from '#src/core/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
-import { createPlaces, makePlaceMemory } from '#src/lib/places.ts'
+import { type Bounds, createPlaces, makePlaceMemory, type Room } from '#src/lib/places.ts'
 import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
 
 import type { ShareWindows } from './shared-windows.ts'
@@ -14,10 +14,35 @@ import type { ShareWindows } from './shared-windows.ts'
 const WINDOWS_MAX = 80_000
 /** Addresses that sign up: beyond this many within a day, further ones share one window. */
 const SIGNUP_ADDRESSES_MAX = 100_000
-/** Long work that is begun, of all accounts: what is made of an answer is in memory. */
-const JOBS_MAX = 64
-/** Beyond these an account without any gets one, so that no few can shut out the others. */
-const FIRST_JOBS_MAX = 128
+
+/**
+ * Rooms by level: all callers, those that pay nothing (free keys and guests), guests. So at least
+ * half of each is for paying accounts alone. `firstMax` is for callers that have none yet.
+ */
+type Rooms = [Room, Room, Room]
+
+/** Long work that is begun: what is made of an answer is in memory. */
+const JOB_ROOMS: Rooms = [
+  { max: 64, firstMax: 128 },
+  { max: 32, firstMax: 48 },
+  { max: 16, firstMax: 24 },
+]
+/** WebSocket connections. Those whose key has not come yet are guests. */
+const CONNECTION_ROOMS: Rooms = [{ max: 10_000 }, { max: 5_000 }, { max: 1_000 }]
+/** Bytes of answers that their clients have not taken. */
+const MB = 1_000_000
+const BYTE_ROOMS: Rooms = [
+  { max: 256 * MB, firstMax: 320 * MB },
+  { max: 128 * MB, firstMax: 160 * MB },
+  { max: 64 * MB, firstMax: 80 * MB },
+]
+
+/** Exports and live events, of `max` in all. */
+const streamRooms = (max: number): Rooms => [
+  { max },
+  { max: Math.floor(max / 2) },
+  { max: Math.floor(max / 4) },
+]
 
 export type LimitMemory = ReturnType<typeof makeLimitMemory>
 export type Limits = ReturnType<typeof createLimits>
@@ -34,6 +59,7 @@ export function makeLimitMemory(seed: number, threads = 1) {
     jobs: places(),
     streams: places(),
     connections: places(),
+    bytes: places(),
   }
 }
 
@@ -42,17 +68,29 @@ function makeSignupMemory(seed: number) {
   return { minutes: windows(), days: windows() }
 }
 
-/** Of all of test mode: much less than of real keys, which it takes nothing from. */
-const TEST_PLACES = { jobs: 16, streams: 16, connections: 64 }
+/**
+ * Of all of test mode: much less than of real keys, which it takes nothing from. `groupMax` is of
+ * all keys of a network address, as anybody may make keys; `firstMax` is for addresses that have
+ * nothing yet.
+ */
+const testBounds = {
+  jobs: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 8 },
+  streams: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 4 },
+  connections: { rooms: [{ max: 48, firstMax: 64 }], groupMax: 8 },
+  bytes: { rooms: [{ max: 32 * MB, firstMax: 40 * MB }], groupMax: 8 * MB },
+} satisfies Record<string, Bounds>
 
 /** Windows of addresses, as for whoever has no key; places and signups are a thread's own. */
 export function createTestLimits(limits: Limits, seed: number): Limits {
-  const places = (max: number) => createPlaces({ max }, makePlaceMemory(1, seed))
-  const { jobs, streams, connections } = TEST_PLACES
+  const places = (bounds: Bounds) => createPlaces(bounds, makePlaceMemory(1, seed))
   const { minutes, days } = makeSignupMemory(seed)
   return {
-    ...{ ...limits, keys: limits.addresses },
-    ...{ jobs: places(jobs), streams: places(streams), connections: places(connections) },
+    ...limits,
+    keys: limits.addresses,
+    jobs: places(testBounds.jobs),
+    streams: places(testBounds.streams),
+    connections: places(testBounds.connections),
+    bytes: places(testBounds.bytes),
     signups: {
       minutes: createRateWindows(RATE_WINDOW_MS, minutes),
       days: createRateWindows(DAY_MS, days),
@@ -82,11 +120,12 @@ export function createLimits(
     data: windowsOf(`${name}:data`, data),
     billing: windowsOf(`${name}:billing`, billing),
   })
-  const jobBounds = { max: JOBS_MAX, firstMax: FIRST_JOBS_MAX }
+  const placesOf = (rooms: Rooms, own: SharedArrayBuffer) => createPlaces({ rooms }, own, thread)
   const places = {
-    jobs: createPlaces(jobBounds, memory.jobs, thread),
-    streams: createPlaces({ max: streamsMax }, memory.streams, thread),
-    connections: createPlaces({ max: Number.POSITIVE_INFINITY }, memory.connections, thread),
+    jobs: placesOf(JOB_ROOMS, memory.jobs),
+    streams: placesOf(streamRooms(streamsMax), memory.streams),
+    connections: placesOf(CONNECTION_ROOMS, memory.connections),
+    bytes: placesOf(BYTE_ROOMS, memory.bytes),
   }
   return {
     keys: pair('key', memory.keys),

@@ -23,6 +23,8 @@ export type Visit = {
   caller: Caller | undefined
   /** Of one who asks for the sample in place of sending a key. */
   guest?: Caller | undefined
+  /** Of a request without a valid key: where it came from; of IPv6 the network. */
+  address?: string | undefined
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean

@@ -38,32 +38,47 @@ export function createLine(timer: Clock) {
     const endMs = timer() + SLICE_MS
     return () => timer() < endMs
   })
-  let [turnMs, emptyMs, refusedMs] = [0, timer(), Number.NEGATIVE_INFINITY]
+  let turnMs = 0
+  /** By level: since when it or a level before it has had waiters, and when it was last refused. */
+  const levels: { emptyMs: number; refusedMs: number }[] = []
+  const startedMs = timer()
+
+  function levelAt(level: number) {
+    while (levels.length <= level)
+      levels.push({ emptyMs: startedMs, refusedMs: Number.NEGATIVE_INFINITY })
+    return levels[level] as (typeof levels)[number]
+  }
 
   return {
     get waiting(): number {
       return scheduler.waiting
     },
 
+    /** Those of a level and of higher numbers. */
+    waitingFrom: scheduler.waitingFrom,
+
     /** Whether a request of an owner that came now would wait too long. */
-    isTooLong(owner: string): boolean {
-      const turns = scheduler.turnsOf(owner)
+    isTooLong(owner: string, level = 0): boolean {
+      const turns = scheduler.turnsOf(owner, level)
       const nowMs = timer()
-      const isStanding = nowMs - emptyMs > BURST_MS || nowMs - refusedMs < CALM_MS
+      const state = levelAt(level)
+      const isStanding = nowMs - state.emptyMs > BURST_MS || nowMs - state.refusedMs < CALM_MS
       if (turns <= (isStanding ? TURNS_LEAST : BURST_TURNS)) return false
       const waitMs = turns * turnMs
-      const standingMs = scheduler.waitingOf(owner) === 0 ? FIRST_MS : STANDING_MS
+      const standingMs = scheduler.waitingOf(owner, level) === 0 ? FIRST_MS : STANDING_MS
       if (waitMs <= (isStanding ? standingMs : BURST_MS)) return false
-      refusedMs = nowMs
+      state.refusedMs = nowMs
       return true
     },
 
     /** Resolves when it is the turn of a request of the owner. */
-    async wait(owner: string): Promise<void> {
+    async wait(owner: string, level = 0): Promise<void> {
       const cameMs = timer()
-      if (scheduler.waiting === 0) emptyMs = cameMs
-      const turns = scheduler.turnsOf(owner)
-      await scheduler.take(owner)
+      levelAt(level)
+      for (const [at, state] of levels.entries())
+        if (at >= level && scheduler.waitingUpTo(at) === 0) state.emptyMs = cameMs
+      const turns = scheduler.turnsOf(owner, level)
+      await scheduler.take(owner, level)
       turnMs += WEIGHT * ((timer() - cameMs) / turns - turnMs)
     },
   }

@@ -8,6 +8,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { Places } from '#src/lib/places.ts'
 import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
+import { levelOf } from '#src/selling/caller.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { callerOf, type Visit, visitOf } from './gate.ts'
@@ -22,10 +23,11 @@ const SLICE_MS = 4
 const ROUND_MS_MAX = 3
 /** Spent on requests until a round is watched: to watch each would cost an empty round. */
 const SPENT_MS_UNWATCHED = 0.5
-/** Long work of one account that is begun. */
-export const ACCOUNT_JOBS_MAX = 16
-/** Requests that wait for their turns. */
-const WAITING_MAX = 1_000
+/** Long work of one account that is begun, by level: paying, free, guests. */
+const JOBS_MAX = [16, 4, 4] as const
+export const [ACCOUNT_JOBS_MAX] = JOBS_MAX
+/** Requests that wait for their turns, of all, of those that pay nothing, and of guests. */
+const WAITING_MAX = [1_000, 500, 250] as const
 /** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
 const WAIT_SECONDS_MAX = 120
 const RETRY_SECONDS = 5
@@ -51,13 +53,14 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
 
   async function runInTurns<T>(request: Request, steps: Steps<T>): Promise<T> {
     const visit = visitOf(request)
-    const owner = ownerOf(visit)
-    const close = jobs.open(owner, ACCOUNT_JOBS_MAX)
-    if (typeof close === 'string') throw busyError(close)
+    const { owner, level, group } = holderOf(visit)
+    const ownMax = JOBS_MAX[level] ?? 1
+    const close = jobs.open({ owner, ownMax, level, group })
+    if (typeof close === 'string') throw busyError(close, RETRY_SECONDS, ownMax)
     visit.keepOpen?.(WAIT_SECONDS_MAX)
     try {
       for (;;) {
-        await scheduler.take(owner)
+        await scheduler.take(owner, level)
         if (request.signal.aborted) throw busyError('The caller is gone.')
         const step = runSlice(steps)
         if (step.done) return step.value
@@ -78,23 +81,29 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       return step.done ? step.value : runInTurns(request, steps)
     },
 
-    /** For one piece of a stream. */
-    turn: (accountId: string): Promise<void> => scheduler.take(accountId),
+    /** For one piece of a stream; `level` is that of its caller. */
+    turn: (accountId: string, level: number): Promise<void> => scheduler.take(accountId, level),
 
     /** Returns what gives the place back. Throws `too_many_streams` and `unavailable`. */
     openStream(request: Request): () => void {
-      const { accountId, standing } = callerOf(request)
+      const caller = callerOf(request)
+      const { accountId, standing, address } = caller
       const ownMax = streamsMaxOf(standing.terms)
-      const close = streams.open(accountId, ownMax)
-      if (close === 'account') {
-        throw new AppError(
-          'too_many_streams',
-          `${ownMax} streams of this account are running, which is what the ${standing.terms.name} tier includes. Wait for one to end.`,
-          { retryAfterSeconds: RETRY_SECONDS },
-        )
-      }
+      const close = streams.open({
+        owner: accountId,
+        ownMax,
+        level: levelOf(caller),
+        group: address,
+      })
+      if (typeof close !== 'string') return close
       if (close === 'all') throw busyError(close)
-      return close
+      const running =
+        close === 'account'
+          ? `${ownMax} streams of this account are running, which is what the ${standing.terms.name} tier includes.`
+          : 'Keys of test mode from this network address have as many streams running as they may have together.'
+      throw new AppError('too_many_streams', `${running} Wait for one to end.`, {
+        retryAfterSeconds: RETRY_SECONDS,
+      })
     },
 
     /**
@@ -103,10 +112,11 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
      */
     enter(visit: Visit, isUrgent = false): Promise<void> | undefined {
       if (isUrgent || (line.waiting === 0 && hasTime())) return undefined
-      const owner = ownerOf(visit)
-      if (line.waiting >= WAITING_MAX || line.isTooLong(owner)) throw busyError('all', SHED_SECONDS)
+      const { owner, level } = holderOf(visit)
+      const isFull = WAITING_MAX.some((max, at) => at <= level && line.waitingFrom(at) >= max)
+      if (isFull || line.isTooLong(owner, level)) throw busyError('all', SHED_SECONDS)
       visit.keepOpen?.(WAIT_SECONDS_MAX)
-      return line.wait(owner)
+      return line.wait(owner, level)
     },
 
     spend,
@@ -125,8 +135,15 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   }
 }
 
-/** Callers without a key have few requests a minute, and none of them is long. */
-const ownerOf = ({ caller, guest }: Visit): string => (caller ?? guest)?.accountId ?? ''
+/** Who what a request takes is counted under: without a key its address. */
+export function holderOf({ caller, guest, address }: Visit) {
+  const holder = caller ?? guest
+  return {
+    owner: holder?.accountId ?? `address ${address}`,
+    level: levelOf(holder),
+    group: holder?.address,
+  }
+}
 
 /** How much was done in a round of the event loop. */
 function createRound(timer: Clock) {
@@ -148,11 +165,11 @@ function createRound(timer: Clock) {
   }
 }
 
-const busyError = (whose: string, retryAfterSeconds = RETRY_SECONDS): AppError =>
+const busyError = (whose: string, retryAfterSeconds = RETRY_SECONDS, ownMax = 0): AppError =>
   new AppError(
     'unavailable',
     whose === 'account'
-      ? `${ACCOUNT_JOBS_MAX} long requests of this account are being answered. Send the next when one has ended.`
+      ? `${ownMax} long requests of this account are being answered. Send the next when one has ended.`
       : 'The server has as much to do as it takes on. Try again in a moment.',
     { retryAfterSeconds },
   )

@@ -1,58 +1,119 @@
-/** Counted places, of each owner and of all, in memory that threads share. */
+/**
+ * Counted places, of each owner and of all, in memory that threads share. Owners have a level, and
+ * the rooms of the levels lie in one another: an owner of level 0 may use all of the first room,
+ * one of level 1 what the second room has of it, one of level 2 what the third has of that. So
+ * there are places that no owner of a higher number can take.
+ */
 import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
 /** Owners who have places at a time. */
 const OWNERS_MAX = 10_000
+/** Levels of owners. */
+const LEVELS = 3
 
 export type Places = ReturnType<typeof createPlaces>
 
-/** Each of `threads` counts in a column of its own, so that what it held can be given back. */
+/** Each of `threads` counts in columns of its own, so that what it held can be given back. */
 export const makePlaceMemory = (threads: number, seed: number): SharedArrayBuffer =>
-  makeSharedTable({ capacity: OWNERS_MAX, columns: threads, seed })
+  makeSharedTable({ capacity: OWNERS_MAX, columns: threads * LEVELS, seed })
 
-type Bounds = {
+/** What a level and those of higher numbers may have together. */
+export type Room = {
   max: number
   /** For owners that have none yet, so that no few can shut out the others; `max` by default. */
   firstMax?: number
 }
 
-export function createPlaces({ max, firstMax = max }: Bounds, memory: SharedArrayBuffer, own = 0) {
+export type Bounds = {
+  /** By level; the room of a level is at most that of the level before. */
+  rooms: readonly [Room, ...Room[]]
+  /** Places of the owners of one group together. */
+  groupMax?: number
+}
+
+type Wanted = {
+  owner: string
+  /** Places that the owner may have. An owner that has none gets one of any size. */
+  ownMax: number
+  level?: number
+  /** Owners of one group share a bound. */
+  group?: string | undefined
+  /** How much is taken: 1 by default. */
+  size?: number
+}
+
+/** Which bound is reached: that of the owner, of its group, or of all. */
+export type Refused = 'account' | 'group' | 'all'
+
+export function createPlaces(
+  { rooms, groupMax = Number.POSITIVE_INFINITY }: Bounds,
+  memory: SharedArrayBuffer,
+  own = 0,
+) {
   const table = openSharedTable(memory)
   const { cells, columns, common } = table
 
-  function sum(at: number): number {
+  /** What a row counts of a level and of those of higher numbers. */
+  function sum(at: number, fromLevel = 0): number {
     let total = 0
-    for (let column = 0; column < columns; column++) total += cells[at + column] ?? 0
+    for (let column = 0; column < columns; column++)
+      if (column % LEVELS >= fromLevel) total += cells[at + column] ?? 0
     return total
   }
 
-  const add = (at: number, count: number): void => {
-    cells[at + own] = (cells[at + own] ?? 0) + count
+  const add = (at: number, level: number, count: number): void => {
+    const cell = at + own * LEVELS + level
+    cells[cell] = (cells[cell] ?? 0) + count
   }
   const isEmpty = (at: number): boolean => sum(at) === 0
 
+  function hasRoom(level: number, size: number, isFirst: boolean): boolean {
+    return rooms.every(({ max, firstMax = max }, roomLevel) => {
+      return roomLevel > level || sum(common, roomLevel) + size <= (isFirst ? firstMax : max)
+    })
+  }
+
   return {
     /** Takes a place; returns what gives it back, or which bound is reached. */
-    open: (owner: string, ownMax: number): 'account' | 'all' | (() => void) =>
+    open: ({ owner, ownMax, level = 0, group, size = 1 }: Wanted): Refused | (() => void) =>
       table.use(() => {
         const at = table.claim(owner, isEmpty)
-        if (sum(at) >= ownMax) return 'account'
-        if (sum(common) >= (isEmpty(at) ? firstMax : max)) return 'all'
-        for (const place of [at, common]) add(place, 1)
+        const held = sum(at)
+        if (held > 0 && held + size > ownMax) return 'account'
+        const rows = [at, common]
+        let isFirst = held === 0
+        if (group !== undefined) {
+          // A row that is empty may be given away, and the owner's is.
+          add(at, level, size)
+          const groupAt = table.claim(`group ${group}`, isEmpty)
+          add(at, level, -size)
+          const heldByGroup = sum(groupAt)
+          if (heldByGroup > 0 && heldByGroup + size > groupMax) return 'group'
+          isFirst = heldByGroup === 0
+          rows.push(groupAt)
+        }
+        if (!hasRoom(level, size, isFirst)) return 'all'
+        for (const row of rows) add(row, level, size)
         let isOpen = true
         return () => {
           if (!isOpen) return
           isOpen = false
           table.use(() => {
-            for (const place of [at, common]) add(place, -1)
+            for (const row of rows) add(row, level, -size)
           })
         }
       }),
+
+    /** Whether an owner that has none would get a place. */
+    isFull: (level = 0): boolean => !hasRoom(level, 1, true),
 
     /** Places that are taken, by all. */
     total: (): number => sum(common),
 
     /** Gives back all places of a thread that has ended. */
-    clear: (thread: number): void => table.use(() => table.fill(thread, 0)),
+    clear: (thread: number): void =>
+      table.use(() => {
+        for (let level = 0; level < LEVELS; level++) table.fill(thread * LEVELS + level, 0)
+      }),
   }
 }

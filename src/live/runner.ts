@@ -9,12 +9,12 @@ export type Paced = Generator<number, void>
 
 export type RunnerOptions = {
   /** Resolves when it is the owner's turn. */
-  turn: (owner: string) => Promise<void>
+  turn: (owner: string, level: number) => Promise<void>
   /** Monotonic milliseconds. */
   timer: Clock
 }
 
-type Job = { owner: string; steps: Paced; onError: (error: unknown) => void }
+type Job = { owner: string; level: number; steps: Paced; onError: (error: unknown) => void }
 
 /** Makes a runner; `tick` wakes those whose rest is over. */
 export function createRunner({ turn, timer }: RunnerOptions) {
@@ -29,7 +29,7 @@ export function createRunner({ turn, timer }: RunnerOptions) {
 
   async function run(job: Job): Promise<void> {
     for (;;) {
-      await turn(job.owner)
+      await turn(job.owner, job.level)
       const step = runSlice(job)
       if (step.done) return
       if (step.value === 0) continue
@@ -41,8 +41,9 @@ export function createRunner({ turn, timer }: RunnerOptions) {
   const begin = (job: Job): void => void run(job).catch(job.onError)
 
   return {
-    run: (owner: string, steps: Paced, onError: Job['onError']): void =>
-      begin({ owner, steps, onError }),
+    /** `level` is that of the owner among callers. */
+    run: ({ owner, level }: Pick<Job, 'owner' | 'level'>, steps: Paced, onError: Job['onError']) =>
+      begin({ owner, level, steps, onError }),
 
     tick(): void {
       const nowMs = timer()

@@ -1,6 +1,7 @@
 import { AppError } from '#src/core/errors.ts'
 
 import type { Standing } from './subscription.ts'
+import { FREE_TIER_ID } from './tier.ts'
 
 /** Whose key a request came with: a key that is valid now. */
 export type Caller = {
@@ -11,6 +12,20 @@ export type Caller = {
   /** True while the account's address is on a sanctions list. */
   isBlocked: boolean
   standing: Standing
+  /** True of a caller that reads the sample without a key. */
+  isGuest?: true
+  /** Of a key of test mode: the network address, whose keys share what they take. */
+  address?: string
+}
+
+/** Who is served first where there is not room for all: a level is its place in this list. */
+export const callerLevels = ['paid', 'free', 'guest'] as const
+
+/** The level of a caller; without a caller that of a guest. */
+export function levelOf(caller: Caller | undefined): number {
+  if (caller === undefined || caller.isGuest) return callerLevels.indexOf('guest')
+  const isFree = caller.standing.terms.tierId === FREE_TIER_ID
+  return callerLevels.indexOf(isFree ? 'free' : 'paid')
 }
 
 /** The rate window of a caller, as the headers report it: `limit` requests each. */

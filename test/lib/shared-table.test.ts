@@ -39,24 +39,24 @@ test('behavior: places of a thread that has ended are given back, those of other
   const script = `
     const { parentPort, workerData: { memory, thread, root } } = require('node:worker_threads')
     const { createPlaces } = require(root + 'places.ts')
-    const places = createPlaces({ max: 100 }, memory, thread)
+    const places = createPlaces({ rooms: [{ max: 100 }] }, memory, thread)
     let taken = 0
-    while (typeof places.open('acc_1', 20) !== 'string') taken++
+    while (typeof places.open({ owner: 'acc_1', ownMax: 20 }) !== 'string') taken++
     parentPort.postMessage(taken)`
   const taken = await inThreads(script, memory)
   expect(taken.reduce((sum, count) => sum + count, 0)).toBe(20)
-  const places = createPlaces({ max: 21 }, memory, 1)
-  expect(places.open('acc_1', 20)).toBe('account')
-  const mine = places.open('acc_2', 20)
-  expect(places.open('acc_3', 20)).toBe('all')
+  const places = createPlaces({ rooms: [{ max: 21 }] }, memory, 1)
+  expect(places.open({ owner: 'acc_1', ownMax: 20 })).toBe('account')
+  const mine = places.open({ owner: 'acc_2', ownMax: 20 })
+  expect(places.open({ owner: 'acc_3', ownMax: 20 })).toBe('all')
   for (const thread of [0, 2]) places.clear(thread)
   const left = 20 - (taken[0] ?? 0) - (taken[2] ?? 0)
   let more = 0
-  while (typeof places.open('acc_1', 20) !== 'string') more++
+  while (typeof places.open({ owner: 'acc_1', ownMax: 20 }) !== 'string') more++
   expect(more).toBe(20 - left)
   if (typeof mine === 'function') for (const _ of [1, 2]) mine()
-  expect(places.open('acc_3', 20)).toBeFunction()
-  expect(places.open('acc_4', 20)).toBe('all')
+  expect(places.open({ owner: 'acc_3', ownMax: 20 })).toBeFunction()
+  expect(places.open({ owner: 'acc_4', ownMax: 20 })).toBe('all')
 })
 
 test('behavior: a thread that died with the lock stops nobody for longer than its wait', () => {

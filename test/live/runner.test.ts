@@ -23,7 +23,7 @@ describe('createRunner', () => {
         yield 0
       }
     }
-    for (const name of ['a', 'b']) run(name, work(name), () => {})
+    for (const name of ['a', 'b']) run({ owner: name, level: 0 }, work(name), () => {})
     await until(() => done.length === 40)
     const changes = done.filter((name, index) => name !== done[index - 1])
     expect(changes.length).toBeGreaterThan(8)
@@ -38,7 +38,7 @@ describe('createRunner', () => {
         yield 10
       }
     }
-    run('a', work(), () => {})
+    run({ owner: 'a', level: 0 }, work(), () => {})
     await until(() => steps === 1)
     time.ms = 9
     tick()
@@ -57,7 +57,7 @@ describe('createRunner', () => {
       yield 0
       throw fault
     }
-    run('a', work(), (error) => errors.push(error))
+    run({ owner: 'a', level: 0 }, work(), (error) => errors.push(error))
     await until(() => errors.length > 0)
     expect(errors).toEqual([fault])
   })

@@ -5,6 +5,7 @@ import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
+import { levelOf } from '#src/selling/caller.ts'
 
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
 import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
@@ -60,8 +61,9 @@ export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMa
     const unchanged = answerUnchanged(request, etag, common)
     if (unchanged !== undefined) return unchanged
     const close = work.openStream(request)
-    const { accountId } = callerOf(request)
-    const { exportId, pieces, onEnd } = service.begin(plan, { accountId, isGzip, close })
+    const caller = callerOf(request)
+    const by = { accountId: caller.accountId, level: levelOf(caller) }
+    const { exportId, pieces, onEnd } = service.begin(plan, { ...by, isGzip, close })
     const headers: Record<string, string> = {
       'Content-Type': mediaTypes[plan.format],
       'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,

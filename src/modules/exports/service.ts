@@ -20,11 +20,11 @@ export type ExportDeps = {
   clock: Clock
   mint: () => string
   /** Waits for the turn of an account's next piece. */
-  work: { turn: (accountId: string) => Promise<void> }
+  work: { turn: (accountId: string, level: number) => Promise<void> }
 }
 
-/** `close` gives back the place of a stream. */
-type Asked = { accountId: string; isGzip: boolean; close: () => void }
+/** `level` is that of the account; `close` gives back the place of a stream. */
+type Asked = { accountId: string; level: number; isGzip: boolean; close: () => void }
 
 /** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
 const ACCOUNTS_MAX = 1000
@@ -48,9 +48,9 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
   function piecesOf(
     { format, shape, rows }: ExportPlan,
     progress: Progress,
-    { accountId, isGzip }: Pick<Asked, 'accountId' | 'isGzip'>,
+    { accountId, level, isGzip }: Omit<Asked, 'close'>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const turn = () => work.turn(accountId)
+    const turn = () => work.turn(accountId, level)
     const encoding = isGzip ? 'gzip' : 'identity'
     if (isStored({ format, shape }) && history.eventually === atOnce)
       return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
@@ -58,7 +58,10 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
       ...{ format, shape, rows },
       encoding: isStored({ format, shape }) ? encoding : undefined,
     }
-    return thread?.(job, progress, accountId) ?? inTurns(madeHere(history, job, progress), turn)
+    return (
+      thread?.(job, progress, { owner: accountId, level }) ??
+      inTurns(madeHere(history, job, progress), turn)
+    )
   }
 
   return {
@@ -75,7 +78,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     isClosed: ({ markets, windows }: ExportPlan): boolean =>
       clock() >= (windows?.toMs ?? 0) && markets.every((market) => market.isClosed),
 
-    begin(plan: ExportPlan, { accountId, isGzip, close }: Asked) {
+    begin(plan: ExportPlan, { accountId, level, isGzip, close }: Asked) {
       const record: ExportBody = {
         exportId: `exp_${mint()}`,
         name: plan.name,
@@ -88,7 +91,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
         startedAt: toIso(clock()),
         endedAt: null,
       }
-      const made = piecesOf(plan, record, { accountId, isGzip })
+      const made = piecesOf(plan, record, { accountId, level, isGzip })
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
       const hasher = new Bun.CryptoHasher('sha256')
 

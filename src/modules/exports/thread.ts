@@ -15,8 +15,10 @@ import type { Job } from './pieces.ts'
 import type { Progress } from './rows.ts'
 
 type Start = { exportsOf: string }
+/** Whose an export is, and the level of the caller. */
+type By = { owner: string; level: number }
 /** The next piece of an export, with what it is at the first; or nothing more of it. */
-type Ask = { id: number; owner: string; job?: Job | undefined; isOver?: boolean }
+type Ask = By & { id: number; job?: Job | undefined; isOver?: boolean }
 type Answer = {
   id: number
   /** Undefined at the end. */
@@ -67,7 +69,7 @@ export function createExportThread(path: string) {
   return async function* pieces(
     job: Job,
     progress: Progress,
-    owner: string,
+    by: By,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const id = ++lastId
     worker ??= start()
@@ -75,7 +77,7 @@ export function createExportThread(path: string) {
     try {
       for (let first: Job | undefined = job; ; first = undefined) {
         if (worker !== own) throw new Error(ENDED)
-        const { piece, snapshots, fault } = await ask(own, { id, owner, job: first })
+        const { piece, snapshots, fault } = await ask(own, { ...by, id, job: first })
         if (fault !== undefined) {
           const cause = new Error(fault.cause)
           throw new AppError(fault.code, fault.message, { ...fault.extras, cause })
@@ -85,7 +87,7 @@ export function createExportThread(path: string) {
         yield piece
       }
     } finally {
-      own.postMessage({ id, owner, isOver: true } satisfies Ask)
+      own.postMessage({ ...by, id, isOver: true } satisfies Ask)
     }
   }
 }
@@ -135,7 +137,7 @@ async function run({ exportsOf }: Start): Promise<void> {
       end(message.id)
       return
     }
-    await scheduler.take(message.owner)
+    await scheduler.take(message.owner, message.level)
     const found = attempt(message)
     const { piece } = found
     parentPort?.postMessage(found, piece === undefined ? [] : [piece.buffer as ArrayBuffer])

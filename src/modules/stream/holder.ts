@@ -1,6 +1,7 @@
 /** Whose a connection is, and for how long. */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Refused } from '#src/lib/places.ts'
 import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 
 import type { CloseReason } from './model.ts'
@@ -13,8 +14,8 @@ export type HolderPorts = {
   clock: Clock
   /** Undefined for a key that is not valid. */
   authenticate(key: string): Caller | undefined
-  /** Takes a place among the connections of an account; undefined where there is none left. */
-  takePlace(caller: Caller): (() => void) | undefined
+  /** Takes a place among the connections of an account, or says which bound is reached. */
+  takePlace(caller: Caller, address: string): Refused | (() => void)
 }
 
 type Line = {
@@ -24,7 +25,7 @@ type Line = {
   onCaller(caller: Caller): void
 }
 
-export function createHolder(ports: HolderPorts, { say, end, onCaller }: Line) {
+export function createHolder(ports: HolderPorts, address: string, { say, end, onCaller }: Line) {
   const openedMs = ports.clock()
   let caller: Caller | undefined
   let [checkedMs, ownKey] = [openedMs, '']
@@ -46,11 +47,12 @@ export function createHolder(ports: HolderPorts, { say, end, onCaller }: Line) {
       }
       if (caller && caller.accountId !== found.accountId)
         throw new AppError('invalid_parameter', 'The key is of another account.', { param: 'key' })
-      leave ??= ports.takePlace(found)
-      if (leave === undefined) {
-        end('limit')
+      const place = leave ?? ports.takePlace(found, address)
+      if (typeof place === 'string') {
+        end(place === 'all' ? 'full' : 'limit')
         return
       }
+      leave = place
       caller = found
       ownKey = key
       onCaller(found)

@@ -303,6 +303,7 @@ export const closeCodes = {
     text: 'The data of test mode are being made. Connect again in half a minute.',
   },
   limit: { code: 4029, text: 'Your tier has no more connections.' },
+  full: { code: 1013, text: 'The server has no more connections for now. Connect again later.' },
 } as const
 export type CloseReason = keyof typeof closeCodes
 

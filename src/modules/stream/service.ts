@@ -7,7 +7,7 @@ import { searchOf } from '#src/http/url.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Places } from '#src/lib/places.ts'
 import type { Runner } from '#src/live/runner.ts'
-import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
+import { type Caller, levelOf, unauthenticatedError } from '#src/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 
 import { accessOf, type BeginDeps, createBegin } from './begin.ts'
@@ -18,9 +18,8 @@ import { type Connection, shareSockets, type Sockets } from './sockets.ts'
 const MESSAGE_BYTES_MAX = 16_384
 /** Bun sends pings, and ends a connection whose other end is silent for so long. */
 const SILENT_SECONDS = 120
-/** Connections of all accounts, and those whose key has not come yet. */
-const CONNECTIONS_MAX = 10_000
-const STRANGERS_MAX = 1_000
+/** Connections of a network address whose key has not come yet. */
+const STRANGERS_PER_ADDRESS = 20
 /** Sessions look at keys, gaps and heartbeats so often. */
 const SESSIONS_MS = 50
 /** When a server stops, everybody leaves within this time, not all at once. */
@@ -36,6 +35,8 @@ export type StreamDeps = BeginDeps & {
   authenticate: (authorization: string) => Caller | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
+  /** True in test mode, where the keys of a network address share its places. */
+  isTest: boolean
   /** Takes over connections whose key is one of test mode; undefined while it cannot. */
   testSockets?: (() => Sockets | undefined) | undefined
 }
@@ -51,14 +52,38 @@ const settings = {
 export function createStreamService(deps: StreamDeps) {
   const { hub, spot, runner, clock } = deps
   const sessions = new Set<Session>()
+  /** Those that began without a key, the oldest first; some have one by now. */
+  const strangers = new Set<Session>()
   const ports = createPorts(deps)
   let [isStopping, tickedMs] = [false, 0]
 
-  function assertRoom(): void {
-    if (isStopping) throw busyError('The server stops. Connect again.')
-    const isFull = sessions.size >= CONNECTIONS_MAX
-    const strangers = isFull ? 0 : countStrangers(sessions)
-    if (isFull || strangers >= STRANGERS_MAX) throw busyError('There are too many connections.')
+  /** Of those whose key has not come yet, the one that has had most time to send it. */
+  function oldestStranger(): Session | undefined {
+    for (const session of sessions) if (!session.isAuthenticated && !session.isOver) return session
+    return undefined
+  }
+
+  /**
+   * Takes a place until the key comes. Where there is none left, the oldest connection without a
+   * key gives way: a client sends its key as soon as it is connected.
+   */
+  function takeStrangerPlace(address: string): () => void {
+    const wanted = {
+      owner: `address ${address}`,
+      ownMax: STRANGERS_PER_ADDRESS,
+      level: levelOf(undefined),
+    }
+    let place = deps.connections.open(wanted)
+    if (place === 'all') {
+      oldestStranger()?.end('unauthenticated')
+      place = deps.connections.open(wanted)
+    }
+    if (typeof place !== 'string') return place
+    throw busyError(
+      place === 'account'
+        ? 'There are too many connections without a key from this network address.'
+        : 'There are too many connections.',
+    )
   }
 
   const own: Sockets = {
@@ -68,10 +93,17 @@ export function createStreamService(deps: StreamDeps) {
         buffered: () => connection.getBufferedAmount(),
         close: (code: number, reason: string) => connection.close(code, reason),
       }
-      const session = openSession(wire, ports, connection.data.authorization ?? undefined)
-      connection.data.session = session
+      const { data } = connection
+      const session = openSession(wire, ports, {
+        key: data.authorization ?? undefined,
+        address: data.address ?? '',
+        leaveStrangers: data.leaveStrangers ?? (() => undefined),
+      })
+      data.session = session
       // Its key may have been refused already, and Bun have said that it is closed.
-      if (!session.isClosed) sessions.add(session)
+      if (session.isClosed) return
+      sessions.add(session)
+      if (!session.isAuthenticated) strangers.add(session)
     },
 
     message: ({ data }: Connection, text: string | Uint8Array): void =>
@@ -83,6 +115,7 @@ export function createStreamService(deps: StreamDeps) {
       if (session === undefined) return
       session.ended()
       sessions.delete(session)
+      strangers.delete(session)
     },
   }
 
@@ -102,9 +135,14 @@ export function createStreamService(deps: StreamDeps) {
       const authorization = request.headers.get('authorization')
       if (authorization !== null && caller === undefined) throw unauthenticatedError()
       parseQuery(noQuery, searchOf(request.url))
-      assertRoom()
-      const data = { authorization, owner: own }
+      if (isStopping) throw busyError('The server stops. Connect again.')
+      const address = visit.address ?? caller?.address ?? ''
+      if (caller !== undefined && deps.connections.isFull(levelOf(caller)))
+        throw busyError('There are too many connections.')
+      const leaveStrangers = caller === undefined ? takeStrangerPlace(address) : () => undefined
+      const data = { authorization, address, leaveStrangers, owner: own }
       if (request.method === 'GET' && peers?.upgrade?.(request, { data, headers })) return
+      leaveStrangers()
       throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
     },
 
@@ -145,12 +183,6 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-const countStrangers = (sessions: ReadonlySet<Session>): number => {
-  let count = 0
-  for (const { isAuthenticated } of sessions) if (!isAuthenticated) count++
-  return count
-}
-
 const RETRY_SECONDS = 5
 const busyError = (text: string) =>
   new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
@@ -165,9 +197,14 @@ function createPorts(deps: StreamDeps): SessionPorts {
     run: deps.runner.run,
     tryNow: deps.work.tryNow,
 
-    takePlace({ accountId, standing }) {
-      const place = deps.connections.open(accountId, streamsMaxOf(standing.terms))
-      return typeof place === 'string' ? undefined : place
+    takePlace(caller, address) {
+      const { accountId, standing } = caller
+      return deps.connections.open({
+        owner: accountId,
+        ownMax: streamsMaxOf(standing.terms),
+        level: levelOf(caller),
+        group: deps.isTest ? address : undefined,
+      })
     },
   }
 }

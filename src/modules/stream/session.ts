@@ -5,7 +5,7 @@ import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Paced } from '#src/live/runner.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { type Caller, levelOf } from '#src/selling/caller.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { createHolder, type HolderPorts } from './holder.ts'
@@ -57,13 +57,23 @@ export type SessionPorts = HolderPorts & {
   ): Subscription
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
-  run(owner: string, steps: Paced, onError: (error: unknown) => void): void
+  run(by: { owner: string; level: number }, steps: Paced, onError: (error: unknown) => void): void
   /** Does short work where there is time for it now; returns whether it did. */
   tryNow(act: () => void): boolean
 }
 
-/** Begins a session; `key` is what a header had, if anything. */
-export function openSession(wire: Wire, ports: SessionPorts, key: string | undefined) {
+type Opened = {
+  /** What a header had, if anything. */
+  key: string | undefined
+  /** The network address of the client. */
+  address: string
+  /** Gives back the place of a connection whose key has not come yet. */
+  leaveStrangers: () => void
+}
+
+/** Begins a session. */
+export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
+  const { key, address, leaveStrangers } = opened
   const { clock } = ports
   let [heartbeatMs, gapsMs] = [HEARTBEAT_MS, clock()]
   let drainMs = Number.POSITIVE_INFINITY
@@ -73,10 +83,11 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     subscriptions.clear()
   })
   const { say, end } = line
-  const holder = createHolder(ports, {
+  const holder = createHolder(ports, address, {
     say,
     end,
     onCaller: (caller) => {
+      leaveStrangers()
       line.caller = caller
     },
   })
@@ -123,6 +134,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     /** The connection is gone. */
     ended(): void {
       line.stop()
+      leaveStrangers()
       holder.leave()
     },
 
@@ -138,6 +150,12 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
       return line.caller !== undefined
     },
 
+    /** Nothing more is sent, and its place among those without a key is free at once. */
+    end(reason: CloseReason): void {
+      leaveStrangers()
+      end(reason)
+    },
+
     /** Ends it in so many milliseconds. */
     drain(delayMs: number): void {
       drainMs = clock() + delayMs
@@ -146,6 +164,12 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
 }
 
 export type Session = ReturnType<typeof openSession>
+
+/** Who the work of a connection is done for. */
+const ownerOf = (caller: Caller | undefined) => ({
+  owner: caller?.accountId ?? '',
+  level: levelOf(caller),
+})
 
 /** What is sent over a connection, until it ends. */
 function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () => void) {
@@ -198,7 +222,9 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
         held += bytes
         if (held > HELD_BYTES_MAX) line.end('slow')
       },
-      inTurns: (steps) => run(line.caller?.accountId ?? '', steps, (error) => line.fail(error, id)),
+      inTurns(steps) {
+        run(ownerOf(line.caller), steps, (error) => line.fail(error, id))
+      },
       onFault: (error) => line.fail(error, id),
     }),
   }
@@ -304,7 +330,7 @@ function createQueue(
         return
       }
       if (waiting.length === 0 && tryNow(() => act(text))) return
-      if (waiting.push(text) === 1) run(line.caller?.accountId ?? '', actInTurns(), line.fail)
+      if (waiting.push(text) === 1) run(ownerOf(line.caller), actInTurns(), line.fail)
     },
   }
 }

@@ -9,6 +9,10 @@ import type { Session } from './session.ts'
 export type Connection = {
   data: {
     authorization: string | null
+    /** The network address that it came from. */
+    address?: string
+    /** Gives back its place among the connections whose key has not come yet. */
+    leaveStrangers?: () => void
     session?: Session
     /** Whose it is, where it is not of the server that listens. */
     owner?: Sockets
