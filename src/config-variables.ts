@@ -208,7 +208,8 @@ export const variables = {
   batchMs: {
     ...{ name: 'BOOKFEED_BATCH_MS', default: '50' },
     ...integer(1, 1000),
-    description: 'Milliseconds that a recorded state waits for others, to be written with them.',
+    description:
+      'The longest pause, in milliseconds, that the recorder makes between two commits when the disk is slow; on a fast one, a state is written within a millisecond or two.',
   },
   freeBytesMin: {
     ...{ name: 'BOOKFEED_FREE_MB', default: '1000' },

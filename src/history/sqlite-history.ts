@@ -11,7 +11,7 @@ import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
+import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createEventReads } from './reads/events.ts'
 import {
   changing,
@@ -112,21 +112,25 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   const { db, meta, markets, gaps, trades, runs, moments, events } = tables
   const [applyBatch, deleteStep] = [createAppend(tables), createDelete(tables)]
 
-  /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
-  function write<T>(body: () => T): T {
+  /**
+   * Writes all or nothing; what is kept in memory of a failed change is dropped with it. `changed`
+   * names the only markets that the body may change; without it, the body may change any.
+   */
+  function write<T>(body: () => T, changed?: Iterable<string>): T {
     try {
-      return transact(db, body)
+      const result = transact(db, body)
+      views.invalidate(changed)
+      return result
     } catch (error) {
       runs.forgetAll()
       for (const each of Object.values(moments)) each.forgetNoted()
-      throw error
-    } finally {
       views.invalidate()
+      throw error
     }
   }
 
   const writeTo = <T>(conditionId: string, body: () => T): T =>
-    changing(conditionId, () => write(body))
+    changing(conditionId, () => write(body, [conditionId]))
 
   const writeOnce = (id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult =>
     write(() => {
@@ -152,7 +156,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   return {
     append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
 
-    record: (recording) => write(() => record(recording)),
+    record: (recording) => write(() => record(recording), marketsOf(recording)),
 
     putTrades: ({ id, conditionId, trades: found }) =>
       changing(conditionId, () =>
@@ -187,6 +191,9 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       }),
   }
 }
+
+const marketsOf = ({ snapshots, trades, gaps }: Recording): Set<string> =>
+  new Set([...snapshots, ...trades, ...gaps].map(({ conditionId }) => conditionId))
 
 function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
   return {

@@ -24,6 +24,8 @@ const GATHER_MS = 120_000
 const QUIET_MS = 5000
 /** Until books that are not known are asked for again: twice as long each time, up to this. */
 const RETRY_MS_MAX = 60_000
+/** How often a lane with a connection looks whether it needs another. */
+const LOOK_MS = 50
 const BACKOFF_MS = 500
 const BACKOFF_MS_MAX = 30_000
 
@@ -59,6 +61,7 @@ type Slot = {
   next: Shard | undefined
   /** When a next connection may be opened, and how many failed in a row. */
   dueMs: number
+  lookedMs: number
   failures: number
   rotatedMs: number
   /** Connections in a row that were opened for books that are not known. */
@@ -214,7 +217,10 @@ function createRotation(options: LaneOptions, counts: Counts) {
     tick(slot: Slot): void {
       const nowMs = clock()
       if (slot.next !== undefined) judge(slot, slot.next, nowMs)
-      else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
+      else if (nowMs >= slot.dueMs && isTimeToLook(slot, nowMs)) {
+        slot.lookedMs = nowMs
+        if (needsNext(slot, nowMs)) open(slot)
+      }
       if (slot.retries > 0 && isCalm(slot, nowMs)) slot.retries = 0
     },
 
@@ -238,7 +244,7 @@ export type Lane = ReturnType<typeof createLane>
 
 const newSlot = (): Slot => ({
   ...{ wanted: [], current: undefined, next: undefined },
-  ...{ dueMs: 0, failures: 0, rotatedMs: 0, retries: 0 },
+  ...{ dueMs: 0, lookedMs: 0, failures: 0, rotatedMs: 0, retries: 0 },
 })
 
 /** Whether a connection that lacks books has every one that the other has. */
@@ -251,6 +257,10 @@ const isBetter = (next: Shard, current: Shard): boolean =>
         !next.following.follows.has(market.conditionId),
     ),
   )
+
+/** A slot without a connection looks at every tick; the clock may have been set back. */
+const isTimeToLook = ({ current, lookedMs }: Slot, nowMs: number): boolean =>
+  current === undefined || nowMs - lookedMs >= LOOK_MS || nowMs < lookedMs
 
 function needsNext(slot: Slot, nowMs: number): boolean {
   const { current, wanted, rotatedMs } = slot

@@ -1,5 +1,6 @@
 /** Brings what was heard into the history, in batches. */
 import { AppError, type ErrorCode, ifSound } from '#src/core/errors.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory, Recording } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -13,12 +14,14 @@ const ROWS_MAX = 500
 /** Rows that wait for a slow disk at most; some 100 MB. */
 const WAITING_MAX = 20_000
 const RETRY_MS = 1000
+/** How long the free room counts before a small commit; a full batch looks again. */
+const ROOM_MS = 20
 
 export type SinkOptions = {
   history: Pick<MarketHistory, 'record' | 'findMarket'>
   clock: Clock
   reporter: Reporter
-  /** How long a row waits for others, milliseconds. */
+  /** The longest pause between two commits, milliseconds. */
   batchMs: number
   /** Bytes that are free on the disk; undefined where nobody can say. */
   freeBytes(): number | undefined
@@ -32,12 +35,17 @@ export type SinkOptions = {
 }
 
 /**
- * Makes the sink. `tick` is to be called every few milliseconds. Rows wait in memory while the
- * history takes none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
+ * Makes the sink. Call `tick` every millisecond. A commit begins when rows wait and the commit
+ * before it has ended; the rows that arrive meanwhile are the next batch. Commits run on the event
+ * loop, so a pause as long as the commit took, and at most `batchMs`, keeps half of the time for
+ * requests when the disk is slow. Rows wait in memory while the history takes none; beyond
+ * `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
  */
 export function createSink(options: SinkOptions) {
   const { clock, reporter, batchMs } = options
-  let [waiting, dueMs]: [Entry[], number] = [[], 0]
+  let waiting: Entry[] = []
+  /** When the next commit may begin. */
+  let dueMs = 0
   const hasRoom = createRoomCheck(options)
   let refusal: unknown
   const counts = noCounts()
@@ -45,16 +53,31 @@ export function createSink(options: SinkOptions) {
   const findLastMs = lastMsIn(options.history)
   const heldBack = createHeldBack(write, findLastMs)
 
+  /** By token, where the gap of dropped states ends until the next state of the token is known. */
+  const droppedTo = new Map<string, number>()
+
   function add(entry: Entry): void {
-    if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
+    if (droppedTo.size > 0 && entry.kind === 'state') extendGap(entry.snapshot)
     if (waiting.push(entry) > WAITING_MAX) overflow()
+  }
+
+  /** The book that held until this state was dropped, so the time up to the state is a gap, too. */
+  function extendGap({ conditionId, outcome, timestampMs: toMs }: Snapshot): void {
+    const fromMs = droppedTo.get(`${conditionId} ${outcome}`)
+    if (fromMs === undefined) return
+    droppedTo.delete(`${conditionId} ${outcome}`)
+    const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
+    if (fromMs < toMs) waiting.push({ kind: 'opened', conditionId, gap })
   }
 
   function overflow(): void {
     // Gaps stay: what opens and ends them is little, and the history must not lose it.
     const kept = waiting.filter(isGapChange)
     counts.dropped += waiting.length - kept.length
-    waiting = [...kept, ...gapsOf(waiting, findLastMs)]
+    const gaps = gapsOf(waiting, findLastMs)
+    waiting = [...kept, ...gaps]
+    for (const { conditionId, gap } of gaps)
+      droppedTo.set(`${conditionId} ${gap.outcome}`, gap.toMs)
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
     options.onOverflow()
   }
@@ -79,7 +102,7 @@ export function createSink(options: SinkOptions) {
     waiting = [...heldBack.release(), ...waiting]
     while (waiting.length > 0) {
       const batch = waiting.slice(0, ROWS_MAX)
-      if (!hasRoom('now')) return pause()
+      if (!hasRoom(batch.length === ROWS_MAX ? 0 : ROOM_MS)) return pause()
       try {
         write(batch)
       } catch (error) {
@@ -91,8 +114,10 @@ export function createSink(options: SinkOptions) {
       counts.lagMs = lagOf(batch, clock()) ?? counts.lagMs
     }
     refusal = undefined
+    const endMs = clock()
     counts.lastFlushMs = nowMs
-    counts.slowestMs = Math.max(counts.slowestMs, clock() - nowMs)
+    counts.slowestMs = Math.max(counts.slowestMs, endMs - nowMs)
+    dueMs = endMs + Math.min(endMs - nowMs, batchMs)
     reporter.settle('history', 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
     options.onStored?.()
@@ -143,13 +168,13 @@ const refusalLine = (error: unknown): string =>
 const refusalText = (refusal: unknown): string =>
   `The history takes nothing that is recorded.${refusal instanceof AppError ? ` ${refusal.message}` : ''}`
 
-/** Returns what says whether there is room on the disk; it looks once a second, or now. */
+/** Returns the function that says whether there is room; what it saw counts for `freshMs`. */
 function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptions) {
   let checkedMs = Number.NEGATIVE_INFINITY
   let hasRoom = true
-  return (when?: 'now'): boolean => {
+  return (freshMs = RETRY_MS): boolean => {
     const nowMs = clock()
-    if (when !== 'now' && nowMs - checkedMs < RETRY_MS) return hasRoom
+    if (nowMs - checkedMs < freshMs) return hasRoom
     checkedMs = nowMs
     const free = freeBytes()
     hasRoom = free === undefined || free >= freeBytesMin
@@ -201,7 +226,10 @@ export const isOfOneMarket = (error: unknown): error is AppError =>
   error instanceof AppError && ofOneMarket.has(error.code)
 
 /** What is not known where states are dropped. */
-function gapsOf(entries: readonly Entry[], findLastMs: FindLastMs): Entry[] {
+function gapsOf(
+  entries: readonly Entry[],
+  findLastMs: FindLastMs,
+): Extract<Entry, { kind: 'opened' }>[] {
   const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
   const byToken = Map.groupBy(dropped, ({ conditionId, outcome }) => `${conditionId} ${outcome}`)
   return [...byToken.values()].flatMap((states) => {

@@ -41,19 +41,66 @@ const state = (number = 1) =>
   }) as const
 
 describe('createSink', () => {
-  test('default: what comes within the bound is written in one transaction, and nothing without rows', async () => {
+  test('default: a row is written at the next tick, and nothing without rows', async () => {
     const { sink, written, advance } = start()
     await advance(200)
     sink.add(state())
-    await advance(30)
     sink.add(state(2))
-    expect(written.length).toBe(0)
-    await advance(25)
+    await advance(5)
     expect(written.map(({ snapshots }) => snapshots.length)).toEqual([2])
     await advance(200)
     expect(written.length).toBe(1)
-    // The state is of the start, and was heard after 200 ms.
-    expect(sink.counts.lagMs).toBe(250)
+    // The state is of the start, and was received 200 ms later.
+    expect(sink.counts.lagMs).toBe(205)
+  })
+
+  test.each([
+    ['as long as the commit took', 20, 20],
+    ['50 ms at most', 200, 50],
+  ])('behavior: after a commit on a slow disk, rows wait %s', (_, commitMs, pauseMs) => {
+    let nowMs = START_MS
+    const endedMs: number[] = []
+    const { sink } = start({
+      clock: () => nowMs,
+      history: {
+        findMarket: () => undefined,
+        record({ snapshots }) {
+          nowMs += commitMs
+          endedMs.push(nowMs)
+          return { accepted: snapshots.length, duplicates: 0 }
+        },
+      },
+    })
+    for (let step = 0; step < 1000; step++) {
+      sink.add(state())
+      sink.tick()
+      nowMs++
+    }
+    const pauses = endedMs.slice(1).map((ms, at) => ms - commitMs - (endedMs[at] ?? 0))
+    expect(endedMs.length).toBeGreaterThan(4)
+    expect(new Set(pauses)).toEqual(new Set([pauseMs]))
+  })
+
+  test('behavior: a gap of dropped rows lasts until the next state of the token', async () => {
+    const disk = { free: 0 }
+    const { sink, written, advance } = start({ freeBytes: () => disk.free })
+    const { snapshot } = state()
+    for (let row = 0; row < 20_001; row++) sink.add(state())
+    const timestampMs = snapshot.timestampMs + 3
+    sink.add({ kind: 'state', snapshot: { ...snapshot, timestampMs } })
+    disk.free = 5000
+    await advance(2500)
+    const { outcome } = snapshot
+    expect(written.flatMap(({ gaps }) => gaps)).toContainEqual({
+      kind: 'opened',
+      conditionId: snapshot.conditionId,
+      gap: {
+        outcome,
+        fromMs: snapshot.timestampMs + 1,
+        toMs: timestampMs,
+        reason: 'recorder_down',
+      },
+    })
   })
 
   test('behavior: many rows do not wait', async () => {

@@ -49,6 +49,9 @@ export type ViewOptions = {
   changeOf?: ((conditionId: string) => number) | undefined
 }
 
+/** The generation of a view that is read again at its next use. */
+const STALE = -1
+
 /** Makes the views of a file. */
 export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
@@ -102,9 +105,19 @@ export function createViews(
       return view
     },
 
-    /** To be called after every commit of our own, which SQLite does not count. */
-    invalidate(): void {
-      generation++
+    /**
+     * Call it after every commit of this connection, which SQLite does not count. `conditionIds`
+     * names the markets that the commit changed; without it, every view is read again.
+     */
+    invalidate(conditionIds?: Iterable<string>): void {
+      if (conditionIds === undefined) {
+        generation++
+        return
+      }
+      for (const conditionId of conditionIds) {
+        const kept = cache.get(conditionId)
+        if (kept !== undefined) kept.generation = STALE
+      }
     },
   }
 }

@@ -6,6 +6,7 @@ import { cutFrom } from '#src/core/spans.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
+import { createCache } from '#src/lib/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { EventTable } from './event-table.ts'
@@ -25,6 +26,9 @@ export const ownerOf = (
   outcome: Outcome,
   kind: keyof typeof kinds,
 ): GapOwner => ({ marketId: id, outcome: outcomeCodes[outcome], kind: kinds[kind] })
+
+/** Outcomes whose last derived gap is kept in memory; one takes some 200 bytes. */
+const OWNERS_MAX = 5000
 
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 
@@ -66,6 +70,8 @@ function prepareGaps(db: Database) {
 export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'>) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
+  const lasts = createCache<string, { gapRevision: number; gap: OwnGap | undefined }>(OWNERS_MAX)
+
   /** Makes `known` gaps those that are `now`; no two of either begin together. */
   function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): number {
     if (known.length + now.length === 0) return 0
@@ -97,7 +103,15 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
       derived.all({ ...owner, fromMs, toMs }),
 
-    lastDerived: (owner: GapOwner): OwnGap | undefined => last.get(owner) ?? undefined,
+    /** `gapRevision` is that of the market: while it stays, so does the answer. */
+    lastDerived(owner: GapOwner, gapRevision: number): OwnGap | undefined {
+      const key = `${owner.marketId} ${owner.outcome} ${owner.kind}`
+      const kept = lasts.get(key)
+      if (kept?.gapRevision === gapRevision) return kept.gap
+      const gap = last.get(owner) ?? undefined
+      lasts.set(key, { gapRevision, gap }, { size: 1 })
+      return gap
+    },
 
     /** Longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
