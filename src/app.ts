@@ -22,6 +22,7 @@ import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
+import { isRewritten } from '#src/http/raw-target.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
 import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
@@ -212,10 +213,13 @@ const readingPath = new RegExp(
 )
 
 /** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
-export const isForReader = ({ method, url }: Request): boolean =>
-  method === 'GET' || method === 'HEAD'
-    ? readingPath.test(pathOf(targetOf(url))) || !isAbsolute(url)
-    : !otherMethods.has(method) || !isAbsolute(url)
+export const isForReader = (request: Request): boolean => {
+  const { method, url } = request
+  if (!isAbsolute(url) || isRewritten(request)) return true
+  return method === 'GET' || method === 'HEAD'
+    ? readingPath.test(pathOf(targetOf(url)))
+    : !otherMethods.has(method)
+}
 
 /** Of no other can a `Request` be made. */
 const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -1,5 +1,6 @@
 import type { App, Reader, StreamData } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
+import { markRewritten } from '#src/http/raw-target.ts'
 import { codeOf } from '#src/lib/message.ts'
 
 import { CliError } from './context.ts'
@@ -25,7 +26,7 @@ export function listen({ fetch, stream }: Answers, { host, port }: Address, isSh
       development: false,
       // A port in use must be refused, also when its holder would share it.
       reusePort: isShared,
-      fetch,
+      ...markRewritten(fetch),
       websocket: stream.websocket,
       // The front door catches everything; this keeps Bun's own page away should that fail.
       error: () => new Response(null, { status: 500 }),

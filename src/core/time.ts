@@ -36,12 +36,12 @@ const rfc3339 =
 /**
  * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset.
  * What is finer than a millisecond is cut off. Undefined for anything else: local times, days and
- * times of day that there are not, leap seconds, and texts of moments before 1970 or after 9999.
+ * times of day that there are not, leap seconds, and moments before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
     const unixMs = toUnixMs(Number(text))
-    return Number.isSafeInteger(unixMs) ? unixMs : undefined
+    return unixMs <= MOMENT_MS_MAX ? unixMs : undefined
   }
   const [, wall, fraction = '', sign = '+', hours = '0', minutes = '0'] = rfc3339.exec(text) ?? []
   if (wall === undefined) return undefined

@@ -4,7 +4,6 @@ import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
 import { type Coin, coins, isCoin, type Market, outcomes, timeframes } from '#src/core/market.ts'
 import { intervals } from '#src/core/series.ts'
-import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
@@ -51,7 +50,7 @@ export const momentParameter = (what: string, options: Parameters<typeof moment>
 /** `ts` of the state that prevailed at a moment; it can be printed as a time. */
 export const asOfParameter = momentParameter(
   'The moment: the state prevailing then, at or before it and never after.',
-  { maximum: MOMENT_MS_MAX, examples: [exampleMarket.tsMs] },
+  { examples: [exampleMarket.tsMs] },
 )
 
 export const maxAgeParameter = Type.Optional(
@@ -86,7 +85,6 @@ export const cursorParameter = Type.Optional(
 export const knownAtParameter = Type.Optional(
   momentParameter(
     'As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered.',
-    { maximum: MOMENT_MS_MAX },
   ),
 )
 

@@ -22,6 +22,7 @@ import type { ErrorTrap } from './error-trap.ts'
 import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { type Meters, OTHER, SOCKETS } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
+import { hasManyHosts, isRewritten } from './raw-target.ts'
 import type { Place, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
@@ -72,7 +73,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   const arrive = createArrivals(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
-    if (error instanceof MissingRoute) return answerMissing(exchange, routes)
+    if (error instanceof MissingRoute)
+      return answerMissing(exchange, routes.methodsAt(exchange.place.path))
     meters.problem(codeOf(error))
     exchange.fault = describeFault(error)
     return problemResponse(error, exchange.requestId)
@@ -114,9 +116,12 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     try {
       assertServable(exchange)
       if (routes.isRefused(inner.method, place.path)) {
-        return finish(exchange, answerMissing(exchange, routes))
+        return finish(exchange, answerMissing(exchange, routes.methodsAt(place.path)))
       }
       const open = sockets.get(place.path)
+      if (open !== undefined && request.method !== 'GET') {
+        return finish(exchange, answerMissing(exchange, SOCKET_METHODS))
+      }
       if (open !== undefined) {
         visit.timedAs = SOCKETS
         const upgraded = new Response(null)
@@ -165,8 +170,13 @@ const createArrivals =
 
 function assertServable({ request, place, visit }: Exchange): void {
   if (visit.refusal) throw visit.refusal
-  if (!place.isAbsolute) {
+  if (!place.isAbsolute || hasManyHosts(request)) {
     const message = 'The request needs one valid Host header, and a target that is a path.'
+    throw new AppError('invalid_request', message)
+  }
+  if (isRewritten(request)) {
+    const message =
+      'The path has an empty segment, a segment `.` or `..`, a backslash, or too many segments. Send the path as the documentation has it.'
     throw new AppError('invalid_request', message)
   }
   if (place.isMalformed) {
@@ -253,11 +263,16 @@ function toBytes(status: number, length: string | null): number | undefined {
   return length === null ? undefined : Number(length)
 }
 
+/** A WebSocket is opened by GET alone. */
+const SOCKET_METHODS = ['GET', 'OPTIONS']
+
 /** A path that exists under other methods says which. */
-function answerMissing({ request, place, requestId }: Exchange, routes: RouteTable): Response {
+function answerMissing(
+  { request, place, requestId }: Exchange,
+  methods: readonly string[],
+): Response {
   const { method } = request
   const { path, isPrivate } = place
-  const methods = routes.methodsAt(path)
   const allow = methods.join(', ')
   if (method === 'OPTIONS' && allow !== '') {
     const headers = new Headers({ Allow: allow })

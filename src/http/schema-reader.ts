@@ -6,7 +6,7 @@
 import type { SchemaOptions, Static, TObject, TSchema } from '@sinclair/typebox'
 
 import { type AppError, parameterError } from '#src/core/errors.ts'
-import { DAY_MS, parseMoment } from '#src/core/time.ts'
+import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
@@ -23,24 +23,23 @@ export const literals = <const T extends string>(texts: readonly T[], options: S
 /** Schema of a route without parameters. */
 export const noQuery = Type.Object({})
 
-/** Schema of a moment, sent as a Unix time or as RFC 3339, and read as Unix milliseconds. */
-export const moment = ({ maximum, ...options }: SchemaOptions & { maximum?: number }) =>
+/** A Unix time in milliseconds, or in seconds where it is below 100000000000. */
+const unixTime = { type: 'integer', minimum: 0, maximum: MOMENT_MS_MAX }
+
+/**
+ * Schema of a moment to the end of the year 9999, sent as a Unix time or as RFC 3339, and read as
+ * Unix milliseconds.
+ */
+export const moment = (options: SchemaOptions) =>
   Type.Unsafe<number>({
-    anyOf: [
-      { type: 'integer', minimum: 0, ...(maximum === undefined ? {} : { maximum }) },
-      { type: 'string', format: 'date-time' },
-    ],
+    anyOf: [unixTime, { type: 'string', format: 'date-time' }],
     ...options,
   })
 
 /** Schema of a UTC day, sent as a date or as a moment in it, and read as its first millisecond. */
 export const utcDay = (options: SchemaOptions) =>
   Type.Unsafe<number>({
-    anyOf: [
-      { type: 'string', format: 'date' },
-      { type: 'string', format: 'date-time' },
-      { type: 'integer', minimum: 0 },
-    ],
+    anyOf: [{ type: 'string', format: 'date' }, { type: 'string', format: 'date-time' }, unixTime],
     ...options,
   })
 
@@ -196,7 +195,7 @@ function unknownError(param: string, what: string, { all }: Fields): AppError {
 
 function toRule(name: string, property: TSchema, place: Place): Rule {
   if (hasForm(property, 'date')) return dayRule
-  if (hasForm(property, 'date-time')) return momentRule(property.anyOf[0], place)
+  if (hasForm(property, 'date-time')) return momentRule(place)
   if (property.type === 'integer') return integerRule(property, place)
   const texts = literalsOf(property)
   if (texts !== undefined) return literalRule(texts)
@@ -248,13 +247,10 @@ const dayRule: Rule = {
   },
 }
 
-const momentRule = ({ maximum = Number.MAX_SAFE_INTEGER }: TSchema, place: Place): Rule => ({
+const momentRule = (place: Place): Rule => ({
   expected: `a time: ${MOMENT_FORMS}`,
   types: 'a string or a number',
-  read(sent) {
-    const timeMs = place === 'query' ? queryMoment(sent) : memberMoment(sent)
-    return timeMs !== undefined && timeMs <= maximum ? timeMs : undefined
-  },
+  read: (sent) => (place === 'query' ? queryMoment(sent) : memberMoment(sent)),
 })
 
 /** A space is a `+` that was not percent-encoded: the sign of an offset. */

@@ -272,6 +272,30 @@ describe('documented answers', () => {
     }
   })
 
+  test('error: no time parameter takes a moment after the year 9999', async () => {
+    const place = { coin: both.coin, conditionId: both.conditionId, id: ACTIVE_ID }
+    const isTime = (schema: Schema) => JSON.stringify(schema).includes('"date-time"')
+    const checked: string[] = []
+    for (const entry of reading) {
+      const times = (entry.parameters ?? []).filter((each) => each.in === 'query')
+      for (const { name } of times.filter(({ schema }) => isTime(schema))) {
+        for (const value of ['253402300800000', '8640000086400000', '9007199254740991']) {
+          const address = withParams(addressOf(entry, place), { [name]: value })
+          const response = await send(address)
+          const { code, param } = (await response.json()) as { code?: string; param?: string }
+          expect([address, response.status, code, param]).toEqual([
+            address,
+            400,
+            'invalid_parameter',
+            name,
+          ])
+        }
+        checked.push(name)
+      }
+    }
+    expect(new Set(checked)).toEqual(new Set(['day', 'from', 'to', 'ts', 'knownAt', 'since']))
+  })
+
   test('behavior: HEAD has the headers of GET on every route', async () => {
     const headers = { 'x-request-id': 'same', 'accept-encoding': 'gzip' }
     for (const entry of reading) {

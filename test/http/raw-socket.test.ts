@@ -121,14 +121,31 @@ const spellings: [name: string, head: string, status: number, isCounted: boolean
   ['the absolute form', ask(`http://x${coins}`), 200, true],
   ['the absolute form of another scheme', ask(`https://x:1${coins}`), 200, true],
   ['the absolute form without a host', ask(`http://${coins}`), 200, true],
-  ['a step back', ask(`/healthz/..${coins}`), 200, true],
-  ['an encoded step back', ask(`/healthz/%2e%2E${coins}`), 200, true],
-  ['a step above the root', ask(`/..${coins}`), 200, true],
-  ['backslashes', ask('/v1\\coins'), 200, true],
+  ['a step back', ask(`/healthz/..${coins}`), 400, true],
+  ['an encoded step back', ask(`/healthz/%2e%2E${coins}`), 400, true],
+  ['a step above the root', ask(`/..${coins}`), 400, true],
+  ['a step to the same place', ask(`/.${coins}`), 400, true],
+  ['an encoded step to the same place', ask('/v1/%2E/coins'), 400, true],
+  ['a step at the end', ask(`${coins}/.`), 400, true],
+  ['a step in the absolute form', ask(`http://x/.${coins}`), 400, true],
+  ['backslashes', ask('/v1\\coins'), 400, true],
+  ['a backslash after a dot', ask('/.\\v1/coins'), 400, true],
+  ['a backslash after a dot, with a slash at the end', ask('/.\\v1/coins/'), 400, true],
+  ['a backslash in the absolute form', ask('http://x/.\\v1/coins'), 400, true],
+  ['an encoded backslash', ask('/v1%5ccoins'), 400, false],
+  ['a step back hidden by two slashes', ask(`/a//../..${coins}`), 400, true],
+  [
+    'twenty segments and as many steps back',
+    ask(`${'/a'.repeat(20)}${'/..'.repeat(20)}${coins}`),
+    400,
+    true,
+  ],
+  ['steps in a query', ask('/healthz?a=/../.\\b//'), 200, false],
   ['a query that looks like a path', ask('/healthz?/v1/coins'), 200, false],
   ['a path that looks like a port', ask(`/:80${coins}`), 404, false],
-  ['two slashes at the start', ask(`/${coins}`), 404, false],
-  ['two slashes within', ask('/v1//coins'), 404, true],
+  ['two slashes at the start', ask(`/${coins}`), 400, false],
+  ['two slashes within', ask('/v1//coins'), 400, true],
+  ['two slashes at the end', ask(`${coins}//`), 400, true],
   ['an encoded slash', ask('/v1%2fcoins'), 404, false],
   ['an encoded letter', ask('/v1/%63oins'), 404, true],
   ['an encoded version', ask('/%76%31/coins'), 404, false],
@@ -136,10 +153,13 @@ const spellings: [name: string, head: string, status: number, isCounted: boolean
   ['a dot at its end', ask(`${coins}.`), 404, true],
   ['a fragment', ask(`${coins}#top`), 404, true],
   ['a semicolon', ask('/v1;a=b/coins'), 404, false],
-  ['a step out of it', ask('/v1/../healthz'), 200, false],
+  ['a step out of it', ask('/v1/../healthz'), 400, false],
   ['a malformed escape', ask(`${coins}%zz`), 400, true],
   ['a host with a space', ask(coins, 'Host: a b'), 400, true],
   ['an empty host', ask(coins, 'Host:'), 400, true],
+  ['two hosts', ask(coins, 'Host: a\r\nHost: b'), 400, true],
+  ['the same host twice', ask(coins, 'Host: a\r\nHost: a'), 400, true],
+  ['two hosts and nothing of ours', ask('/healthz', 'Host: a\r\nHost: b'), 400, false],
   ['no host, in HTTP/1.0', `GET ${coins} HTTP/1.0\r\n`, 400, true],
   ['no host and nothing of ours', 'GET /healthz HTTP/1.0\r\n', 400, false],
   ['a host with a path', ask(coins, 'Host: a/healthz?'), 400, true],
@@ -176,6 +196,39 @@ describe('a request target', () => {
     expect(answer).toMatch(/\r\nX-Request-Id: req_\w+\r\n/)
     if (status >= 400) expect(answer).toContain('\r\nContent-Type: application/problem+json')
     expect(server.errors()).toBe('')
+  })
+
+  test.each([
+    ['a route', 'PROPFIND', coins, 'GET, HEAD, OPTIONS'],
+    ['a route of another method', 'QUERY', '/v1/keys/challenge', 'OPTIONS, POST'],
+    ['a page', 'PURGE', '/swagger', 'GET, HEAD, OPTIONS'],
+    ['the stream', 'MKCOL', '/v1/stream', 'GET, OPTIONS'],
+    ['the stream, for HEAD', 'HEAD', '/v1/stream', 'GET, OPTIONS'],
+  ])('error: a method that %s does not have is 405, with those that it has', async (_, ...rest) => {
+    const [method, target, allow] = rest
+    const answer = await exchange(`${ask(target, 'Host: a', method)}Connection: close\r\n\r\n`)
+    expect(statusesOf(answer)).toEqual([405])
+    expect(answer).toContain(`\r\nAllow: ${allow}\r\n`)
+    expect(answer).toContain('\r\nX-RateLimit-Limit: ')
+  })
+
+  // As docs/errors.md says of them: should the runtime answer one day, so do the documents.
+  test.each(['BREW', 'get'])(
+    'error: the runtime closes a connection that asks %s',
+    async (method) => {
+      expect(await exchange(`${ask(coins, 'Host: a', method)}\r\n`)).toBe('')
+      await expectAlive()
+    },
+  )
+
+  test.each([
+    ['413', `${post}Content-Length: 2000000\r\n\r\n`],
+    ['431', `${get}Host: a\r\nX-A: ${'a'.repeat(20_480)}\r\n\r\n`],
+    ['505', 'GET /healthz HTTP/2.9\r\nHost: a\r\n\r\n'],
+  ])('error: a %s of the runtime is without our headers', async (status, bytes) => {
+    const answer = await exchange(bytes)
+    expect(answer).toStartWith(`HTTP/1.1 ${status} `)
+    expect(answer).not.toContain('RateLimit')
   })
 
   test.each(bare)('error: refuses %s bare', async (_, head) => {

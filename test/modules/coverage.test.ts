@@ -4,6 +4,7 @@ import type { Gap } from '#src/core/coverage.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { MarketFacts } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
+import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { MarketCoverageBody } from '#src/modules/coverage/model.ts'
 
@@ -125,8 +126,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
       [null, []],
       [null, []],
     ])
-    // The largest numbers that are parameters: their year has more than four digits.
-    const far = await send(withParams(PATH, { from: 2 ** 53 - 3, to: 2 ** 53 - 1 }))
+    const far = await send(withParams(PATH, { from: MOMENT_MS_MAX - 1, to: MOMENT_MS_MAX }))
     expect(far.status).toBe(200)
   })
 

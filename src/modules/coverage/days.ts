@@ -103,8 +103,8 @@ const keptFor = ({ startMs }: DayPlace, { madeMs }: KeptDay): number =>
 function readDays(query: CoinCoverageQuery, nowMs: number) {
   const { fromMs: from, toMs: to } = readRange(query)
   const spanMs = DAYS_DEFAULT * DAY_MS
-  const firstMs = from === undefined ? undefined : dayOf(Math.min(from, MOMENT_MS_MAX))
-  const endMs = to === undefined ? undefined : dayOf(Math.min(to, MOMENT_MS_MAX) + DAY_MS - 1)
+  const firstMs = from === undefined ? undefined : dayOf(from)
+  const endMs = to === undefined ? undefined : dayOf(to + DAY_MS - 1)
   const toMs = endMs ?? (firstMs === undefined ? dayOf(nowMs) + DAY_MS : firstMs + spanMs)
   const fromMs = firstMs ?? Math.max(0, toMs - spanMs)
   if (toMs - fromMs > DAYS_MAX * DAY_MS) {

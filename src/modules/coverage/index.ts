@@ -10,7 +10,7 @@ import {
   spanOf,
 } from '#src/core/coverage.ts'
 import { type Market, type Outcome, statusOf } from '#src/core/market.ts'
-import { MOMENT_MS_MAX, readRange, toIso, toIsoOrNull } from '#src/core/time.ts'
+import { readRange, toIso, toIsoOrNull } from '#src/core/time.ts'
 import { route } from '#src/http/route.ts'
 
 import { type CoverageDeps, createDayList } from './days.ts'
@@ -36,8 +36,7 @@ export function coverageRoutes(deps: CoverageDeps) {
       isCovered: true,
       caching: 'digest',
       answer({ market, query }) {
-        const { fromMs, toMs } = readRange(query)
-        const span = { fromMs: printable(fromMs), toMs: printable(toMs) }
+        const span = readRange(query)
         const gaps = deps.history.gaps(market)
         const question = { market, gaps, ...span, nowMs: deps.clock() }
         return { body: marketCoverageText(question), coverage: coverageText(question) }
@@ -57,9 +56,6 @@ export function coverageRoutes(deps: CoverageDeps) {
     }),
   ]
 }
-
-const printable = (timeMs: number | undefined): number | undefined =>
-  timeMs === undefined ? undefined : Math.min(timeMs, MOMENT_MS_MAX)
 
 function marketCoverageText(question: CoverageQuestion): string {
   const { market, nowMs, fromMs, toMs } = question

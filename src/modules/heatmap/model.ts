@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { momentParameter } from '#src/http/data-query.ts'
 import {
   choice,
@@ -22,12 +21,12 @@ import { aggregations } from './cells.ts'
 /** Numbers of bins between 0 and 1 whose width is a whole number of millionths. */
 const priceBins = [10, 20, 50, 100, 200] as const
 const TIME_BINS_MAX = 1000
-/** It is printed. */
-const moment = (what: string) => momentParameter(what, { maximum: MOMENT_MS_MAX })
 
 export const HeatmapQuery = Type.Object({
-  from: Type.Optional(moment('First moment, inclusive; the start of the window when absent.')),
-  to: Type.Optional(moment('End, exclusive; the end of the window when absent.')),
+  from: Type.Optional(
+    momentParameter('First moment, inclusive; the start of the window when absent.'),
+  ),
+  to: Type.Optional(momentParameter('End, exclusive; the end of the window when absent.')),
   outcome: literals(outcomes, { default: 'up', description: 'Whose book.' }),
   priceBins: literals(priceBins.map(String), {
     default: '100',

@@ -3,7 +3,6 @@ import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { gapReasons } from '#src/core/coverage.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { coins, outcomes, timeframes } from '#src/core/market.ts'
-import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import {
   choice,
   conditionIdField,
@@ -36,8 +35,7 @@ const id = Type.String({
 const coin = literals(coins, { description: 'Coin.', examples: ['btc'] })
 const cursor = (description: string) =>
   Type.Optional(Type.String({ maxLength: 200, description, examples: ['AQGdi-iFoAAAAAAAv0T8'] }))
-const momentOf = (description: string) =>
-  moment({ maximum: MOMENT_MS_MAX, description, examples: [exampleMarket.tsMs] })
+const momentOf = (description: string) => moment({ description, examples: [exampleMarket.tsMs] })
 const speed = Type.Number({
   minimum: 0,
   maximum: SPEED_MAX,

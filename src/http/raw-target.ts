@@ -1,0 +1,62 @@
+/**
+ * What Bun does not say of a request's target: `request.url` is the target after Bun has resolved
+ * `.` and `..`, also percent-encoded, and has read `\` as `/`. A proxy compares its rules with the
+ * target as it was sent, so `/.\admin` would pass a rule for `/admin`. Bun's router matches the
+ * target as it was sent, and so its parameters show what `request.url` hides.
+ */
+
+const REWRITTEN = Symbol('rewritten')
+type Marked = Request & { [REWRITTEN]?: true }
+
+/** True of a request whose target is not the path that `request.url` has. */
+export const isRewritten = (request: Marked): boolean => request[REWRITTEN] === true
+
+/** Bun joins the values of repeated headers, and a name of a host has no comma. */
+export const hasManyHosts = ({ headers }: Request): boolean =>
+  headers.get('host')?.includes(',') ?? false
+
+/** More than the path of any route has. */
+const SEGMENTS_MAX = 12
+const names = Array.from({ length: SEGMENTS_MAX }, (_, index) => `p${index}`)
+
+type Answer<Peers> = (request: Request, peers: Peers) => Response | Promise<Response>
+type Routed = Request & { params: Record<string, string> }
+
+/**
+ * Options of `Bun.serve` that give every request to `answer`, marked for `isRewritten` where Bun
+ * rewrote the target. No other pattern may be added to the routes.
+ */
+export function markRewritten<Peers>(answer: Answer<Peers>) {
+  const routes: Record<string, Answer<Peers>> = { '/': answer }
+  let pattern = ''
+  for (const [index, name] of names.entries()) {
+    pattern += `/:${name}`
+    const own = names.slice(0, index + 1)
+    const checked: Answer<Peers> = (request, peers) => {
+      const { params } = request as Routed
+      for (const each of own) {
+        if (!isPlain(params[each] ?? '')) {
+          mark(request)
+          break
+        }
+      }
+      return answer(request, peers)
+    }
+    routes[pattern] = checked
+    routes[`${pattern}/`] = checked
+  }
+  return {
+    routes,
+    /** Of a target with an empty segment, or with too many: no route has such a path. */
+    fetch: (request: Request, peers: Peers) => answer(mark(request), peers),
+  }
+}
+
+/** Parameters are percent-decoded. */
+const isPlain = (segment: string): boolean =>
+  segment !== '.' && segment !== '..' && !segment.includes('\\')
+
+function mark(request: Marked): Request {
+  request[REWRITTEN] = true
+  return request
+}
