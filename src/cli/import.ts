@@ -41,6 +41,12 @@ not; - is standard input.
   Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
   a member _recv says when it was received:
   {"event_type":"price_change","market":"0x1342…","price_changes":[…],"timestamp":"1776153610672"}
+  They may be in a member (raw, payload, msg, message, data, frame or body) as text or as an object,
+  with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) in seconds,
+  milliseconds, microseconds or nanoseconds, which its magnitude says.
+
+  Trades of the venue's Data API and markets of its order book API, as they are answered: a list, a
+  page or one object.
 
   Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
   CSV and Parquet need.
@@ -48,8 +54,11 @@ not; - is standard input.
   CSV of the Tardis kind: book_snapshot_N and incremental_book_L2, whose symbol is a token's id, or a
   condition id or slug with :up or :down after it. Parquet of the PMXT kind.
 
-  Outcomes of BTC 5-minute windows, as CSV with a first line that names the columns timestamp (the
-  window's start in Unix seconds), outcome, btc_open and btc_close. They add to markets that are held
+  CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
+  columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
+
+  Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
+  (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to markets that are held
   under the name of their window, so these files are read last.
 
 Messages and tables name their markets only, so they are read after everything else.
@@ -63,7 +72,8 @@ contradicts it between books that do not, a gap is recorded.
 
 An import may be stopped at any time, or run twice: what is in the history already is recognised and
 left alone. A bad line or entry is named with its file and number and left out, the others are kept.
-Markets of coins or kinds that are not kept are counted with the reason. A JSON array may have 64 MiB.
+Records of coins or kinds that are not kept are counted with the reason, and so are messages of their
+markets if the same command names the catalogue or tokens. A JSON array may have 64 MiB.
 
 Examples:
   bookfeed import books.jsonl                    add the snapshots of a file
@@ -173,7 +183,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
 }
 
 const forms =
-  "snapshots, trades, the venue's markets or tokens, its messages or those a recorder kept, outcomes, exports of this service, or a table of the Tardis or PMXT kind"
+  "snapshots, trades, the venue's markets or tokens, its messages or those a recorder kept, outcomes, exports of this service, or a table of books"
 
 function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportReport): void {
   if (ending === 'stopped') throw new CliError('Stopped. Run the same command again to continue.')

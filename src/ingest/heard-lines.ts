@@ -8,7 +8,7 @@ import {
   settlementRules,
   winnerSources,
 } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
 import type { Heard } from '#src/recorder/journal.ts'
 import {
@@ -104,7 +104,8 @@ type AllFacts = { [name in keyof Required<MarketFacts>]: MarketFacts[name] }
 
 function readFacts(value: JsonObject): AllFacts {
   const { coin, timeframe, tickSize, assetIds } = value
-  if (typeof coin !== 'string' || !isCoin(coin)) throw new RecordFault('coin: not one that is kept')
+  if (typeof coin !== 'string') throw new RecordFault('coin: not a string')
+  if (!isCoin(coin)) throw new NotKept(`${coin.slice(0, 20)} is not a coin that is kept`)
   if (typeof timeframe !== 'string' || !isTimeframe(timeframe))
     throw new RecordFault('timeframe: not one that is kept')
   const ids = isRecord(assetIds) ? assetIds : {}

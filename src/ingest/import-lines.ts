@@ -4,7 +4,7 @@
  * ended at is named after that one too, because it may continue its states.
  */
 import type { Source } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
 import { createCache } from '#src/lib/cache.ts'
@@ -21,6 +21,7 @@ import {
   countRows,
   type ImportRun,
   keepRecords,
+  leaveOut,
   type PlacedRecord,
   refusalOf,
   refuse,
@@ -174,7 +175,8 @@ type ScannedBatch = {
  * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
  * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
  */
-function createBatchScanner({ clock, isStrict }: ImportRun) {
+function createBatchScanner(run: ImportRun) {
+  const { clock, isStrict } = run
   const scanner = createSnapshotScanner(foreignToSnapshots)
   /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */
   let expectsSnapshot = true
@@ -229,6 +231,7 @@ function createBatchScanner({ clock, isStrict }: ImportRun) {
       const found = isBlank ? [] : tryRead(bytes.subarray(start, end), reading)
       start = end + 1
       if (!(found instanceof RecordFault)) add(scanned, line, found)
+      else if (found instanceof NotKept) leaveOut(run, found.message)
       else if (!onFault(line, found.message)) break
     }
     return scanned

@@ -4,30 +4,27 @@
  */
 import { ifSound } from '#src/core/errors.ts'
 import { type Market, type MarketFacts, windowFault } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
-import { isRecord } from '#src/lib/record.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { createWrite } from '#src/recorder/sink.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
-import { decodeUtf8, parseJson } from '#src/venue/json-fields.ts'
+import { decodeUtf8 } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
-import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
 import { guardHeld } from './held-before.ts'
 import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 import { createRebuild, createReplays, type OfMarket } from './replay.ts'
+import { holdsWrapped, readKeptMessage } from './wrapped-messages.ts'
 
 /** Rows that wait for a transaction, where no recorder says when it made one. */
 const ROWS_MAX = 2000
 
-const messagePattern = /"event_type"\s*:|"asset_id"\s*:/
-
 /** Whether a text begins with messages. */
-export const holdsMessages = (head: string): boolean => isHeard(head) || messagePattern.test(head)
+export const holdsMessages = (head: string): boolean => isHeard(head) || holdsWrapped(head)
 
 const isOfMarket = (event: FeedEvent): event is OfMarket => 'timestampMs' in event
 
@@ -51,6 +48,7 @@ export function createMessageImport(run: ImportRun) {
     },
   })
   const findMarket = createFind(run)
+  let messagesTaken = 0
 
   function takeOfMarket(event: OfMarket, receivedMs: number | undefined): void {
     const market = findMarket(event)
@@ -74,10 +72,18 @@ export function createMessageImport(run: ImportRun) {
       const { heard, atMs } = readHeardLine(text)
       if (heard.kind === 'market') touched.add(heard.facts.conditionId)
       replay.take(rows.place.file, heard, atMs)
+      messagesTaken++
       return
     }
-    const receivedMs = receiptOf(parseJson(text))
-    for (const event of homeVenue.feed.decode(text)) takeEvent(event, receivedMs)
+    const { text: message, receivedMs } = readKeptMessage(text)
+    // One of an array that is refused does not take the others along.
+    for (const event of homeVenue.feed.decode(message)) {
+      if (report.ending !== 'complete') return
+      attempt(run, rows.place, () => {
+        takeEvent(event, receivedMs)
+        messagesTaken++
+      })
+    }
   }
 
   function takeEntry(place: ImportPlace, text: string | undefined): void {
@@ -90,6 +96,9 @@ export function createMessageImport(run: ImportRun) {
 
   return {
     takeEntry,
+
+    /** Of all files, those that were understood; their rows may still wait. */
+    messagesTaken: () => messagesTaken,
 
     take(file: string, { bytes, firstLine }: LineBatch): void {
       let line = firstLine
@@ -182,7 +191,7 @@ function createRows(run: ImportRun) {
 }
 
 /** Returns what finds the market of an event; throws `RecordFault` where that is not known. */
-function createFind({ history, source }: ImportRun) {
+function createFind({ history, source, marketsLeftOut }: ImportRun) {
   const markets = new Map<string, Market | undefined>()
 
   function find(conditionId: string): Market {
@@ -193,6 +202,8 @@ function createFind({ history, source }: ImportRun) {
       )
     const market = markets.get(conditionId)
     if (market === undefined) {
+      const reason = marketsLeftOut.get(conditionId)
+      if (reason !== undefined) throw new NotKept(reason)
       throw new RecordFault(
         `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
       )
@@ -213,12 +224,4 @@ function createFind({ history, source }: ImportRun) {
       `which outcome token ${foreign} of market ${event.conditionId} is is not known; import its tokens too`,
     )
   }
-}
-
-/** When a message was received, as far as whoever kept it says. */
-function receiptOf(value: unknown): number | undefined {
-  const first: unknown = Array.isArray(value) ? value[0] : value
-  const received = isRecord(first) ? (first._recv ?? first.receivedAt) : undefined
-  if (received === undefined || received === null) return undefined
-  return toReceivedMs(String(received), '_recv')
 }

@@ -2,11 +2,19 @@
 import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import { type MarketFacts, type Source, windowFault } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import {
+  type Market,
+  type MarketFacts,
+  type Outcome,
+  outcomes,
+  type Source,
+  windowFault,
+} from '#src/core/market.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
-import type { MarketRecord } from '#src/venue/venue.ts'
+import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
 /** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }
@@ -35,6 +43,8 @@ export type ImportRun = ImportOptions & {
   report: ImportReport
   /** Markets of which snapshots were read. */
   touched: Set<string>
+  /** Condition ids of markets that were left out, and why: their messages are left out too. */
+  marketsLeftOut: Map<string, string>
 }
 
 export type ImportReport = ReturnType<typeof emptyReport>
@@ -117,7 +127,14 @@ export function refuse(run: ImportRun, place: ImportPlace, reason: string): void
 }
 
 export function attempt(run: ImportRun, place: ImportPlace, work: () => void): void {
-  const refusal = refusalOf(work)
+  const refusal = refusalOf(() => {
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof NotKept)) throw error
+      leaveOut(run, error.message)
+    }
+  })
   if (refusal !== undefined) refuse(run, place, refusal)
 }
 
@@ -158,8 +175,11 @@ type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade
 export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {
-    if (record.kind === 'left_out') leaveOut(run, record.reason)
-    else if (record.kind === 'fault') refuse(run, place, record.reason)
+    if (record.kind === 'left_out') {
+      leaveOut(run, record.reason)
+      if (record.conditionId !== undefined)
+        run.marketsLeftOut.set(record.conditionId, record.reason)
+    } else if (record.kind === 'fault') refuse(run, place, record.reason)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
       keepFacts(run, place, { source: run.source, ...record.facts, ...sourceOf(record) })
@@ -192,16 +212,30 @@ function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): 
   if (refusal !== undefined) for (const { place } of group) refuse(run, place, refusal)
 }
 
+function tradeFault(market: Market, facts: KnownFacts, trade: Trade): string | undefined {
+  const fault = windowFault(market, trade.timestampMs)
+  if (fault !== undefined) return `timestamp: ${fault}`
+  const foreign = outcomes.find((outcome) => {
+    const assetId = facts.assetIds?.[outcome]
+    return assetId !== undefined && assetId !== market.assetIds[outcome]
+  })
+  return foreign && `the token of ${foreign} is another one in market ${market.conditionId}`
+}
+
 function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
   const { history, source, report } = run
   const [first] = group
   if (first === undefined) return
   const { conditionId } = first.facts
-  history.putMarket({ ...first.facts, source })
+  const known = history.findMarket(conditionId)
+  const assetIds: { [outcome in Outcome]?: string | undefined } = { ...known?.assetIds }
+  for (const { facts } of group)
+    for (const outcome of outcomes) assetIds[outcome] ??= facts.assetIds?.[outcome]
+  history.putMarket({ ...first.facts, assetIds, source })
   const market = history.findMarket(conditionId)
-  const sound = group.filter(({ place, trade }) => {
-    const fault = market && windowFault(market, trade.timestampMs)
-    if (fault !== undefined) refuse(run, place, `timestamp: ${fault}`)
+  const sound = group.filter(({ place, facts, trade }) => {
+    const fault = market && tradeFault(market, facts, trade)
+    if (fault !== undefined) refuse(run, place, fault)
     return fault === undefined
   })
   if (report.ending !== 'complete') return

@@ -9,6 +9,7 @@ import { type Market, timeframeMs } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
+import { describeBinary } from './binary-kinds.ts'
 import { entriesOf, importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createMessageImport, holdsMessages } from './import-messages.ts'
@@ -23,10 +24,13 @@ import {
 import { createTableImport, isTableHeader, splitCells, type TableImport } from './import-tables.ts'
 import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
-import { findForm, tableForms } from './table-forms.ts'
+import { findForm, formTexts } from './table-forms.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
+
+/** Columns of a table of no known form that a message repeats. */
+const COLUMNS_SHOWN_MAX = 12
 
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch; messages: MessageImport }
@@ -39,7 +43,7 @@ type MessageImport = ReturnType<typeof createMessageImport>
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
-  const run: ImportRun = { ...options, report, touched: new Set() }
+  const run: ImportRun = { ...options, report, touched: new Set(), marketsLeftOut: new Map() }
   const messages = createMessageImport(run)
   const importer: Importer = { ...run, takeLines: createLineImport(run), messages }
   const startedMs = clock()
@@ -48,6 +52,11 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     await guard(run, path, async () => {
       const file = opened ?? (await openText(path, signal))
       const kind = kindOf(file)
+      const binary = kind === 'parquet' ? undefined : describeBinary(path, file.head)
+      if (binary !== undefined) {
+        await file.close()
+        throw new SourceFault(binary)
+      }
       if (!addsToMarkets.has(kind) || isLast) await importFile(importer, file, kind)
       else queue.push(await putOff(file))
     })
@@ -105,27 +114,28 @@ const addsToMarkets: ReadonlySet<FileKind> = new Set([
 /** Names of columns, whichever. */
 const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
 
-/** An array, or an object whose first line does not end it, is a document. */
+/** An array, or an object that goes on after its first line, is a document. */
 function kindOf({ head, path }: TextFile): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   if (isParquet(path, text)) return 'parquet'
   if (holdsMessages(text)) return 'messages'
   const [line = ''] = text.split('\n', 1)
-  if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
+  if (text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(line)) return 'document'
   if (isOutcomeHeader(line)) return 'outcomes'
   return isTableHeader(line) || headerPattern.test(line) ? 'table' : 'lines'
 }
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
-  const { report } = importer
+  const { report, messages } = importer
   const { invalid } = report
-  const known = countKnown(report)
+  const countTaken = () => countKnown(report) + messages.messagesTaken()
+  const taken = countTaken()
   const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
-  // The first line of a table is something; messages are counted when they are over.
+  // The first line of a table is something.
   const isBlank = report.ending === 'complete' && (kind === 'lines' || kind === 'document')
   const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
-  if (isBare && countKnown(report) === known) report.filesRefused.push(file.path)
+  if (isBare && countTaken() === taken) report.filesRefused.push(file.path)
 }
 
 /** Of a table, they return how many rows were taken. */
@@ -176,8 +186,10 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
 function tableOf(importer: Importer, names: readonly string[]): TableImport {
   const form = findForm(names)
   if (form !== undefined) return createTableImport(importer, form, importer.messages.takeEntry)
-  const expected = tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`)
-  throw new SourceFault(`its columns are those of none of: ${expected.join('; ')}`)
+  const shown = names.slice(0, COLUMNS_SHOWN_MAX).join(', ')
+  throw new SourceFault(
+    `its columns (${shown}${names.length > COLUMNS_SHOWN_MAX ? ', …' : ''}) are those of none of: ${formTexts.join('; ')}. Name its columns as one of these does`,
+  )
 }
 
 async function importParquet(importer: Importer, file: TextFile): Promise<number | undefined> {
@@ -197,11 +209,12 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
   return table.end()
 }
 
-/** How much was read that is of use: kept now or before. */
+/** How much was read that was understood: kept now or before, or passed over. */
 const countKnown = ({ trades, prices, facts, ...report }: ImportReport): number =>
   [report, trades, prices, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
   report.linesSkipped +
   report.documentsSkipped +
+  report.leftOut +
   report.windowsNotHeld
 
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {

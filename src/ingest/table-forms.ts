@@ -1,11 +1,12 @@
 /** What the columns of a table say: our exports, and archives of others. */
 import { parseMillionths } from '#src/core/decimal.ts'
 import { type Market, type Outcome, outcomes, type Source } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 /** The text of a cell; empty where there is none. */
@@ -49,6 +50,8 @@ export function createFindMarket(history: MarketHistory) {
     new RecordFault(
       `${name} is not known; import its market too, as GET /v1/{coin}/markets/{conditionId} answers`,
     )
+  const findNamed = (name: string): Market | undefined =>
+    history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(name.toLowerCase())
   return {
     byOutcome(conditionId: string, outcome: Outcome): Found {
       const market = history.findMarket(conditionId.toLowerCase())
@@ -57,14 +60,36 @@ export function createFindMarket(history: MarketHistory) {
       return { market, outcome }
     },
 
+    /** By a token, or a market and outcome; both where both are given, and then they agree. */
+    byNames({
+      token,
+      market: name,
+      outcome: side,
+    }: Record<'token' | 'market' | 'outcome', string>) {
+      const reason = homeVenue.whyNotKept(name.toLowerCase())
+      if (/^[a-z]/i.test(name) && reason !== undefined) throw new NotKept(reason)
+      const market =
+        (name === '' ? undefined : findNamed(name)) ??
+        (token === '' ? undefined : history.findMarketByAsset(token))
+      if (market === undefined) throw unknown(name || `the token ${token}`)
+      const ofToken = outcomes.find((each) => market.assetIds[each] === token)
+      const outcome = side === '' ? ofToken : readOutcome(side, 'outcome')
+      if (outcome === undefined) throw unknown(`the token ${token} of market ${name}`)
+      const held = market.assetIds[outcome]
+      if (token !== '' && held !== undefined && held !== token)
+        throw new RecordFault(`token ${token} is not that of ${outcome} of ${market.conditionId}`)
+      const assetIds = { ...market.assetIds, [outcome]: held ?? token }
+      if (assetIds[outcome] === '') throw unknown(`the token ${outcome} of market ${name}`)
+      return { market: { ...market, assetIds }, outcome }
+    },
+
     /** A token's id; or a condition id or slug, and after a colon the outcome. */
     bySymbol(symbol: string): Found {
       const own = /^\d+$/.test(symbol) ? history.findMarketByAsset(symbol) : undefined
       const ofToken = outcomes.find((each) => own?.assetIds[each] === symbol)
       if (own && ofToken) return { market: own, outcome: ofToken }
       const [, name = symbol, side] = /^(.+)[:/](up|down)$/i.exec(symbol) ?? []
-      const market =
-        history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(name.toLowerCase())
+      const market = findNamed(name)
       if (market === undefined) throw unknown(symbol)
       if (side === undefined)
         throw new RecordFault(`${symbol}: of which outcome? Write ${symbol}:up or ${symbol}:down`)
@@ -83,6 +108,93 @@ function toSnapshot({ market, outcome, received, ...book }: Book): Snapshot {
     receivedMs: received === '' ? undefined : toReceivedMs(received, 'received_at'),
   }
 }
+
+/** A state in a row: levels in columns that others number and name in their own ways. */
+const wideNames = {
+  time: ['ts_ms', 'timestamp_ms', 'time_ms', 'ts_ns', 'timestamp', 'ts', 'time'],
+  token: ['clob_token_id', 'token_id', 'asset_id', 'assetId', 'token'],
+  market: [
+    'condition_id',
+    'conditionId',
+    'market_id',
+    'window_slug',
+    'market_slug',
+    'slug',
+    'market',
+  ],
+} as const
+const wideLevels: readonly ((
+  side: 'bid' | 'ask',
+  value: 'price' | 'size',
+  level: number,
+) => string)[] = [
+  (side, value, level) => `${side}_${value === 'price' ? 'p' : 's'}${level}`,
+  (side, value, level) => `${side}_${value}_${level}`,
+  (side, value, level) => `${side}_${level}_${value}`,
+  (side, value, level) => `${side}_${value === 'price' ? 'px' : 'sz'}_${level}`,
+  (side, value, level) => `${side}${level}_${value}`,
+]
+
+type WideColumns = {
+  time: string
+  token: string | undefined
+  market: string | undefined
+  level: (side: 'bid' | 'ask', value: 'price' | 'size', level: number) => string
+  firstLevel: number
+}
+
+function readWideColumns(names: readonly string[]): WideColumns | undefined {
+  const known = new Set(names)
+  const find = (any: readonly string[]) => any.find((name) => known.has(name))
+  const time = find(wideNames.time)
+  const token = find(wideNames.token)
+  const market = known.has('outcome') ? find(wideNames.market) : undefined
+  if (time === undefined || (token === undefined && market === undefined)) return undefined
+  for (const level of wideLevels) {
+    for (const firstLevel of [0, 1]) {
+      const values = (['bid', 'ask'] as const).flatMap((side) => [
+        level(side, 'price', firstLevel),
+        level(side, 'size', firstLevel),
+      ])
+      if (values.every((name) => known.has(name))) return { time, token, market, level, firstLevel }
+    }
+  }
+  return undefined
+}
+
+function readWide(
+  row: Row,
+  { time, token, market, level, firstLevel }: WideColumns,
+  find: FindMarket,
+): TableRecord {
+  const found = find.byNames({
+    token: token === undefined ? '' : row(token),
+    market: market === undefined ? '' : row(market),
+    outcome: row('outcome'),
+  })
+  const levelsOf = (side: 'bid' | 'ask'): [number, number][] => {
+    const levels: [number, number][] = []
+    for (let at = firstLevel; ; at++) {
+      const price = row(level(side, 'price', at))
+      const size = row(level(side, 'size', at))
+      // A side with fewer levels than columns has nothing in the rest, or zeros.
+      if (isNothing(price) || isNothing(size)) return levels
+      levels.push(readLevel(price, size))
+    }
+  }
+  return {
+    source: undefined,
+    snapshot: toSnapshot({
+      ...found,
+      timestampMs: toReceivedMs(row(time), time),
+      received: '',
+      bids: toLadder(levelsOf('bid'), 'bid'),
+      asks: toLadder(levelsOf('ask'), 'ask'),
+    }),
+  }
+}
+
+const isNothing = (text: string): boolean => /^(?:|nan|null|none|0+(?:\.0*)?)$/i.test(text)
 
 const first = (rows: readonly Row[]): Row => rows[0] ?? (() => '')
 
@@ -200,7 +312,7 @@ function readMessage(rows: readonly Row[]): TableRecord {
   return { message: JSON.stringify({ ...shared, ...own?.() }) }
 }
 
-export const tableForms: readonly TableForm[] = [
+const tableForms: readonly TableForm[] = [
   {
     name: 'an export of ours, a row a level',
     columns: [...ownColumns, 'side', 'level', 'price', 'size'],
@@ -264,5 +376,27 @@ export const tableForms: readonly TableForm[] = [
   },
 ]
 
+const WIDE_NAME = 'books with a state a row and their levels in columns'
+
+/** A form of its own for each table, because the names of its columns differ. */
+function findWideForm(names: readonly string[]): TableForm | undefined {
+  const columns = readWideColumns(names)
+  return (
+    columns && {
+      name: WIDE_NAME,
+      columns: names,
+      keyOf: () => '',
+      read: (rows, find) => readWide(first(rows), columns, find),
+    }
+  )
+}
+
+/** The forms and the columns that each needs, in words. */
+export const formTexts: readonly string[] = [
+  ...tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`),
+  `${WIDE_NAME} (ts_ms or timestamp; clob_token_id, or outcome and window_slug or condition_id; bid_p1, bid_s1, ask_p1, ask_s1)`,
+]
+
 export const findForm = (names: readonly string[]): TableForm | undefined =>
-  tableForms.find(({ columns }) => columns.every((column) => names.includes(column)))
+  tableForms.find(({ columns }) => columns.every((column) => names.includes(column))) ??
+  findWideForm(names)

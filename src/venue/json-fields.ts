@@ -17,7 +17,15 @@ export type JsonObject = { readonly [key: string]: unknown }
 const exactKeys = new Set([
   ...['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'],
   ...['openPrice', 'closePrice', 'value', 'full_accuracy_value', 'strike'],
+  ...['price', 'size', 'minimum_tick_size', 'asset', 'asset_id', 'token_id'],
 ])
+
+/** Whether an object has the members of a kind, and none that make it another one. */
+export const fitsKind = ({ required, forbidden }: Members, value: JsonObject): boolean =>
+  required.every((members) => members.some((member) => Object.hasOwn(value, member))) &&
+  !forbidden.some((member) => Object.hasOwn(value, member))
+
+type Members = { required: readonly (readonly string[])[]; forbidden: readonly string[] }
 
 /** Undefined for what is no JSON. Exact members come as the text of their number. */
 export function parseJson(text: string): unknown {
@@ -149,7 +157,7 @@ export function exactDecimal(value: unknown, digits: number): string | undefined
 }
 
 /** Moves the point of a number as JSON writes it; returns other texts as they are. */
-function withoutExponent(text: string): string {
+export function withoutExponent(text: string): string {
   const parts = /^(\d+)(?:\.(\d+))?e([+-]?\d{1,2})$/i.exec(text)
   if (parts === null) return text
   const [, whole = '', fraction = '', exponent = ''] = parts

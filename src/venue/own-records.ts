@@ -42,7 +42,14 @@ const optional = (value: unknown): unknown => (typeof value === 'number' ? Strin
 function readMarket(value: JsonObject): MarketRecord {
   const coin = readText(value.symbol, 'symbol')
   const timeframe = readText(value.timeframe, 'timeframe')
-  if (!isCoin(coin)) throw new RecordFault('symbol: not a coin that is kept')
+  if (!isCoin(coin)) {
+    const conditionId = readConditionId(value.conditionId)
+    return {
+      kind: 'left_out',
+      reason: `${coin.slice(0, 20)} is not a coin that is kept`,
+      conditionId,
+    }
+  }
   if (!isTimeframe(timeframe)) throw new RecordFault('timeframe: not one that is kept')
   const winnerSource = winnerSources.find((each) => each === value.winnerSource)
   const tickSize = readOptionalDecimal(optional(value.tickSize), 'tickSize')

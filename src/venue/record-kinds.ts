@@ -1,6 +1,6 @@
 import { RecordFault } from '#src/core/record-fault.ts'
 
-import type { JsonObject, Reading } from './json-fields.ts'
+import { fitsKind, type JsonObject, type Reading } from './json-fields.ts'
 import { ownKinds } from './own-records.ts'
 import type { MarketRecord, RecordKind } from './venue.ts'
 import { venues } from './venues.ts'
@@ -17,11 +17,7 @@ export const foreignToSnapshots: readonly string[] = described
 
 /** Undefined for a snapshot. Throws `RecordFault` for what is of no kind, of two, or unsound. */
 export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
-  const has = (member: string): boolean => Object.hasOwn(value, member)
-  const [first, second] = kinds.filter(
-    ({ required, forbidden }) =>
-      required.every((members) => members.some(has)) && !forbidden.some(has),
-  )
+  const [first, second] = kinds.filter((kind) => fitsKind(kind, value))
   if (first === undefined) throw new RecordFault(`is none of: ${kinds.map(describe).join('; ')}`)
   if (second !== undefined) {
     throw new RecordFault(`fits both ${describe(first)} and ${describe(second)}`)

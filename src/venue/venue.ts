@@ -17,6 +17,8 @@ export type Venue = {
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
   slugOf(window: MarketWindow): string
   titleOf(window: MarketWindow): string
+  /** Why a market of this slug is not kept; undefined where it may be. */
+  whyNotKept(slug: string): string | undefined
   /**
    * Starts of the window that is open at `nowMs` and of the `ahead` ones after it, Unix
    * milliseconds, ascending.
@@ -50,7 +52,8 @@ export type RecordKind = {
 /** What a file says of a market; whether it is recorded or simulated is said by who imports it. */
 export type KnownFacts = Omit<MarketFacts, 'source'>
 
-export type LeftOut = { kind: 'left_out'; reason: string }
+/** `conditionId` where the object names it. */
+export type LeftOut = { kind: 'left_out'; reason: string; conditionId?: string | undefined }
 
 export type MarketRecord =
   /**

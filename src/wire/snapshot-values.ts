@@ -8,7 +8,7 @@ import {
   isTimeframe,
   parseConditionId,
 } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import { MOMENT_MS_MAX, toUnixMs } from '#src/core/time.ts'
 
 import {
@@ -26,6 +26,9 @@ const ID_LENGTH_MAX = 100
 /** Texts remembered of each field: more than the tokens that are live at once. */
 const INTERNED_MAX = 64
 
+/** What may be the symbol of a coin that is not kept. */
+const symbolPattern = /^[a-z0-9]{1,20}$/
+
 /** Creates readers of the fields whose texts repeat; they remember the last of them. */
 export const createTextReaders = () => ({
   assetId: createTextReader('assetId', `not ${assetIdRule}`, (text) =>
@@ -34,7 +37,9 @@ export const createTextReaders = () => ({
   conditionId: createTextReader('conditionId', `not ${conditionIdRule}`, parseConditionId),
   symbol: createTextReader('symbol', 'not a coin that is kept', (text) => {
     const coin = text.toLowerCase()
-    return isCoin(coin) ? coin : undefined
+    if (isCoin(coin)) return coin
+    if (symbolPattern.test(coin)) throw new NotKept(`${coin} is not a coin that is kept`)
+    return undefined
   }),
   outcome: createTextReader('outcome', 'neither "up" nor "down"', (text) =>
     text === 'up' || text === 'down' ? text : undefined,
@@ -129,11 +134,17 @@ export function readReceived(cursor: Cursor, field: string): number | undefined 
   return text === 'null' && !isQuoted ? undefined : toReceivedMs(text, field)
 }
 
+/** Unix microseconds and nanoseconds of the years 2001 to 2286, from millisecond digits on. */
+const finerPattern = /^(\d{13})(?:\d{3}|\d{6})(?:\.\d+)?$/
+
 /**
- * When something was received may be written as a `timestamp` is, with a fraction of any length:
- * what is below a millisecond is cut off, as text, because a float may round up.
+ * When something was received may be written as a `timestamp` is, with a fraction of any length, or
+ * as Unix microseconds or nanoseconds: what is below a millisecond is cut off, as text, because a
+ * float may round up.
  */
 export function toReceivedMs(text: string, field: string): number {
+  const [, finerMs] = finerPattern.exec(text) ?? []
+  if (finerMs !== undefined) return Number(finerMs)
   const [, head = text, fraction = '', zulu = ''] = /^(.+)\.(\d+)(Z?)$/.exec(text) ?? []
   const coarseMs = toTimestampMs(head + zulu, field)
   const isWhole = zulu === '' && coarseMs === Number(head)

@@ -130,16 +130,19 @@ describe('bookfeed import', () => {
     expect(snapshotsIn(dataPath)).toBe(20)
   })
 
-  test('error: markets that are all of a kind that is not kept are nothing', async () => {
+  test('behavior: a file of markets of coins that are not kept is passed over and counted', async () => {
     const { run, printed } = aCommand()
-    const file = write('hype.json', JSON.stringify([aToken({ slug: 'hype-updown-5m-1782287400' })]))
-    expect(await run(file)).toStartWith('A file holds nothing that can be kept.')
-    expect(printed).toContain('left out 1 record of markets: hype is not a coin that is kept')
+    const file = write(
+      'hype.json',
+      JSON.stringify([aToken({ slug: 'nocoin-updown-5m-1782287400' })]),
+    )
+    expect(await run(file)).toBeUndefined()
+    expect(printed).toContain('left out 1 record of markets: nocoin is not a coin that is kept')
   })
 
   test('default: says what it did with facts and trades, and what it left out', async () => {
     const { run, printed, errors } = aCommand()
-    const unknown = { slug: 'hype-updown-5m-1782287400' }
+    const unknown = { slug: 'nocoin-updown-5m-1782287400' }
     const token = aToken({ assetId: aRecord().assetId })
     const files = [
       write(
@@ -156,7 +159,7 @@ describe('bookfeed import', () => {
       withoutGaps,
       "verified by the venue's hash: 4 of 6 books held of these markets",
       'warning: 2 books contradict their hash; 1 gap until the next verified book',
-      'left out 1 record of markets: hype is not a coin that is kept',
+      'left out 1 record of markets: nocoin is not a coin that is kept',
       '2 windows are not held',
       'warning: left out 1 bad line or entry',
     ])

@@ -165,14 +165,14 @@ describe('importFiles of facts', () => {
   })
 
   test('behavior: markets that are not kept are left out with the reason, and are no failure', async () => {
-    const hype = { slug: 'hype-updown-5m-1782287400' }
+    const hype = { slug: 'nocoin-updown-5m-1782287400' }
     const text = lines(aGammaMarket(hype), aTrade(hype), aToken(hype)) + snapshots()
     const history = aHistory()
     const file = await write('left-out.jsonl', text)
     const { report, faults } = await run([file], { history, isStrict: true })
     expect(faults).toEqual([])
     expect(report).toMatchObject({ ending: 'complete', leftOut: 3, invalid: 0, accepted: 3 })
-    expect([...report.leftOutReasons]).toEqual([['hype is not a coin that is kept', 3]])
+    expect([...report.leftOutReasons]).toEqual([['nocoin is not a coin that is kept', 3]])
     expect(history.totals().markets).toBe(1)
   })
 

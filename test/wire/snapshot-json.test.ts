@@ -209,7 +209,7 @@ describe('RecordFault', () => {
     ['assetId', '123', 'not a string'],
     ['assetId', '""', 'not 1 to 78 digits'],
     ['assetId', '"\\u0031"', 'not plain ASCII text'],
-    ['symbol', '"nocoin"', 'not a coin that is kept'],
+    ['symbol', '"no coin"', 'not a coin that is kept'],
     ['outcome', '"yes"', 'neither "up" nor "down"'],
     ['timeframe', '"toString"', 'not a timeframe'],
     ['id', '""', 'not 1 to 100 characters'],

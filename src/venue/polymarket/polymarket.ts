@@ -5,14 +5,14 @@ import { feed } from './feed.ts'
 import { pricePage } from './price-page.ts'
 import { toRecordedLine } from './recorded-line.ts'
 import { recordKinds } from './records.ts'
-import { slugOf, titleOf } from './slug.ts'
+import { slugOf, titleOf, whyNotKept } from './slug.ts'
 import { live, rtds } from './spot.ts'
 import { windowStarts } from './windows.ts'
 
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   kinds: recordKinds,
-  ...{ createBookVerifier, toRecordedLine, slugOf, titleOf, feed },
+  ...{ createBookVerifier, toRecordedLine, slugOf, titleOf, whyNotKept, feed },
   spotFeeds: { live, rtds },
   pricePage,
   ...{ windowStarts, catalogueUrl: GAMMA_URL, createCatalogue },

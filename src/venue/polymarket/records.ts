@@ -27,14 +27,16 @@ import {
   toOutcome,
   tryTimeMs,
 } from '../json-fields.ts'
-import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
+import type { KnownFacts, MarketRecord, RecordKind } from '../venue.ts'
+import { apiKinds, pageKinds } from './api-records.ts'
+import { readNamed, withConditionId } from './named.ts'
 import { readSettlementRule } from './settlement.ts'
 import { readSlug, type SlugReading } from './slug.ts'
 
 const sides = ['bids', 'asks']
 const marketMembers = ['clobTokenIds', 'outcomePrices', 'questionID']
 
-export const recordKinds: readonly RecordKind[] = [
+const singleKinds: readonly RecordKind[] = [
   { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
   // One that has traded carries `lastTradePrice`.
   {
@@ -55,7 +57,10 @@ export const recordKinds: readonly RecordKind[] = [
     forbidden: [...sides, ...marketMembers],
     read: (value, reading) => [readLastTrade(value, reading)],
   },
+  ...apiKinds,
 ]
+
+export const recordKinds: readonly RecordKind[] = [...singleKinds, ...pageKinds(singleKinds)]
 
 /** A fault of one market is not one of the event: it names the market, and the others are read. */
 export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
@@ -69,16 +74,6 @@ export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
       return { kind: 'fault', reason: `markets[${index}].${error.message}` }
     }
   })
-}
-
-function readNamed(value: JsonObject, nearMs: number | undefined): KnownFacts | LeftOut {
-  const slug = readText(value.slug, 'slug')
-  const reading = readSlug(slug, nearMs)
-  if (reading.kind === 'left_out') return reading
-  const { coin, timeframe, window } = reading
-  const conditionId = readConditionId(value.conditionId)
-  const times = { windowStartMs: window?.startMs, windowEndMs: window?.endMs }
-  return { conditionId, coin, timeframe, slug, ...times }
 }
 
 function readToken(value: JsonObject): MarketRecord {
@@ -113,9 +108,12 @@ function readGammaMarket(
 ): MarketRecord {
   const slug = readText(market.slug, 'slug')
   const named = readSlug(slug, tryTimeMs(market.endDate))
-  if (named.kind === 'left_out') return named
+  if (named.kind === 'left_out') return withConditionId(named, market)
   const sides = readOutcomes(market)
-  if (sides === 'others') return { kind: 'left_out', reason: 'its outcomes are not Up and Down' }
+  if (sides === 'others') {
+    const reason = 'its outcomes are not Up and Down'
+    return withConditionId({ kind: 'left_out', reason }, market)
+  }
   const prices = readPrices(market, event)
   const leftOut: string[] = []
   const read = <T>(reader: (value: unknown, path: string) => T, value: unknown, path: string) =>

@@ -81,6 +81,17 @@ export function readSlug(slug: string, nearMs?: number): SlugReading {
   return { kind: 'market', coin, timeframe, window, isEpoch: false }
 }
 
+/** Why a market of this slug is not kept; undefined where it may be. */
+export function whyNotKept(slug: string): string | undefined {
+  try {
+    const reading = readSlug(slug)
+    return reading.kind === 'left_out' ? reading.reason : undefined
+  } catch (error) {
+    if (error instanceof RecordFault) return undefined
+    throw error
+  }
+}
+
 const leftOut = (reason: string): LeftOut => ({ kind: 'left_out', reason })
 
 function assertSinceVenue(window: Window | undefined): void {

@@ -112,10 +112,10 @@ describe('readMarketRecords of the catalogue', () => {
   })
 
   test('behavior: markets that are not kept are left out with the reason', () => {
-    const hype = aGammaMarket({ slug: 'hype-updown-5m-1782287400', conditionId: 'unread' })
+    const hype = aGammaMarket({ slug: 'nocoin-updown-5m-1782287400', conditionId: 'unread' })
     expect(read({ markets: [hype, aGammaMarket({ outcomes: '["Yes", "No"]' })] })).toEqual([
-      { kind: 'left_out', reason: 'hype is not a coin that is kept' },
-      { kind: 'left_out', reason: 'its outcomes are not Up and Down' },
+      { kind: 'left_out', reason: 'nocoin is not a coin that is kept', conditionId: undefined },
+      { kind: 'left_out', reason: 'its outcomes are not Up and Down', conditionId },
     ])
   })
 

@@ -120,7 +120,7 @@ describe('readSlug', () => {
   )
 
   test.each([
-    ['hype-updown-5m-1782287400', 'hype is not a coin that is kept'],
+    ['nocoin-updown-5m-1782287400', 'nocoin is not a coin that is kept'],
     ['btc-updown-7m-1782287400', '7m is not a timeframe that is kept'],
     ['nocoin-up-or-down-on-may-17-2026', 'nocoin is not a coin that is kept'],
     ['constructor-up-or-down-on-may-17-2026', 'constructor is not a coin that is kept'],
