@@ -1,12 +1,13 @@
 /** What a market may be called by in a request. All three kinds of names are opaque. */
 import { createCache } from '#src/lib/cache.ts'
 
-import type { Market } from './market.ts'
+import { type Market, parseConditionId } from './market.ts'
 
 const CONDITION_ID = '0[xX](?:[0-9a-fA-F]{62}|[0-9a-fA-F]{64})'
 
 export const MARKET_NAME_PATTERN = `^(?:${CONDITION_ID}|[0-9]{1,78}|[a-zA-Z][a-zA-Z0-9_-]{0,199})$`
 
+const shortIdPattern = /^0x[0-9a-f]{62}$/
 const namePattern = new RegExp(MARKET_NAME_PATTERN)
 
 export const marketNameText =
@@ -25,6 +26,10 @@ export type FindMarket = (name: string) => Market | undefined
 
 export const isMarketName = (text: string): boolean => namePattern.test(text)
 
+/** A folder of an earlier version may hold an id of 31 bytes as it came. */
+const findByConditionId = ({ findMarket }: MarketSource, id: string): Market | undefined =>
+  findMarket(parseConditionId(id) ?? id) ?? (shortIdPattern.test(id) ? findMarket(id) : undefined)
+
 export function createMarketFinder(source: MarketSource): FindMarket {
   const conditionIds = createCache<string, string>(NAMES_KEPT_MAX)
 
@@ -39,7 +44,7 @@ export function createMarketFinder(source: MarketSource): FindMarket {
 
   return (name) => {
     const lower = name.toLowerCase()
-    if (lower.startsWith('0x')) return source.findMarket(lower)
+    if (lower.startsWith('0x')) return findByConditionId(source, lower)
     const conditionId = toConditionId(lower)
     return conditionId === undefined ? undefined : source.findMarket(conditionId)
   }

@@ -56,17 +56,31 @@ export const timeframeMs = Object.fromEntries(
   timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
 ) as Readonly<Record<Timeframe, number>>
 
-/** An id as the venue's contracts have it: 31 or 32 bytes. Opaque, compared in lower case. */
+/**
+ * An id as the venue gives it: 32 bytes, or the 31 of its protocol V2, which some of its services
+ * pad with a zero byte. It is kept with 32 bytes in lower case, and opaque.
+ */
 export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
 export const conditionIdRule = '0x and 62 or 64 hex digits'
 /** An id of an outcome's token: a decimal number of at most 256 bits. Opaque, compared as text. */
 export const assetIdPattern = /^[0-9]{1,78}$/
 export const assetIdRule = '1 to 78 digits'
 
+const SHORT_CONDITION_ID_LENGTH = 64
+const PADDING = '00'
+
+/** Returns the form in which an id is kept; undefined for what is no id. */
 export function parseConditionId(text: string): string | undefined {
   const id = text.toLowerCase()
-  return conditionIdPattern.test(id) ? id : undefined
+  if (!conditionIdPattern.test(id)) return undefined
+  return id.length === SHORT_CONDITION_ID_LENGTH ? `${id}${PADDING}` : id
 }
+
+/** The form of 31 bytes of an id that is kept; undefined where there is none. */
+export const shortConditionId = (id: string): string | undefined =>
+  id.length === SHORT_CONDITION_ID_LENGTH + PADDING.length && id.endsWith(PADDING)
+    ? id.slice(0, -PADDING.length)
+    : undefined
 
 /** What is known of a market apart from its books. Absent facts are undefined, never guessed. */
 export type MarketFacts = {

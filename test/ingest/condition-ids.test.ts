@@ -11,12 +11,15 @@ const { aHistory, run, write } = createImportHarness()
 
 /** The venue's newer markets have ids of 31 bytes. */
 const shortId = `0x${'3c'.repeat(31)}`
+/** One form for both that the venue uses. */
+const keptId = `${shortId}00`
 const wrongIds = [30, 33].map((bytes) => `0x${'3c'.repeat(bytes)}`)
 
 describe('condition ids', () => {
   test.each([
-    [shortId, shortId],
-    [shortId.toUpperCase().replace('X', 'x'), shortId],
+    [shortId, keptId],
+    [shortId.toUpperCase().replace('X', 'x'), keptId],
+    [keptId, keptId],
     [`0x${'3c'.repeat(32)}`, `0x${'3c'.repeat(32)}`],
     [`0x${'3'.repeat(63)}`, undefined],
     [`0x${'3g'.repeat(31)}`, undefined],
@@ -33,8 +36,8 @@ describe('condition ids', () => {
     const { report, faults } = await run([await write('short.jsonl', lines + text)], { history })
     expect(faults).toEqual([])
     expect(report).toMatchObject({ accepted: 3, trades: { accepted: 1 }, invalid: 0 })
-    const market = history.findMarket(shortId)
-    expect(market).toMatchObject({ conditionId: shortId, snapshotCounts: { up: 0, down: 3 } })
+    const market = history.findMarket(keptId)
+    expect(market).toMatchObject({ conditionId: keptId, snapshotCounts: { up: 0, down: 3 } })
     if (market === undefined) return
     const place = { orderMs: market.orderMs, conditionId: market.conditionId }
     expect(decodeMarketPlace(encodeMarketPlace(place))).toEqual(place)

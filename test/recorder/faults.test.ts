@@ -78,6 +78,7 @@ const cases: readonly Case[] = [
   { faults: [{ kind: 'unknown-event' }], ...harmless },
   { faults: [{ kind: 'slow-drip', bytes: 40, everyMs: 5 }], ...harmless },
   { faults: [], generated: { conditionIdBytes: 31 }, ...harmless },
+  { faults: [], generated: { conditionIdBytes: 31, socketIds: 'padded' }, ...harmless },
   {
     faults: [],
     script: [atStart({ kind: 'gamma-status', status: 429, requests: 2, retryAfterSeconds: 2 })],

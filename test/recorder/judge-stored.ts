@@ -1,3 +1,4 @@
+import { parseConditionId } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { createHarness } from '../support/harness.ts'
@@ -13,7 +14,7 @@ export async function judgeStored(history: MarketHistory, venue: Venue) {
   }
   const judgements = []
   for (const market of venue.markets()) {
-    const { up, down } = history.findMarket(market.conditionId)?.spans ?? {}
+    const { up, down } = history.findMarket(parseConditionId(market.conditionId) ?? '')?.spans ?? {}
     const heldMs = Math.min(up?.lastMs ?? 0, down?.lastMs ?? 0)
     const states = venue.played(market.conditionId).filter((each) => each.timestampMs <= heldMs)
     if (states.length > 0) judgements.push(await judge(ask, { market, states }))

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
+import { parseConditionId } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Every, OpenSocket } from '#src/recorder/ports.ts'
@@ -114,7 +115,10 @@ export async function startRig(options: RigOptions = {}) {
           states: venue.played(market.conditionId),
           lost: venue.connections.flatMap(({ lost }) => lost.map(({ text }) => text)),
         }))
-        .filter(({ states, market }) => states.length > 0 && history.findMarket(market.conditionId))
+        .filter(
+          ({ states, market: { conditionId } }) =>
+            states.length > 0 && history.findMarket(parseConditionId(conditionId) ?? ''),
+        )
       return Promise.all(known.map((truth) => judge(ask, truth)))
     },
     async [Symbol.asyncDispose]() {

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 
 import { parseMillionths } from '#src/core/decimal.ts'
+import { shortConditionId } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 
@@ -55,6 +56,8 @@ type Memory = {
   recent: readonly Guess[]
   saidTick: number | undefined
   saidPrice: number | undefined
+  /** Whether the venue hashes the id of 31 bytes of this market. */
+  hasShortId: boolean
 }
 /** Whether the book's hash is that with this guess. */
 type Probe = (guess: Guess) => boolean
@@ -82,6 +85,20 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
     return budget.take(snapshot.timestampMs) ? search(expectation.last, probe) : undefined
   }
 
+  /** What reproduces the hash, where the venue writes the market's id like that. */
+  function findWith(
+    snapshot: Snapshot,
+    expectation: Expectation,
+    marketId: string | undefined,
+  ): Guess | undefined {
+    const { hint, said } = expectation
+    text.write(snapshot, marketId)
+    // That settles nearly every book of a stream, so its text is hashed in one piece.
+    const isAsExpected =
+      said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === snapshot.sourceHash
+    return isAsExpected ? hint : findOther(snapshot, expectation)
+  }
+
   return {
     verify(snapshot, said = {}) {
       const { sourceHash, conditionId } = snapshot
@@ -89,11 +106,15 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       const memory = memories.get(conditionId) ?? createMemory()
       const [last = USUAL] = memory.recent
       const hint = hintOf(said, memory, last)
-      text.write(snapshot)
-      // That settles nearly every book of a stream, so its text is hashed in one piece.
-      const isAsExpected =
-        said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === sourceHash
-      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, said, recipe })
+      const expectation = { memory, hint, last, said, recipe }
+      const shortId = shortConditionId(conditionId)
+      const usualId = memory.hasShortId ? shortId : conditionId
+      const otherId = memory.hasShortId ? conditionId : shortId
+      let found = findWith(snapshot, expectation, usualId)
+      if (found === undefined && otherId !== undefined) {
+        found = findWith(snapshot, expectation, otherId)
+        if (found !== undefined) memory.hasShortId = otherId === shortId
+      }
       if (found === undefined) return false
       recipe = found.recipe
       if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
@@ -103,7 +124,12 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
   }
 }
 
-const createMemory = (): Memory => ({ recent: [], saidTick: undefined, saidPrice: undefined })
+const createMemory = (): Memory => ({
+  recent: [],
+  saidTick: undefined,
+  saidPrice: undefined,
+  hasShortId: false,
+})
 
 /**
  * What is tried first: what was right last, unless something else was said since. What is said is

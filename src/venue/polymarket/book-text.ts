@@ -12,7 +12,8 @@ import { putMillionths } from '#src/wire/row-bytes.ts'
 
 /** Holds the text of one book. Ladders that are written must never change. */
 type BookText = {
-  write(snapshot: Snapshot): void
+  /** `marketId` is the form of the market's id that is hashed, if not that which is kept. */
+  write(snapshot: Snapshot, marketId?: string): void
   /** What was written last; valid until the next one is. */
   bytes(): Uint8Array
   /** The SHA-1 of what was written last and this after it, 40 hex digits. */
@@ -93,14 +94,14 @@ export function createBookText(): BookText {
   }
 
   return {
-    write({ conditionId, assetId, timestampMs, bids, asks }) {
+    write({ conditionId, assetId, timestampMs, bids, asks }, marketId = conditionId) {
       const sides = sidesOf(assetId)
       // In most books of a stream one side is that of the book before.
       if (sides.bids.ladder !== bids) writeLevels(sides.bids, bids)
       if (sides.asks.ladder !== asks) writeLevels(sides.asks, asks)
       const bytesMax = HEAD_BYTES_MAX + sides.bids.length + sides.asks.length
       if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
-      const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
+      const head = `{"market":"${marketId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
       let at = encoder.encodeInto(head, bytes).written
       at = putSide(at, sideStarts.bids, sides.bids)
       at = putSide(at, sideStarts.asks, sides.asks)

@@ -34,7 +34,7 @@ import { readSettlementRule } from './settlement.ts'
 import { readSlug, type SlugReading } from './slug.ts'
 
 const sides = ['bids', 'asks']
-const marketMembers = ['clobTokenIds', 'outcomePrices', 'questionID']
+const marketMembers = ['clobTokenIds', 'positionIds', 'outcomePrices', 'questionID']
 
 const singleKinds: readonly RecordKind[] = [
   { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
@@ -126,7 +126,7 @@ function readGammaMarket(
     slug,
     question: read(readOptionalText, market.question, 'question'),
     ...window,
-    assetIds: readAssetIds(market, sides),
+    assetIds: readNamedAssetIds(market, { slug, sides }),
     tickSize: read(readTickSize, market.orderPriceMinTickSize, 'orderPriceMinTickSize'),
     settlementRule: readSettlementRule(market, event, { ...named, ...window }),
     ...strikeFacts(read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'), {
@@ -184,15 +184,47 @@ function assertAgrees(path: string, givenMs: number | undefined, namedMs: number
   throw new RecordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
 }
 
+/** A fault of the ids names the market: the list of a page or an event has many. */
+function readNamedAssetIds(
+  market: JsonObject,
+  { slug, sides }: { slug: string; sides: Sides | undefined },
+): OutcomeMap<string> | undefined {
+  try {
+    return readAssetIds(market, sides)
+  } catch (error) {
+    if (!(error instanceof RecordFault)) throw error
+    throw new RecordFault(`${error.message} (market ${slug})`, { cause: error })
+  }
+}
+
+/** The member with the ids of the outcomes' tokens, by the version of the venue's protocol. */
+const idMembers = new Map([
+  ['v1', 'clobTokenIds'],
+  ['v2', 'positionIds'],
+])
+
+/**
+ * Reads the ids under which books, prices and subscriptions know the outcomes. The version alone
+ * says which list they are in: a market may carry both lists, with other ids.
+ */
 function readAssetIds(
   market: JsonObject,
   sides: Sides | undefined,
 ): OutcomeMap<string> | undefined {
-  const ids = readOptionalList(market.clobTokenIds, 'clobTokenIds')
+  const version = readOptionalText(market.version, 'version')
+  // Objects from before there was a second version do not name theirs.
+  const member = idMembers.get(version ?? 'v1')
+  if (member === undefined) {
+    throw new RecordFault(`version: neither ${[...idMembers.keys()].join(' nor ')}`)
+  }
+  const ids = readOptionalList(market[member], member)
+  if (ids === undefined && version !== undefined) {
+    throw new RecordFault(`${member}: missing, in a market of version ${version}`)
+  }
   if (ids === undefined || sides === undefined) return undefined
-  const [first, second] = ids.map((id, index) => readAssetId(id, `clobTokenIds[${index}]`))
+  const [first, second] = ids.map((id, index) => readAssetId(id, `${member}[${index}]`))
   if (ids.length !== 2 || first === second) {
-    throw new RecordFault('clobTokenIds: not the ids of two different tokens')
+    throw new RecordFault(`${member}: not the ids of two different tokens`)
   }
   return { [sides[0]]: first, [sides[1]]: second }
 }

@@ -50,7 +50,7 @@ export function render(rendering: Rendering): { state: MarketState; frames: Fram
     return book
   }) as [Sides, Sides]
   const head = {
-    conditionId: market.conditionId,
+    conditionId: socketIdOf(market),
     atMs: step.atMs,
     timestampMs: rendering.timestampMs,
     tick: step.tick ?? before?.tick ?? market.tick,
@@ -176,17 +176,19 @@ const bestFrames = (state: MarketState, before: MarketState): Frame[] =>
     return [{ ...best, isExtra: true }]
   })
 
+const socketIdOf = ({ socketId, conditionId }: VenueMarket): string => socketId ?? conditionId
+
 export const announcedFrame = (market: VenueMarket, timestampMs: number): Frame => ({
   ...frame('new_market', {
     id: market.conditionId.slice(2, 10),
     question: market.slug,
-    market: market.conditionId,
+    market: socketIdOf(market),
     slug: market.slug,
     assets_ids: market.assetIds,
     outcomes: ['Up', 'Down'],
     event_message: { ticker: market.slug, slug: market.slug },
     timestamp: String(timestampMs),
-    condition_id: market.conditionId,
+    condition_id: socketIdOf(market),
     active: false,
     clob_token_ids: market.assetIds,
     order_price_min_tick_size: market.tick,
@@ -197,7 +199,7 @@ export const announcedFrame = (market: VenueMarket, timestampMs: number): Frame 
 export const resolvedFrame = (market: VenueMarket, timestampMs: number): Frame => ({
   ...frame('market_resolved', {
     id: market.conditionId.slice(2, 10),
-    market: market.conditionId,
+    market: socketIdOf(market),
     assets_ids: market.assetIds,
     winning_asset_id: market.assetIds[market.winner],
     winning_outcome: market.winner === 0 ? 'Up' : 'Down',

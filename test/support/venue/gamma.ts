@@ -75,7 +75,7 @@ function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): ob
     enableOrderBook: true,
     orderPriceMinTickSize: Number(tick),
     orderMinSize: 5,
-    clobTokenIds: `["${market.assetIds.join('", "')}"]`,
+    ...idLists(market),
     acceptingOrders: stage.nowMs() < market.endMs,
     acceptingOrdersTimestamp: seconds(market.startMs - DAY_MS),
     negRisk: false,
@@ -84,9 +84,17 @@ function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): ob
     eventStartTime: seconds(market.startMs),
     ...resolution(stage, market),
     ...priceConfig(market),
-    ...(market.conditionId.length === 64 ? { version: 'v2' } : {}),
     ...(isOfEvent ? {} : { events: [eventHead(stage, market)] }),
   }
+}
+
+/** A market of the second protocol may have ids of the first as well, which are of no use. */
+function idLists({ version, assetIds, hidesIds }: VenueMarket): object {
+  const said = version === undefined ? {} : { version }
+  if (hidesIds) return { ...said, clobTokenIds: null, positionIds: null }
+  if (version === undefined || version === 'v1')
+    return { ...said, clobTokenIds: `["${assetIds.join('", "')}"]` }
+  return { ...said, positionIds: assetIds, clobTokenIds: '["999999999999", "888888888888"]' }
 }
 
 function touch(stage: Stage, market: VenueMarket): Partial<ReturnType<typeof touchOf>> {

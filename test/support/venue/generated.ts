@@ -23,6 +23,12 @@ export type GeneratedOptions = {
   tickChange?: { afterSteps: number; tick: string }
   /** 31 for the markets of the venue's second protocol. */
   conditionIdBytes?: 31 | 32
+  /** What the catalogue says of the protocol; `v2` where ids have 31 bytes, else nothing. */
+  version?: string
+  /** Whether messages pad ids of 31 bytes to 32, or name a market that the catalogue has not. */
+  socketIds?: 'padded' | 'others' | undefined
+  /** Whether the catalogue leaves the list of the outcomes' ids out. */
+  hidesIds?: boolean
   /** Nothing happens from then on. */
   untilMs?: number
 }
@@ -115,14 +121,23 @@ function marketOf(window: Window, options: MarketOptions): VenueMarket {
   const reference = timeframe === '1h' || timeframe === '1d' ? options.spot : twapOf(options.spot)
   const [strike, finalPrice] = [reference(coin, startMs), reference(coin, endMs)]
   const slug = slugOf(window)
+  const conditionId = `0x${digest(`${seed}/${slug}`).slice(0, 2 * conditionIdBytes)}`
   return {
     ...{ coin, timeframe, startMs, endMs, slug, strike, finalPrice },
-    conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * conditionIdBytes)}`,
+    conditionId,
+    socketId: socketIdOf(conditionId, options),
+    version: options.version ?? (conditionIdBytes === 31 ? 'v2' : undefined),
+    hidesIds: options.hidesIds,
     assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
     listedMs: listedFrom(window, ahead),
     tick: ticks[number % ticks.length] ?? '0.01',
     winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
   }
+}
+
+function socketIdOf(conditionId: string, { socketIds }: GeneratedOptions): string | undefined {
+  if (socketIds === 'padded') return `${conditionId}00`
+  return socketIds === 'others' ? `0x${digest(conditionId)}` : undefined
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -3,6 +3,12 @@ import type { Change, TokenIndex } from './book.ts'
 
 export type VenueMarket = {
   conditionId: string
+  /** The id in messages of the sockets, where that is not the catalogue's. */
+  socketId?: string | undefined
+  /** Of the venue's protocol, as the catalogue says it; undefined where it does not. */
+  version?: string | undefined
+  /** Whether the catalogue leaves the list of the outcomes' ids out. */
+  hidesIds?: boolean | undefined
   assetIds: readonly [up: string, down: string]
   slug: string
   coin: string

@@ -29,6 +29,7 @@ function factsOf(value: unknown) {
   return record.facts
 }
 
+const named = `(market ${slug})`
 const fileFacts = { conditionId, coin: 'btc', timeframe: '5m', slug } as const
 const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
 
@@ -49,6 +50,17 @@ describe('readMarketRecords of the catalogue', () => {
     const facts = factsOf(aGammaMarket({ ...resolved, outcomes, outcomePrices }))
     expect(facts.assetIds).toEqual({ up: downId, down: upId })
     expect(facts).toMatchObject({ winner: 'down', winnerSource: 'venue' })
+  })
+
+  test.each([
+    [{ clobTokenIds: ['1', '2'] }, ['1', '2']],
+    [{ version: null, clobTokenIds: '["1","2"]', positionIds: ['3', '4'] }, ['1', '2']],
+    [{ version: 'v1', clobTokenIds: '["1","2"]', positionIds: ['3', '4'] }, ['1', '2']],
+    [{ version: 'v2', clobTokenIds: '["1","2"]', positionIds: ['3', '4'] }, ['3', '4']],
+    [{ version: 'v2', clobTokenIds: null, positionIds: '["3", "4"]' }, ['3', '4']],
+    [{ version: 'v2', clobTokenIds: undefined, positionIds: ['3', '4'] }, ['3', '4']],
+  ])('behavior: the version alone says which ids of %j are used', (changes, [up, down]) => {
+    expect(factsOf(aGammaMarket(changes)).assetIds).toEqual({ up, down })
   })
 
   test.each([
@@ -135,10 +147,19 @@ describe('readMarketRecords of the catalogue', () => {
       { eventStartTime: '2026-04-14T07:00:00Z' },
       'eventStartTime: 2026-04-14T07:00:00.000Z, but the slug says 2026-04-14T08:00:00.000Z',
     ],
-    [{ clobTokenIds: '["1"]' }, 'clobTokenIds: not the ids of two different tokens'],
-    [{ clobTokenIds: '["1","1"]' }, 'clobTokenIds: not the ids of two different tokens'],
-    [{ clobTokenIds: '["1","x"]' }, 'clobTokenIds[1]: not 1 to 78 digits'],
-    [{ clobTokenIds: '[' }, 'clobTokenIds: not an array'],
+    [{ clobTokenIds: '["1"]' }, `clobTokenIds: not the ids of two different tokens ${named}`],
+    [{ clobTokenIds: '["1","1"]' }, `clobTokenIds: not the ids of two different tokens ${named}`],
+    [{ clobTokenIds: '["1","x"]' }, `clobTokenIds[1]: not 1 to 78 digits ${named}`],
+    [{ clobTokenIds: '[' }, `clobTokenIds: not an array ${named}`],
+    [{ version: 'v3' }, `version: neither v1 nor v2 ${named}`],
+    [{ version: 2 }, `version: not a string ${named}`],
+    [{ version: 'v2' }, `positionIds: missing, in a market of version v2 ${named}`],
+    [
+      { version: 'v1', clobTokenIds: null, positionIds: ['1', '2'] },
+      `clobTokenIds: missing, in a market of version v1 ${named}`,
+    ],
+    [{ version: 'v2', positionIds: '["0x1","2"]' }, `positionIds[0]: not 1 to 78 digits ${named}`],
+    [{ version: 'v2', positionIds: [1, 2] }, `positionIds[0]: not a string ${named}`],
     [{ outcomes: '{}' }, 'outcomes: not an array'],
   ])('error: %j is named', (changes, reason) => {
     expect(() => read(aGammaMarket(changes))).toThrow(new Error(reason))
