@@ -7,6 +7,7 @@ import type { App, Reader } from '#src/app.ts'
 import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { EXPOSITION_TYPE, printFamily, printHistogram } from '#src/lib/exposition.ts'
+import { missingReasons } from '#src/recorder/window-watch.ts'
 import { paymentStates } from '#src/selling/payment.ts'
 
 import type { CliContext } from './context.ts'
@@ -210,7 +211,28 @@ function printRecorder({ context }: Sources): string[] {
     ...print('counter', 'messages_total', 'Messages of the venue.', status?.messages),
     ...print('counter', 'rows_total', 'States that were stored.', status?.sink.rows),
     ...print('counter', 'dropped_total', 'States that were not.', status?.sink.dropped),
-    ...print('counter', 'faults_total', 'Messages that were not understood.', status?.faults),
+    ...print('counter', 'faults_total', 'Messages that cannot be read.', status?.faults),
+    ...print(
+      'counter',
+      'unfollowed_total',
+      'Messages of markets that are not followed.',
+      status?.unfollowed,
+    ),
+    ...print(
+      'gauge',
+      'unreadable_ratio',
+      'Share of the messages of the last minute that cannot be read, 0 to 1.',
+      status?.lastMinute && status.lastMinute.faults / Math.max(1, status.lastMinute.events),
+    ),
+    ...printFamily({
+      name: 'bookfeed_recorder_windows_missing',
+      type: 'gauge',
+      help: 'Open windows that are not recorded, by the reason.',
+      samples: missingReasons.map((reason) => [
+        { reason },
+        status?.windows?.missing.filter((each) => each.reason === reason).length,
+      ]),
+    }),
   ]
 }
 

@@ -14,7 +14,13 @@ const LOOK_MS = 1000
 
 type Rates = { messages: number; rows: number }
 
-export type RecorderStatus = ReturnType<Recorder['status']> & {
+type Said = ReturnType<Recorder['status']>
+/** Absent where a recorder of an earlier version wrote the file. */
+type Later = 'windows' | 'lastMinute' | 'unfollowed'
+
+export type RecorderStatus = Omit<Said, Later> & {
+  [name in Later]?: Said[name] | undefined
+} & {
   startedMs: number
   writtenMs: number
   /** A second, since it was written before. */

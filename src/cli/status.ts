@@ -17,7 +17,11 @@ they say otherwise; times are Unix milliseconds:
                           fault is the only member, and the exit code 1, where no recorder runs
   perSecond               messages and rows, in the last two seconds
   sink                    rows stored, waiting and dropped; lagMs, from the venue's time to the disk
-  markets                 recorded now; unknown: the outcomes that have an open gap
+  markets                 recorded now; unknown: the outcomes that have an open gap; faults of events:
+                          messages that could not be read, with the first reason in firstFault
+  windows                 open now, and missing: those that are not recorded, each with the reason
+  lastMinute              messages of the last minute: events, faults, unfollowed, firstFault
+  faults, unfollowed      messages that cannot be read; messages of markets that are not followed
   discovery, connections, lanes, books, spot    of each part
   driftMs                 how far the venue's clock is behind this machine's, the way included
   freeBytes               room on the disk`
@@ -84,10 +88,17 @@ const age = (nowMs: number, timeMs: number): string =>
 const sizeOf = (bytes: number): string =>
   bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
-const idleText = ({ warning }: RecorderStatus): string =>
-  warning === undefined
-    ? 'No market is recorded: the catalogue lists none that is asked for.'
-    : 'No market is recorded yet.'
+/** Why is in the warning, or known half a minute after the start. */
+const IDLE_TEXT = 'No market is recorded yet.'
+
+/** The messages that the recorder makes nothing of. */
+function unusedText({ faults, unknown, unfollowed = 0, lastMinute }: RecorderStatus): string {
+  const first =
+    lastMinute?.firstFault === undefined
+      ? ''
+      : ` (in the last minute ${formatCount(lastMinute.faults)}, the first because of ${lastMinute.firstFault})`
+  return `Not understood: ${count(faults, 'message')}${first}, and ${formatCount(unknown)} of unknown types; ${formatCount(unfollowed)} for markets that are not followed.`
+}
 
 const clockText = ({ driftMs }: RecorderStatus): string =>
   driftMs === undefined
@@ -113,7 +124,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   return [
     `Recording since ${toIso(startedMs)}.`,
     ...[status.fault, status.warning].flatMap((text) => text ?? []),
-    ...(isIdle ? [idleText(status)] : []),
+    ...(isIdle ? [IDLE_TEXT] : []),
     `Feed: ${count(live.length, 'connection')}, ${count(tokens, 'book')}, ${count(perSecond.messages, 'message')} a second, ${formatCount(status.messages)} in all, ${last}.`,
     `Stored: ${count(perSecond.rows, 'state')} a second, ${formatCount(sink.rows)} in ${count(sink.batches, 'batch', 'batches')}; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
     ...(raw
@@ -126,7 +137,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
       : `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
     pricesText(status, nowMs),
     `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
-    `Not understood: ${count(status.faults, 'message')}, and ${formatCount(status.unknown)} of unknown types.`,
+    unusedText(status),
     clockText(status),
     `Disk free: ${free}.`,
   ]

@@ -62,16 +62,16 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
     order.pass()
   }
 
-  /** What cannot be read, or cannot be, may have been anything. */
-  function fault(): void {
+  /** What cannot be read, or cannot be: where it may have been of a book, none is known any more. */
+  function fault(isOfBook: boolean): void {
     counts.faults++
-    lose('recorder_down')
+    if (isOfBook) lose('recorder_down')
   }
 
   function takeChanges({ changes, timestampMs }: ChangeEvent, receivedMs: number): void {
     for (const change of changes) {
       const outcome = outcomeOf(change.assetId)
-      if (outcome === undefined) fault()
+      if (outcome === undefined) fault(true)
       else both[outcome].takeChange(change, timestampMs, receivedMs)
     }
   }
@@ -80,7 +80,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
     const { timestampMs, price, priceText, size, side } = event
     const outcome = outcomeOf(event.assetId)
     if (outcome === undefined) {
-      fault()
+      fault(false)
       return
     }
     counts.trades++
@@ -91,7 +91,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
 
   function takeOfToken(event: BookEvent | TickEvent, receivedMs: number): void {
     const outcome = outcomeOf(event.assetId)
-    if (outcome === undefined) fault()
+    if (outcome === undefined) fault(true)
     else if (event.kind === 'tick') both[outcome].takeTick(event)
     else {
       trades.note(event.lastTradePrice, event.timestampMs)
@@ -109,7 +109,8 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
       // So that what waited too long by now does not depend on when the owner looked last.
       settle(receivedMs)
       const isSound = !('timestampMs' in event) || !timeFault(event.timestampMs, receivedMs)
-      if (!isSound || event.kind === 'fault') fault()
+      if (event.kind === 'fault') fault(event.isOfBook)
+      else if (!isSound) fault(event.kind !== 'trade' && event.kind !== 'best')
       else if (event.kind === 'changes') takeChanges(event, receivedMs)
       else if (event.kind === 'trade') takeTrade(event, receivedMs)
       else if (event.kind === 'book' || event.kind === 'tick') takeOfToken(event, receivedMs)

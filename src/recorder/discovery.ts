@@ -12,7 +12,7 @@ import {
 } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { Catalogue } from '#src/venue/catalogue.ts'
+import { type Catalogue, isUsable } from '#src/venue/catalogue.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import type { MarketWindow } from '#src/venue/venue.ts'
 
@@ -28,6 +28,7 @@ import { createFacts, type Facts } from './facts.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { createWindowChain } from './window-chain.ts'
+import type { WindowListing } from './window-watch.ts'
 
 /** Windows after the open one that are looked for. */
 const AHEAD = 2
@@ -88,6 +89,8 @@ export function createDiscovery(options: DiscoveryOptions) {
   })
 
   const looking = createLooking(options, { questions, ask })
+  /** Of the venue: events of markets that are not looked for. */
+  const others = { announced: 0, resolved: 0 }
 
   function endMarkets(nowMs: number): void {
     for (const market of live.values()) {
@@ -136,17 +139,22 @@ export function createDiscovery(options: DiscoveryOptions) {
 
     /** What the venue says by itself only shortens the waiting: everything is asked for anyway. */
     take(event: FeedEvent): void {
-      if (event.kind === 'announced') looking.announced(event.slug)
+      if (event.kind === 'announced' && !looking.announced(event.slug)) others.announced++
       const market = event.kind === 'resolved' && live.get(event.conditionId)
       if (market) watch(market)
+      else if (event.kind === 'resolved') others.resolved++
       if (event.kind === 'resolved') questions.hasten(`winner ${event.conditionId}`)
     },
+
+    /** The windows that are looked for, and what the catalogue says of them. */
+    windows: looking.windows,
 
     /** Whether more may be found at any moment. */
     isAsking: questions.isAsking,
     status: () => ({
       ...{ markets: live.size, asking: questions.size() },
       contradictions: chain.contradictions(),
+      others,
     }),
     dispose: questions.dispose,
   }
@@ -195,35 +203,59 @@ function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: A
 
 /** Asks for the windows that are open or near, each once. */
 function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
-  const looked = new Map<string, Window>()
+  type Looked = { window: Window; listing: Listing }
+  const looked = new Map<string, Looked>()
   return {
     look(nowMs: number): void {
       for (const window of windowsAt(options, nowMs)) {
         const name = `${window.coin} ${window.timeframe} ${window.startMs}`
         if (looked.has(name)) continue
-        looked.set(name, window)
-        questions.add(name, (signal) => ask.find(window, signal), { dueMs: nowMs })
+        const own: Looked = { window, listing: { kind: 'not_asked' } }
+        const answered = (listing: Listing) => {
+          own.listing = listing
+        }
+        looked.set(name, own)
+        questions.add(name, (signal) => ask.find(window, signal, answered), { dueMs: nowMs })
         if (options.catalogue.strike)
           questions.add(`${name} strike`, (signal) => ask.strike(window, signal), {
             dueMs: window.startMs,
             source: 'page',
           })
       }
-      for (const [name, { endMs }] of looked) {
-        if (endMs > nowMs) continue
+      for (const [name, { window }] of looked) {
+        if (window.endMs > nowMs) continue
         looked.delete(name)
         questions.drop(name)
         questions.drop(`${name} strike`)
       }
     },
 
-    /** The venue lists a market now: the window of that name is asked for at once. */
-    announced(slug: string): void {
-      for (const [name, window] of looked)
-        if (options.slugOf(window) === slug) questions.hasten(name)
+    /**
+     * The venue lists a market now: the window of that name is asked for at once. Returns whether
+     * there is one.
+     */
+    announced(slug: string | undefined): boolean {
+      const names = [...looked].flatMap(([name, { window }]) =>
+        options.slugOf(window) === slug ? name : [],
+      )
+      names.forEach(questions.hasten)
+      return names.length > 0
     },
+
+    windows: (): WindowListing[] =>
+      [...looked.values()].map(({ window, listing }) => {
+        const { coin, timeframe, startMs, endMs } = window
+        const series = `${coin} ${timeframe}`
+        return { name: options.slugOf(window), series, startMs, endMs, ...listing }
+      }),
   }
 }
+
+type Listing =
+  | { kind: 'not_asked' }
+  | { kind: 'not_listed' }
+  | { kind: 'not_usable'; reason: string }
+  | { kind: 'listed'; conditionId: string }
 
 type Asking = { questions: Questions; ask: ReturnType<typeof createAsk> }
 
@@ -274,15 +306,25 @@ function createAsk(options: DiscoveryOptions, { facts, closing, ...ports }: Live
   const { history, catalogue, clock } = options
 
   return {
-    /** Looks for a window's market. */
-    async find(window: Window, signal: AbortSignal): Promise<number | undefined> {
+    /** Looks for a window's market; `answered` takes what the catalogue says. */
+    async find(
+      window: Window,
+      signal: AbortSignal,
+      answered: (listing: Listing) => void,
+    ): Promise<number | undefined> {
       const nowMs = clock()
-      const found = await catalogue.find(window, { nowMs, signal })
-      const { conditionId, assetIds: { up, down } = {}, slug } = found ?? {}
-      if (!found || !conditionId || !slug || !up || !down) {
+      const again = (listing: Listing): number => {
+        answered(listing)
         const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
         return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)
       }
+      const found = await catalogue.find(window, { nowMs, signal })
+      if (found === undefined) return again({ kind: 'not_listed' })
+      if (!isUsable(found)) return again({ kind: 'not_usable', reason: found.unusable })
+      const { conditionId, assetIds: { up, down } = {}, slug } = found
+      if (!slug || !up || !down)
+        return again({ kind: 'not_usable', reason: 'no ids of its outcomes' })
+      answered({ kind: 'listed', conditionId })
       facts.put(found)
       ports.onMarket({
         ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
@@ -296,7 +338,7 @@ function createAsk(options: DiscoveryOptions, { facts, closing, ...ports }: Live
     async missed(window: Window, signal: AbortSignal): Promise<number | undefined> {
       const nowMs = clock()
       const found = await catalogue.find(window, { nowMs, signal })
-      if (found === undefined) return undefined
+      if (!isUsable(found)) return undefined
       facts.put(found)
       const { conditionId, slug } = found
       if (!facts.isStored(conditionId)) return nowMs + STORE_MS

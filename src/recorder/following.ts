@@ -20,17 +20,20 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
   return {
     follows: follows as ReadonlyMap<string, Readonly<Follow>>,
 
-    take(event: FeedEvent, receivedMs: number): void {
-      if (event.kind === 'unknown' || event.kind === 'announced') return
+    /** Returns false for an event of a market that is not followed. */
+    take(event: FeedEvent, receivedMs: number): boolean {
+      if (event.kind === 'unknown' || event.kind === 'announced') return true
       if (event.kind === 'fault' && event.conditionId === undefined) {
-        // Nobody knows whose message it was.
+        // The message names no market: it may have been of each of them.
         for (const { books } of follows.values()) books.take(event, receivedMs)
-        return
+        return true
       }
       const follow = follows.get(event.conditionId ?? '')
-      if (follow === undefined) return
+      if (follow === undefined) return false
       follow.heardMs = receivedMs
+      follow.recording.heard(event)
       follow.books.take(event, receivedMs)
+      return true
     },
 
     settle(nowMs: number): void {

@@ -41,6 +41,8 @@ export type LaneOptions = {
   journal: Journal
   /** Every message as it came, and what is said in it. */
   onMessage(text: string, receivedMs: number, events: readonly FeedEvent[]): void
+  /** An event of a market that the connection was not asked for. */
+  onUnfollowed(event: FeedEvent): void
 }
 
 type Shard = {
@@ -134,7 +136,7 @@ function createShards(options: LaneOptions) {
         options.onMessage(text, receivedMs, events)
         for (const event of events) {
           if (event.kind === 'book') shard.pending.delete(event.assetId)
-          following.take(event, receivedMs)
+          if (!following.take(event, receivedMs)) options.onUnfollowed(event)
         }
       },
       onEnd: (reason) => onEnd(shard, reason),

@@ -3,7 +3,7 @@
  * of them, because everything is asked for anyway: only sooner.
  */
 import type { Clock } from '#src/core/time.ts'
-import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
+import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'
 import type { Every, LiveMarket, OpenSocket, Reporter } from './ports.ts'
@@ -18,6 +18,8 @@ export type LifecycleOptions = {
   /** A subscription names tokens, of which those of one market are enough. */
   live(): readonly LiveMarket[]
   onEvent(event: FeedEvent): void
+  /** A message that cannot be read. */
+  onFault(event: FaultEvent): void
   openSocket: OpenSocket
   every: Every
   clock: Clock
@@ -36,6 +38,7 @@ export function followLifecycle(options: LifecycleOptions) {
     failures = 0
     reporter.settle('lifecycle', 'The venue announces markets again.')
     for (const event of feed.decode(text)) {
+      if (event.kind === 'fault') options.onFault(event)
       if (event.kind !== 'announced' && event.kind !== 'resolved') continue
       events++
       options.onEvent(event)

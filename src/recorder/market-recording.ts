@@ -1,6 +1,7 @@
 /** A market while it is recorded: both outcomes, from however many connections carry them. */
 import { ENDLESS_MS, type GapReason } from '#src/core/coverage.ts'
 import { type Outcome, type OutcomeMap, outcomes } from '#src/core/market.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 
 import type { BookCounts } from './book-output.ts'
@@ -45,6 +46,7 @@ export function recordMarket(options: RecordingOptions) {
     )
   }
   const merges = { up: mergeOf('up'), down: mergeOf('down') }
+  const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
 
   return {
     market,
@@ -73,6 +75,15 @@ export function recordMarket(options: RecordingOptions) {
       isOver = true
       for (const outcome of outcomes) merges[outcome].finish(market.windowEndMs)
     },
+
+    /** Counts what any connection said of the market. */
+    heard(event: FeedEvent): void {
+      counts.events++
+      if (event.kind !== 'fault') return
+      counts.faults++
+      counts.firstFault ??= event.reason
+    },
+    counts: counts as Readonly<typeof counts>,
 
     /** Outcomes whose book is not known now. */
     unknown: (): Outcome[] => outcomes.filter((outcome) => !merges[outcome].isKnown),

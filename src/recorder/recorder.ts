@@ -6,7 +6,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Catalogue } from '#src/venue/catalogue.ts'
-import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
+import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
 import { noCounts } from './book-output.ts'
@@ -25,6 +25,8 @@ import {
 import { createRecipeWatch } from './recipe-watch.ts'
 import { createSink, type Sink } from './sink.ts'
 import { recordSpot, type SpotOptions, type SpotSource } from './spot.ts'
+import { createUnreadable } from './unreadable.ts'
+import { createWindowWatch } from './window-watch.ts'
 
 /** How often batches are looked at, and how often everything else is. */
 const FAST_MS = 1
@@ -80,7 +82,7 @@ function createParts(options: RecorderOptions) {
   const reporter = createReporter((line, level) => options.log(`bookfeed: ${line}`, level))
   const journal = createJournal(options.keep)
   journal.note({ kind: 'started' }, clock())
-  const hearing = createHearing(reporter)
+  const hearing = createHearing(reporter, options.log)
   const closeLanes = (): void => {
     for (const lane of lanes) lane.close()
   }
@@ -98,7 +100,14 @@ function createParts(options: RecorderOptions) {
     isStored: (conditionId) => !sink.holds(conditionId),
   })
   const lanes = Array.from({ length: options.lanes }, () =>
-    createLane({ ...options, url: options.feedUrl, reporter, journal, onMessage: hearing.hear }),
+    createLane({
+      ...options,
+      url: options.feedUrl,
+      reporter,
+      journal,
+      onMessage: hearing.hear,
+      onUnfollowed: hearing.unfollowed,
+    }),
   )
   const recordings = createRecordings(options, { sink, reporter, journal })
   const spot = recordSpot({
@@ -109,8 +118,18 @@ function createParts(options: RecorderOptions) {
     ? followLifecycle({
         ...{ ...options, reporter },
         ...{ url: options.feedUrl, live: discovery.live, onEvent: discovery.take },
+        onFault: hearing.fault,
       })
     : undefined
+  const windows = createWindowWatch(
+    {
+      reporter,
+      recordingOf: recordings.find,
+      isConnected: () => lanes.some((lane) => lane.status().some(({ state }) => state === 'live')),
+      unfollowed: () => hearing.unreadable.status().unfollowed,
+    },
+    clock(),
+  )
   const dispose = (): void => {
     discovery.dispose()
     spot.dispose()
@@ -128,6 +147,7 @@ function createParts(options: RecorderOptions) {
     recordings,
     spot,
     lifecycle,
+    windows,
     dispose,
   }
 }
@@ -137,6 +157,11 @@ export function startRecorder(options: RecorderOptions) {
   const { every, clock } = options
   const parts = createParts(options)
   const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, lifecycle } = parts
+  const { windows } = parts
+  const warning = () =>
+    [...venueWarnings(reporter), hearing.unreadable.warning(), windows.warning()]
+      .filter((text) => text !== undefined)
+      .join(' ') || undefined
 
   let gathered = 0
   function follow(): void {
@@ -156,7 +181,8 @@ export function startRecorder(options: RecorderOptions) {
     every(SLOW_MS, () => {
       discovery.tick()
       follow()
-      hearing.checkClock()
+      hearing.tick()
+      windows.check(discovery.windows(), clock())
     }),
   ]
   discovery.tick()
@@ -176,14 +202,15 @@ export function startRecorder(options: RecorderOptions) {
       lifecycle: lifecycle?.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
       fault: sink.fault(),
-      warning: warningOf(reporter),
+      windows: windows.status(),
+      warning: warning(),
     }),
 
     /** Why it cannot store what it hears; undefined when it can. */
     fault: sink.fault,
 
-    /** What is wrong with the venue; undefined when nothing is. */
-    warning: () => warningOf(reporter),
+    /** What is wrong with the venue, or not recorded of it; undefined when nothing is. */
+    warning,
 
     /** Lines with which what is kept can begin in the middle: what is followed now. */
     preamble(): string[] {
@@ -204,11 +231,11 @@ export function startRecorder(options: RecorderOptions) {
   }
 }
 
-function warningOf({ isOpen }: Reporter): string | undefined {
-  if (isOpen('feed')) return "The venue's feed is down; the recorder keeps trying."
+function venueWarnings({ isOpen }: Reporter): string[] {
+  if (isOpen('feed')) return ["The venue's feed is down; the recorder keeps trying."]
   if (isOpen('catalogue'))
-    return "The venue's catalogue does not answer; the recorder keeps trying."
-  return undefined
+    return ["The venue's catalogue does not answer; the recorder keeps trying."]
+  return []
 }
 
 export type Recorder = ReturnType<typeof startRecorder>
@@ -233,20 +260,46 @@ function notePuts(options: RecorderOptions, journal: Journal): DiscoveryOptions[
 }
 
 /** Counts messages, and watches the venue's clock. */
-function createHearing(reporter: Reporter) {
-  const heard = { messages: 0, faults: 0, unknown: 0, driftMs: undefined as number | undefined }
+function createHearing(reporter: Reporter, log: Log) {
+  const heard = {
+    messages: 0,
+    faults: 0,
+    unknown: 0,
+    /** Events of markets that no connection was asked for. */
+    unfollowed: 0,
+    driftMs: undefined as number | undefined,
+  }
+  const unreadable = createUnreadable(log)
   const unknownMessages: string[] = []
   const drifts: number[] = []
   let leastMs = Number.POSITIVE_INFINITY
   let lastMessageMs: number | undefined
 
+  function fault({ reason, conditionId }: FaultEvent): void {
+    heard.faults++
+    unreadable.fault(conditionId === undefined ? reason : `${reason} (market ${conditionId})`)
+  }
+
   function count(event: FeedEvent, text: string, receivedMs: number): void {
+    unreadable.heard()
     // A book is sent again long after its time.
     if (event.kind === 'changes') leastMs = Math.min(leastMs, receivedMs - event.timestampMs)
-    if (event.kind === 'fault') heard.faults++
+    if (event.kind === 'fault') fault(event)
     if (event.kind !== 'unknown') return
     heard.unknown++
     if (unknownMessages.length < UNKNOWN_MAX) unknownMessages.push(text.slice(0, TEXT_MAX))
+  }
+
+  function checkClock(): void {
+    if (leastMs !== Number.POSITIVE_INFINITY) drifts.push(leastMs)
+    leastMs = Number.POSITIVE_INFINITY
+    if (drifts.length > DRIFT_SECONDS) drifts.shift()
+    if (drifts.length === 0) return
+    heard.driftMs = Math.min(...drifts)
+    const seconds = Math.round(heard.driftMs / 1000)
+    if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
+      reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)
+    else reporter.settle('drift', "The venue's clock and this machine's agree again.")
   }
 
   return {
@@ -255,19 +308,19 @@ function createHearing(reporter: Reporter) {
       lastMessageMs = receivedMs
       for (const event of events) count(event, text, receivedMs)
     },
-    /** To be called every second. */
-    checkClock(): void {
-      if (leastMs !== Number.POSITIVE_INFINITY) drifts.push(leastMs)
-      leastMs = Number.POSITIVE_INFINITY
-      if (drifts.length > DRIFT_SECONDS) drifts.shift()
-      if (drifts.length === 0) return
-      heard.driftMs = Math.min(...drifts)
-      const seconds = Math.round(heard.driftMs / 1000)
-      if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
-        reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)
-      else reporter.settle('drift', "The venue's clock and this machine's agree again.")
+    /** A message that cannot be read, of a connection that is not counted otherwise. */
+    fault,
+    unfollowed(): void {
+      heard.unfollowed++
+      unreadable.unfollowed()
     },
-    status: () => ({ ...heard, lastMessageMs, unknownMessages }),
+    unreadable,
+    /** To be called every second. */
+    tick(): void {
+      checkClock()
+      unreadable.tick()
+    },
+    status: () => ({ ...heard, lastMessageMs, unknownMessages, lastMinute: unreadable.status() }),
   }
 }
 
@@ -317,11 +370,17 @@ function createRecordings(
       return chosen
     },
     counts,
+    find: (conditionId: string) => recordings.get(conditionId),
     markets: () => [...recordings.values()].map(({ market }) => market),
     status: () =>
-      [...recordings.values()].map(({ market: { conditionId, slug }, lastMs, unknown }) => ({
-        ...{ conditionId, slug },
-        ...{ lastMs: lastMs(), unknown: unknown() },
+      [...recordings.values()].map(({ market, lastMs, unknown, counts: heard }) => ({
+        conditionId: market.conditionId,
+        slug: market.slug,
+        lastMs: lastMs(),
+        unknown: unknown(),
+        events: heard.events,
+        faults: heard.faults,
+        firstFault: heard.firstFault,
       })),
   }
 }

@@ -11,10 +11,19 @@ export type CataloguePorts = {
 
 type Asking = { nowMs: number; signal: AbortSignal }
 
+/** A market that is listed and cannot be recorded: `reason` names the member that is wrong. */
+export type UnusableMarket = { unusable: string }
+
+export const isUsable = (found: KnownFacts | UnusableMarket | undefined): found is KnownFacts =>
+  found !== undefined && !('unusable' in found)
+
 /** Both verbs reject with `CatalogueFault`, or with what `fetch` rejects with. */
 export type Catalogue = {
   /** The market of a window; undefined while it is not listed. */
-  find(window: MarketWindow & { endMs: number }, asking: Asking): Promise<KnownFacts | undefined>
+  find(
+    window: MarketWindow & { endMs: number },
+    asking: Asking,
+  ): Promise<KnownFacts | UnusableMarket | undefined>
   /** The strike of a window as soon as it is known; undefined where nobody is to be asked. */
   strike?:
     | ((window: MarketWindow & { endMs: number }, asking: Asking) => Promise<string | undefined>)

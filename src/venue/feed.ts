@@ -59,12 +59,20 @@ export type FeedEvent =
   | TickEvent
   | BestEvent
   | ResolvedEvent
-  /** Markets were announced; what they are is asked of the catalogue. */
-  | { kind: 'announced'; slug: string }
+  /** A market was announced; what it is is asked of the catalogue. */
+  | { kind: 'announced'; slug: string | undefined }
   /** A message of a type that is not known: counted, and kept for inspection. */
   | { kind: 'unknown'; type: string }
-  /** A message that is of a known type and not sound, or none at all. */
-  | { kind: 'fault'; reason: string; conditionId?: string | undefined }
+  | FaultEvent
+
+/** A message that is of a known type and not sound, or none at all. */
+export type FaultEvent = {
+  kind: 'fault'
+  reason: string
+  conditionId?: string | undefined
+  /** Whether it may have said something of a book, which is not known without it. */
+  isOfBook: boolean
+}
 
 type OfToken = { conditionId: string; assetId: string; timestampMs: number }
 
@@ -115,9 +123,9 @@ export type TickEvent = OfToken & { kind: 'tick'; tickSize: Millionths }
 
 type BestEvent = OfToken & { kind: 'best'; bestBid: Millionths; bestAsk: Millionths }
 
+/** A hint only: who won is asked of the catalogue. */
 type ResolvedEvent = {
   kind: 'resolved'
   conditionId: string
-  timestampMs: number
-  winningAssetId: string
+  winningAssetId?: string | undefined
 }

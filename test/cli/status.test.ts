@@ -13,9 +13,17 @@ import { NOW_MS } from '../support/harness.ts'
 /** Two connections, and two markets of which one lacks a book. */
 function statusOf({ messages = 0, rows = 0 } = {}) {
   const connection = { sinceMs: NOW_MS - 60_000, lastMessageMs: NOW_MS - 300 }
-  const market = { conditionId: '0x1', slug: 'btc-updown-5m-1', lastMs: NOW_MS - 400 }
+  const market = {
+    ...{ conditionId: '0x1', slug: 'btc-updown-5m-1', lastMs: NOW_MS - 400 },
+    ...{ events: 9, faults: 0, firstFault: undefined },
+  }
   return {
-    ...{ messages, faults: 1, unknown: 2, driftMs: 40 },
+    ...{ messages, faults: 1, unknown: 2, unfollowed: 3, driftMs: 40 },
+    lastMinute: { events: 50, faults: 1, unfollowed: 0, firstFault: 'book: bids: not an array' },
+    windows: {
+      open: 2,
+      missing: [{ name: 'eth-updown-5m-2', reason: 'not_listed' as const, text: 'not listed' }],
+    },
     ...{ lastMessageMs: NOW_MS - 300, unknownMessages: [] },
     books: noCounts(),
     markets: [
@@ -27,7 +35,10 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
       { lane: 0, state: 'opening' as const, tokens: 4, withoutBook: 4, ...connection },
     ],
     lanes: [],
-    discovery: { markets: 2, asking: 0, contradictions: 0 },
+    discovery: {
+      ...{ markets: 2, asking: 0, contradictions: 0 },
+      others: { announced: 0, resolved: 0 },
+    },
     spot: {
       ...{ ticks: 0, dropped: 0 },
       sources: [
@@ -75,6 +86,7 @@ describe('bookfeed status', () => {
       "63 ms from the venue's time",
       'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live.',
       'Gaps open now: 1 of 4 books.',
+      'Not understood: 1 message (in the last minute 1, the first because of book: bids: not an array), and 2 of unknown types; 3 for markets that are not followed.',
       'Disk free: 12.3 GB.',
       "The venue's clock is 40 ms behind ours",
       'eth-updown-5m-1',

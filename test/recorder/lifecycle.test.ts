@@ -25,6 +25,7 @@ function start() {
     ...{ ...world, url: 'ws://venue', feed: polymarket.feed },
     live: () => live,
     onEvent: (event) => events.push(event),
+    onFault: ({ reason }) => lines.push(reason),
     reporter: createReporter((line) => lines.push(line)),
   })
   return { ...world, lifecycle, lines, events, live }

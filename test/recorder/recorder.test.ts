@@ -1,6 +1,7 @@
 /** The recorder at a venue that is sound, while other things go on. */
 import { describe, expect, test } from 'bun:test'
 
+import { isUsable } from '#src/venue/catalogue.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
 import { START_MS } from '../support/venue/ground.ts'
@@ -98,7 +99,7 @@ describe('startRecorder', () => {
             const isShown = asking.nowMs > START_MS + 1000 * hidden.size
             if (!isShown) return undefined
             const facts = await catalogue.find(window, asking)
-            if (facts?.conditionId) hidden.add(facts.conditionId)
+            if (isUsable(facts)) hidden.add(facts.conditionId)
             return facts
           }
           return { ...catalogue, find }

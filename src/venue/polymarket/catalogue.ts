@@ -2,11 +2,18 @@
 import { RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
 
-import { type Catalogue, CatalogueFault, type CataloguePorts } from '../catalogue.ts'
+import {
+  type Catalogue,
+  CatalogueFault,
+  type CataloguePorts,
+  isUsable,
+  type UnusableMarket,
+} from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 import type { KnownFacts, MarketWindow } from '../venue.ts'
 import { pricePath } from './price-page.ts'
 import { readEvent, recordKinds } from './records.ts'
+import { slugOf } from './slug.ts'
 import { namesOf } from './windows.ts'
 
 /** The venue's tag of up-or-down markets. */
@@ -39,7 +46,9 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
   /** An event has what its market lacks: the strike and the final price. */
   async function bySlug(slug: string, reading: { nowMs: number; signal: AbortSignal }) {
     const event = await get(`/events/slug/${slug}`, reading.signal)
-    return isRecord(event) ? factsIn(() => readEvent(event, { ...reading, isStrict: false })) : []
+    return isRecord(event)
+      ? listingsIn(() => readEvent(event, { ...reading, isStrict: false }))
+      : []
   }
 
   /** Looks through the lists of what ends near the window's end. */
@@ -55,16 +64,18 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
       end_date_min: new Date(window.endMs - HOUR_MS).toISOString(),
       end_date_max: new Date(window.endMs + HOUR_MS).toISOString(),
     })
+    const names = [slugOf(window), ...namesOf(window)]
     for (let page = 0; page < PAGES_MAX; page++) {
       const answer = await get(`/markets/keyset?${query}`, signal)
       if (!isRecord(answer) || !Array.isArray(answer.markets)) return undefined
-      const facts = answer.markets.flatMap((market: unknown) => {
+      const listings = answer.markets.flatMap((market: unknown) => {
         const kind = recordKinds.find(({ name }) => name === "the venue's market")
-        return isRecord(market) && kind
-          ? factsIn(() => kind.read(market, { nowMs, isStrict: false }))
-          : []
+        if (!isRecord(market) || kind === undefined) return []
+        const read = listingsIn(() => kind.read(market, { nowMs, isStrict: false }))
+        // Of a list, what cannot be read may be of any window but for its name.
+        return read.filter((each) => isUsable(each) || names.includes(String(market.slug)))
       })
-      const found = facts.find((each) => isOf(each, window))
+      const found = chooseListing(listings, window)
       if (found !== undefined || typeof answer.next_cursor !== 'string') return found
       query.set('after_cursor', answer.next_cursor)
     }
@@ -83,11 +94,13 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
 
   return {
     async find(window, reading) {
+      let unusable: UnusableMarket | undefined
       for (const slug of namesOf(window)) {
-        const found = (await bySlug(slug, reading)).find((facts) => isOf(facts, window))
-        if (found !== undefined) return found
+        const found = chooseListing(await bySlug(slug, reading), window)
+        if (isUsable(found)) return found
+        unusable ??= found
       }
-      return listed(window, reading.signal, reading.nowMs)
+      return unusable ?? listed(window, reading.signal, reading.nowMs)
     },
 
     strike:
@@ -97,18 +110,35 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
             strikeAt(`${pricesUrl}${pricePath(window, strikeSeconds(window))}`, signal),
 
     async read(slug, reading) {
-      return (await bySlug(slug, reading)).find((facts) => facts.slug === slug)
+      return (await bySlug(slug, reading)).filter(isUsable).find((facts) => facts.slug === slug)
     },
   }
 }
 
-function factsIn(read: () => ReturnType<typeof readEvent>): KnownFacts[] {
+/** What an answer lists, with the reason for each market that cannot be recorded. */
+function listingsIn(read: () => ReturnType<typeof readEvent>): (KnownFacts | UnusableMarket)[] {
   try {
-    return read().flatMap((record) => (record.kind === 'facts' ? [record.facts] : []))
+    return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
+      if (record.kind === 'facts') return [record.facts]
+      return record.kind === 'trade' ? [] : [{ unusable: withoutPlace(record.reason) }]
+    })
   } catch (error) {
-    if (error instanceof RecordFault) return []
+    if (error instanceof RecordFault) return [{ unusable: withoutPlace(error.message) }]
     throw error
   }
+}
+
+/** The window says which market it is, so that the same reason of many is one. */
+const withoutPlace = (reason: string): string =>
+  reason.replace(/^markets\[\d+\]\./, '').replace(/ \(market [^)]*\)$/, '')
+
+/** The market of a window that can be recorded; else why one that is listed for it cannot. */
+function chooseListing(
+  listings: readonly (KnownFacts | UnusableMarket)[],
+  window: MarketWindow,
+): KnownFacts | UnusableMarket | undefined {
+  const found = listings.filter(isUsable).find((facts) => isOf(facts, window))
+  return found ?? listings.find((each) => !isUsable(each))
 }
 
 const isOf = (facts: KnownFacts, { coin, timeframe, startMs }: MarketWindow): boolean =>

@@ -25,22 +25,27 @@ export function decodeFrames(text: string): FeedEvent[] {
   try {
     frame = JSON.parse(text)
   } catch {
-    return [{ kind: 'fault', reason: 'not JSON' }]
+    return [{ kind: 'fault', reason: 'not JSON', isOfBook: true }]
   }
   return Array.isArray(frame) ? frame.map(decodeMessage) : [decodeMessage(frame)]
 }
 
 function decodeMessage(message: unknown): FeedEvent {
-  if (!isRecord(message)) return { kind: 'fault', reason: 'not an object' }
+  if (!isRecord(message)) return { kind: 'fault', reason: 'not an object', isOfBook: true }
   const type = typeof message.event_type === 'string' ? message.event_type : restType(message)
-  const read = readers.get(type)
+  const read = bookReaders.get(type) ?? otherReaders.get(type)
   if (read === undefined) return { kind: 'unknown', type: type.slice(0, TEXT_LENGTH_MAX) }
   try {
     return read(message)
   } catch (error) {
     if (!(error instanceof RecordFault)) throw error
     const id = typeof message.market === 'string' ? parseConditionId(message.market) : undefined
-    return { kind: 'fault', reason: `${type}: ${error.message}`, conditionId: id }
+    return {
+      kind: 'fault',
+      reason: `${type}: ${error.message}`,
+      conditionId: id,
+      isOfBook: bookReaders.has(type),
+    }
   }
 }
 
@@ -48,7 +53,10 @@ function decodeMessage(message: unknown): FeedEvent {
 const restType = ({ asset_id, bids, asks }: JsonObject): string =>
   asset_id !== undefined && bids !== undefined && asks !== undefined ? 'book' : ''
 
-const readers = new Map<string, (message: JsonObject) => FeedEvent>([
+type Readers = ReadonlyMap<string, (message: JsonObject) => FeedEvent>
+
+/** Messages without which a book is not known. */
+const bookReaders: Readers = new Map<string, (message: JsonObject) => FeedEvent>([
   [
     'book',
     (message) => ({
@@ -66,22 +74,26 @@ const readers = new Map<string, (message: JsonObject) => FeedEvent>([
     (message) => ({ kind: 'changes', ...readMarket(message), changes: readChanges(message) }),
   ],
   [
+    'tick_size_change',
+    (message) => ({
+      kind: 'tick',
+      ...readToken(message),
+      tickSize: readPrice(message.new_tick_size, 'new_tick_size'),
+    }),
+  ],
+])
+
+/** Messages that say nothing of a book, or nothing that the book does not say itself. */
+const otherReaders: Readers = new Map<string, (message: JsonObject) => FeedEvent>([
+  [
     'last_trade_price',
     (message) => ({
       kind: 'trade',
       ...readToken(message),
       price: readPrice(message.price, 'price'),
       priceText: readText(message.price, 'price'),
-      size: isAbsent(message.size) ? undefined : readSize(message.size, 'size'),
-      side: isAbsent(message.side) ? undefined : takerSides[readSide(message.side)],
-    }),
-  ],
-  [
-    'tick_size_change',
-    (message) => ({
-      kind: 'tick',
-      ...readToken(message),
-      tickSize: readPrice(message.new_tick_size, 'new_tick_size'),
+      size: isEmpty(message.size) ? undefined : readSize(message.size, 'size'),
+      side: isEmpty(message.side) ? undefined : takerSides[readSide(message.side)],
     }),
   ],
   [
@@ -95,14 +107,19 @@ const readers = new Map<string, (message: JsonObject) => FeedEvent>([
   ],
   [
     'new_market',
-    ({ slug }) => ({ kind: 'announced', slug: readText(slug, 'slug').slice(0, TEXT_LENGTH_MAX) }),
+    ({ slug }) => ({
+      kind: 'announced',
+      slug: isEmpty(slug) ? undefined : readText(slug, 'slug').slice(0, TEXT_LENGTH_MAX),
+    }),
   ],
   [
     'market_resolved',
     (message) => ({
       kind: 'resolved',
-      ...readMarket(message),
-      winningAssetId: readAssetId(message.winning_asset_id, 'winning_asset_id'),
+      conditionId: readMarketId(message.market),
+      winningAssetId: isEmpty(message.winning_asset_id)
+        ? undefined
+        : readAssetId(message.winning_asset_id, 'winning_asset_id'),
     }),
   ],
 ])
@@ -114,11 +131,19 @@ const takerSides = { BUY: 'buy', SELL: 'sell' } as const
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 
-function readMarket({ market, timestamp }: JsonObject) {
+/** The venue writes optional decimals that it does not have as an empty text. */
+const isEmpty = (value: unknown): boolean => isAbsent(value) || value === ''
+
+function readMarketId(market: unknown): string {
   const conditionId = parseConditionId(readText(market, 'market'))
   if (conditionId === undefined) throw new RecordFault(`market: not ${conditionIdRule}`)
-  return { conditionId, timestampMs: readTimestamp(timestamp) }
+  return conditionId
 }
+
+const readMarket = ({ market, timestamp }: JsonObject) => ({
+  conditionId: readMarketId(market),
+  timestampMs: readTimestamp(timestamp),
+})
 
 const readToken = (message: JsonObject) => ({
   ...readMarket(message),
@@ -194,11 +219,11 @@ function readAssetId(value: unknown, path: string): string {
 
 const hashPattern = /^[0-9a-f]{40}$/
 
+/** A hash of another form proves nothing, like none: the levels beside it can be read. */
 function readHash(value: unknown): string | undefined {
-  if (isAbsent(value) || value === '') return undefined
-  const text = readText(value, 'hash')
-  if (!hashPattern.test(text)) throw new RecordFault('hash: not 40 hex digits')
-  return text
+  if (isEmpty(value)) return undefined
+  const text = readText(value, 'hash').toLowerCase()
+  return hashPattern.test(text) ? text : undefined
 }
 
 const unixMsPattern = /^[0-9]{13,15}$/
@@ -241,7 +266,10 @@ function readBest(value: unknown, path: string): Millionths | undefined {
 const readLastTradePrice = (value: unknown): string | undefined =>
   typeof value === 'string' && (value === '' || toPrice(value) !== undefined) ? value : undefined
 
+/** The venue's own readers take a side in any case. */
 function readSide(value: unknown): Side {
-  if (value !== 'BUY' && value !== 'SELL') throw new RecordFault('side: neither BUY nor SELL')
-  return value
+  if (value === 'BUY' || value === 'SELL') return value
+  const side = typeof value === 'string' ? value.toUpperCase() : value
+  if (side !== 'BUY' && side !== 'SELL') throw new RecordFault('side: neither BUY nor SELL')
+  return side
 }

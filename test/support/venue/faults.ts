@@ -24,6 +24,10 @@ export type ConnectionFault =
   | { kind: 'hold'; batches: number; forMs: number }
   | { kind: 'garbage' }
   | { kind: 'unknown-event' }
+  /** Sends a text as it is. */
+  | { kind: 'say'; text: string }
+  /** From now on, in each message of a type, writes `put` in place of what `find` finds. */
+  | { kind: 'rewrite'; type: string; find: RegExp; put: string }
   /** What is sent next takes its time. */
   | { kind: 'slow-drip'; bytes: number; everyMs: number }
 
@@ -73,6 +77,7 @@ export type Mangler = {
 export function createMangler(): Mangler {
   const left = new Map<Fault['kind'], { fault: ConnectionFault; count: number }>()
   const lost: Frame[] = []
+  const rewrites: Extract<Fault, { kind: 'rewrite' }>[] = []
   /** The messages of a kind, up to the count that is left, go through `change`. */
   function each(
     batch: Batch,
@@ -111,8 +116,12 @@ export function createMangler(): Mangler {
 
   return {
     lost,
-    arm: (fault) => left.set(fault.kind, { fault, count: countOf(fault) }),
-    mangle(batch, later) {
+    arm(fault) {
+      if (fault.kind === 'rewrite') rewrites.push(fault)
+      else left.set(fault.kind, { fault, count: countOf(fault) })
+    },
+    mangle(sound, later) {
+      const batch = rewrites.reduce(rewritten, sound)
       if (left.size === 0) return batch
       let result = each(batch, 'late-trade', (frame, fault) => {
         if (frame.type !== 'last_trade_price' || fault.kind !== 'late-trade') return undefined
@@ -137,6 +146,12 @@ export function createMangler(): Mangler {
     },
   }
 }
+
+const rewritten = (batch: Batch, fault: Extract<Fault, { kind: 'rewrite' }>): Batch =>
+  batch.map((frame) => {
+    if (frame.type !== fault.type) return frame
+    return { ...frame, fault: 'rewrite', text: frame.text.replace(fault.find, fault.put) }
+  })
 
 function countOf(fault: ConnectionFault): number {
   if ('frames' in fault) return fault.frames

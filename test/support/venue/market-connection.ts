@@ -103,6 +103,7 @@ export function createMarketConnection(parts: Parts): MarketConnection {
     else if (fault.kind === 'no-book') interest.withhold(fault.tokens)
     else if (fault.kind === 'garbage') send(garbageFrame)
     else if (fault.kind === 'unknown-event') send(unknownFrame)
+    else if (fault.kind === 'say') send({ type: 'said', text: fault.text, fault: 'say' })
     else mangler.arm(fault)
     peer.flush()
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { CatalogueFault } from '#src/venue/catalogue.ts'
+import { CatalogueFault, isUsable } from '#src/venue/catalogue.ts'
 import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
 
 import { openMarket, START_MS, startGround } from '../../support/venue/ground.ts'
@@ -24,6 +24,9 @@ const asking = { nowMs: START_MS, signal: AbortSignal.timeout(5000) }
 const windowOf = ({ coin, timeframe, startMs, endMs }: ReturnType<typeof openMarket>) =>
   ({ coin, timeframe, startMs, endMs }) as Parameters<ReturnType<typeof createCatalogue>['find']>[0]
 
+const factsOf = (found: Awaited<ReturnType<ReturnType<typeof createCatalogue>['find']>>) =>
+  isUsable(found) ? found : undefined
+
 describe('find', () => {
   test('default: asks by the name of the window', async () => {
     await using venue = await startGround()
@@ -42,17 +45,39 @@ describe('find', () => {
     const markets = venue.markets().filter(({ startMs }) => startMs <= START_MS)
     const rules = await Promise.all(
       markets.map(
-        async (market) => (await catalogue.find(windowOf(market), asking))?.settlementRule,
+        async (market) => factsOf(await catalogue.find(windowOf(market), asking))?.settlementRule,
       ),
     )
     expect(new Set(rules)).toEqual(new Set(['binance-1h', 'binance-1d']))
+  })
+
+  test('behavior: a market of the second protocol has its position ids, and one id', async () => {
+    await using venue = await startGround({ conditionIdBytes: 31, socketIds: 'padded' })
+    const market = openMarket(venue)
+    const { catalogue } = connect(venue)
+    expect(await catalogue.find(windowOf(market), asking)).toMatchObject({
+      conditionId: market.socketId,
+      assetIds: { up: market.assetIds[0], down: market.assetIds[1] },
+    })
+  })
+
+  test.each([
+    [{ version: 'v3' }, 'version: neither v1 nor v2'],
+    [{ version: 'v2', hidesIds: true }, 'positionIds: missing, in a market of version v2'],
+    [{ version: 'v1', hidesIds: true }, 'clobTokenIds: missing, in a market of version v1'],
+  ])('behavior: %j is listed and not usable, and says why', async (options, unusable) => {
+    await using venue = await startGround(options)
+    const window = windowOf(openMarket(venue))
+    expect(await connect(venue).catalogue.find(window, asking)).toEqual({ unusable })
+    const onlyLists = connect(venue, (path) => path.startsWith('/events/slug/')).catalogue
+    expect(await onlyLists.find(window, asking)).toEqual({ unusable })
   })
 
   test('behavior: where no name is known, the lists of what ends then have it, page after page', async () => {
     await using venue = await startGround({ coins: ['btc', 'eth', 'sol', 'xrp'] })
     const { catalogue, asked } = connect(venue, (path) => path.startsWith('/events/slug/'))
     for (const market of venue.markets().filter(({ endMs }) => endMs > START_MS)) {
-      const found = await catalogue.find(windowOf(market), asking)
+      const found = factsOf(await catalogue.find(windowOf(market), asking))
       expect(found?.conditionId).toBe(market.conditionId)
     }
     const lists = asked.filter((path) => path.startsWith('/markets/keyset?'))

@@ -69,6 +69,8 @@ const decode = (...messages: object[]) =>
   decodeFrames(JSON.stringify(messages.length === 1 ? messages[0] : messages))
 const ofToken = { conditionId: MARKET, assetId: UP, timestampMs: Number(TIME) }
 
+const aResolved = { event_type: 'market_resolved', market: MARKET, timestamp: TIME }
+
 describe('decodeFrames', () => {
   test('default: a book comes with its best levels first', () => {
     expect(decode(aBook())).toEqual([
@@ -180,18 +182,22 @@ describe('decodeFrames', () => {
     const best = { event_type: 'best_bid_ask', ...token, best_bid: '0.5', best_ask: '1' }
     const open = { event_type: 'new_market', slug: 'sol-updown-15m-1777516200', market: MARKET }
     const resolved = { event_type: 'market_resolved', ...token, winning_asset_id: DOWN }
-    const [conditionId, timestampMs] = [MARKET, Number(TIME)]
+    const conditionId = MARKET
     expect(decode(best, open, resolved)).toEqual([
       { kind: 'best', ...ofToken, bestBid: 500_000, bestAsk: 0 },
       { kind: 'announced', slug: 'sol-updown-15m-1777516200' },
-      { kind: 'resolved', conditionId, timestampMs, winningAssetId: DOWN },
+      { kind: 'resolved', conditionId, winningAssetId: DOWN },
     ])
   })
 
-  test.each([62, 64])('behavior: a condition id of %i digits is one, in any case', (length) => {
-    const id = 'aB'.repeat(length / 2)
-    expect(decode(aBook({ market: `0x${id}` }))).toMatchObject([
-      { kind: 'book', conditionId: `0x${id.toLowerCase()}` },
+  test.each([
+    ['aB'.repeat(32), 'ab'.repeat(32)],
+    // The second protocol's ids of 31 bytes, as they are and padded.
+    ['aB'.repeat(31), `${'ab'.repeat(31)}00`],
+    [`${'aB'.repeat(31)}00`, `${'ab'.repeat(31)}00`],
+  ])('behavior: a condition id of %s is 0x%s', (digits, kept) => {
+    expect(decode(aBook({ market: `0x${digits}` }))).toMatchObject([
+      { kind: 'book', conditionId: `0x${kept}` },
     ])
   })
 
@@ -218,17 +224,52 @@ describe('decodeFrames', () => {
     ['no asks', aBook({ asks: undefined })],
     ['a number for a text', aBook({ bids: [{ price: 0.5, size: '5' }] })],
     ['a time in seconds', aBook({ timestamp: '1789987926' })],
-    ['a hash of another length', aBook({ hash: 'ab' })],
     ['a token that is none', aBook({ asset_id: '0xff' })],
     ['an unreadable side', changesOf(aChange({ side: 'HOLD' }))],
     ['an unreadable best price', changesOf(aChange({ best_bid: '2' }))],
     ['no changes', { ...changesOf(), price_changes: undefined }],
     ['a change that is none', changesOf([])],
-    ['a trade at 1', aTrade({ price: '1' })],
-  ])('error: a message with %s is a fault of its market', (_, message) => {
+  ])('error: a message with %s is a fault of the books of its market', (_, message) => {
     expect(decode(message)).toEqual([
-      { kind: 'fault', reason: expect.any(String), conditionId: MARKET },
+      { kind: 'fault', reason: expect.any(String), conditionId: MARKET, isOfBook: true },
     ])
+  })
+
+  test.each<[string, object]>([
+    ['a trade at 1', aTrade({ price: '1' })],
+    ['a trade of no side', aTrade({ side: 'HOLD' })],
+    ['a trade of a size that is none', aTrade({ size: 'some' })],
+    ['a trade without a time', aTrade({ timestamp: undefined })],
+    ['a winner that is no token', { ...aResolved, winning_asset_id: 'up' }],
+  ])('error: %s is a fault, and says nothing of a book', (_, message) => {
+    expect(decode(message)).toMatchObject([{ kind: 'fault', conditionId: MARKET, isOfBook: false }])
+  })
+
+  test('behavior: members that may be absent may be empty, null or not there', () => {
+    for (const absent of ['', null, undefined]) {
+      expect(decode(aTrade({ size: absent, side: absent }))).toMatchObject([
+        { kind: 'trade', size: undefined, side: undefined },
+      ])
+      expect(decode({ ...aResolved, winning_asset_id: absent })).toEqual([
+        { kind: 'resolved', conditionId: MARKET, winningAssetId: undefined },
+      ])
+      expect(decode({ event_type: 'new_market', slug: absent })).toEqual([
+        { kind: 'announced', slug: undefined },
+      ])
+      expect(decode(aBook({ hash: absent, tick_size: absent }))).toMatchObject([
+        { kind: 'book', hash: undefined, tickSize: undefined },
+      ])
+    }
+  })
+
+  test.each(['buy', 'Buy', 'BUY'])('behavior: a side may be written %s', (side) => {
+    expect(decode(aTrade({ side }))).toMatchObject([{ side: 'buy' }])
+    expect(decode(changesOf(aChange({ side })))).toMatchObject([{ changes: [{ side: 'bids' }] }])
+  })
+
+  test('behavior: a hash of another form proves nothing, and the levels are read', () => {
+    expect(decode(aBook({ hash: 'ab' }))).toMatchObject([{ kind: 'book', hash: undefined }])
+    expect(decode(aBook({ hash: 'AB'.repeat(20) }))).toMatchObject([{ hash: 'ab'.repeat(20) }])
   })
 
   test('error: a fault leaves the other messages of its frame', () => {

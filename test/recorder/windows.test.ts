@@ -1,0 +1,89 @@
+/** Windows that are not recorded are seen: of a new protocol, of none that is known, or not listed. */
+import { describe, expect, test } from 'bun:test'
+
+import { parseConditionId } from '#src/core/market.ts'
+
+import type { GeneratedOptions } from '../support/venue/generated.ts'
+import { faultsOf } from './judge.ts'
+import { startRig } from './rig.ts'
+
+const LIMIT_MS = 240_000
+const GRACE_MS = 30_000
+
+const startWith = (
+  generated: Partial<GeneratedOptions>,
+  coins: readonly ('btc' | 'eth')[] = ['btc'],
+) => startRig({ stepMs: 50, generated: { stepsPerSecond: 2, ...generated }, recorder: { coins } })
+
+describe('startRecorder', () => {
+  test.concurrent.each([{ socketIds: undefined }, { socketIds: 'padded' as const }])(
+    'default: markets of the second protocol are recorded and verified: %j',
+    async (ids) => {
+      await using rig = await startWith({ conditionIdBytes: 31, ...ids })
+      await rig.advance(GRACE_MS + 5000)
+      const [market] = rig.openMarkets()
+      const shortId = market?.conditionId ?? ''
+      const kept = rig.history.findMarket(parseConditionId(shortId) ?? '')
+      expect(kept?.verifiedCounts.up).toBeGreaterThan(10)
+      expect(kept?.assetIds).toEqual({ up: market?.assetIds[0], down: market?.assetIds[1] })
+      expect(rig.recorder().status()).toMatchObject({
+        windows: { open: 1, missing: [] },
+        warning: undefined,
+        unfollowed: 0,
+      })
+      // Requests may name it by either form.
+      for (const id of [shortId, `${shortId}00`, market?.slug])
+        expect(await rig.ask(`/v1/btc/markets/${id}`)).toMatchObject({
+          conditionId: `${shortId}00`,
+        })
+      await rig.quiet()
+      const judgements = await rig.judgeAll()
+      expect(judgements.length).toBeGreaterThan(0)
+      expect(faultsOf(judgements)).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent.each<[Partial<GeneratedOptions>, string]>([
+    [{ version: 'v3' }, 'listed, but not usable: version: neither v1 nor v2'],
+    [
+      { version: 'v2', hidesIds: true },
+      'listed, but not usable: positionIds: missing, in a market of version v2',
+    ],
+    [{ coins: ['eth'] }, 'not listed'],
+    [{ socketIds: 'others' }, 'messages for markets that are not followed: '],
+    [{ untilMs: 0 }, 'no message'],
+  ])(
+    'behavior: after 30 s, what is not recorded at a venue with %j is a warning and a line',
+    async (generated, reason) => {
+      await using rig = await startWith(generated)
+      await rig.advance(GRACE_MS - 2000)
+      expect(rig.recorder().warning()).toBeUndefined()
+      await rig.advance(4000)
+      const text = `Not recorded: 1 of 1 open windows. btc-updown-5m-1795341600: ${reason}`
+      expect(rig.recorder().warning()).toContain(text)
+      expect(rig.lines.filter((line) => line.includes(text))).toHaveLength(1)
+      expect(rig.recorder().status().windows.missing).toMatchObject([
+        { name: 'btc-updown-5m-1795341600' },
+      ])
+      // It goes on with the next window, and is not said again.
+      await rig.advance(200_000)
+      expect(rig.recorder().warning()).toContain(reason)
+      expect(rig.lines.filter((line) => line.includes('Not recorded:'))).toHaveLength(1)
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent(
+    'behavior: one series of two that is not listed is named, and the other is recorded',
+    async () => {
+      await using rig = await startWith({ coins: ['btc'] }, ['btc', 'eth'])
+      await rig.advance(GRACE_MS + 2000)
+      expect(rig.recorder().status().windows).toMatchObject({
+        open: 2,
+        missing: [{ name: 'eth-updown-5m-1795341600', reason: 'not_listed' }],
+      })
+    },
+    LIMIT_MS,
+  )
+})
