@@ -1,6 +1,12 @@
 /** What the columns of a table say: our exports, and archives of others. */
 import { parseMillionths } from '#src/core/decimal.ts'
-import { type Market, type Outcome, outcomes, type Source } from '#src/core/market.ts'
+import {
+  type Market,
+  type Outcome,
+  outcomes,
+  parseConditionId,
+  type Source,
+} from '#src/core/market.ts'
 import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -42,6 +48,9 @@ function toLadder(levels: [number, number][], side: 'bid' | 'ask'): Ladder {
 }
 
 type Found = { market: Market; outcome: Outcome }
+/** The form in which an id is kept; of what is no id, no market has the name. */
+const toConditionId = (name: string): string => parseConditionId(name) ?? name.toLowerCase()
+
 export type FindMarket = ReturnType<typeof createFindMarket>
 
 /** Finds markets by what tables call them; throws `RecordFault`. */
@@ -51,10 +60,10 @@ export function createFindMarket(history: MarketHistory) {
       `${name} is not known; import its market too, as GET /v1/{coin}/markets/{conditionId} answers`,
     )
   const findNamed = (name: string): Market | undefined =>
-    history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(name.toLowerCase())
+    history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(toConditionId(name))
   return {
     byOutcome(conditionId: string, outcome: Outcome): Found {
-      const market = history.findMarket(conditionId.toLowerCase())
+      const market = history.findMarket(toConditionId(conditionId))
       if (market?.assetIds[outcome] === undefined)
         throw unknown(`the token ${outcome} of market ${conditionId}`)
       return { market, outcome }
@@ -364,14 +373,14 @@ const tableForms: readonly TableForm[] = [
     name: 'messages of the PMXT kind',
     columns: messageColumns,
     keyOf: () => '',
-    marketOf: (row) => row('market').toLowerCase(),
+    marketOf: (row) => toConditionId(row('market')),
     read: readMessage,
   },
   {
     name: 'messages of the PMXT kind until April 2026',
     columns: olderColumns,
     keyOf: () => '',
-    marketOf: (row) => row('market_id').toLowerCase(),
+    marketOf: (row) => toConditionId(row('market_id')),
     read: readOlderMessage,
   },
 ]
