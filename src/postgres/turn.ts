@@ -12,6 +12,8 @@ import { connect, faultOf } from './bridge.ts'
 import { errorOf, type Format } from './database.ts'
 
 const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
+/** A lock that was taken several times is held until it was given back as often. */
+const GIVE = 'SELECT pg_advisory_unlock_all()'
 const ANSWER_MS_MAX = 5000
 
 type Job = {
@@ -30,11 +32,21 @@ export function createTurn({ place, format, name, onFault }: Job): Turn | undefi
   const key = `bookfeed job ${address.schema} ${name}`
   let connection: SQL | undefined
   let hasFailed = false
+  let isHeld = false
 
+  /**
+   * The lock is free when this resolves. PostgreSQL notices the end of a connection later than its
+   * client, and until then every other process would find the lock taken.
+   */
   async function give(): Promise<void> {
-    const ending = connection?.close({ timeout: 0 })
+    const given = connection
+    const wasHeld = isHeld
     connection = undefined
-    await ending?.catch(() => {})
+    isHeld = false
+    // Where no answer comes, the lock ends with the connection.
+    if (wasHeld)
+      await within(ANSWER_MS_MAX, given?.unsafe(GIVE) ?? Promise.resolve()).catch(() => {})
+    await given?.close({ timeout: 0 }).catch(() => {})
   }
 
   async function isTaken(): Promise<boolean> {
@@ -47,9 +59,9 @@ export function createTurn({ place, format, name, onFault }: Job): Turn | undefi
   return {
     async take() {
       try {
-        const isOurs = await isTaken()
+        isHeld = await isTaken()
         hasFailed = false
-        if (isOurs) return true
+        if (isHeld) return true
       } catch (error) {
         if (!hasFailed) onFault(errorOf(faultOf(error)))
         hasFailed = true
