@@ -256,6 +256,8 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       sockets: new Map([['/v1/stream', stream.upgrade]]),
       gate: deps.gate ?? gate,
       testMode: deps.testMode,
+      // An agent reads the tools before there are data; what a tool asks for comes to test mode.
+      sharedPaths: new Set([mcpRoute.path]),
       work,
       logsAs: deps.config.log,
     }),

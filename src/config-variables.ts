@@ -150,7 +150,7 @@ export const variables = {
     default: 'on',
     ...onOff,
     description:
-      'Answer keys of test mode (`bf_test_…`) with a simulated day, which is made in the data folder (80 MB) when the first of them asks.',
+      'Answer keys of test mode (`bf_test_…`) with simulated data, which the first start makes in the data folder (4 MB).',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',

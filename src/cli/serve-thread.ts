@@ -98,12 +98,12 @@ export async function serveThread(
     log: log.write,
   }
   const first = createQuestions((ask) => post({ ask }, [ask.body]))
-  let testData: ReturnType<typeof openTestData>
+  const testData = openTestData(dataPath)
   const test = config.hasTestMode
     ? createTestServer<ReaderDeps>({
         ...{ deps: real, createApp: createReader, sleep: (ms) => Bun.sleep(ms) },
-        open: () => (testData ??= openTestData(dataPath)),
-        // It has them made.
+        open: testData.open,
+        // The first thread has them made.
         otherwise: first.ask,
       })
     : undefined
@@ -134,7 +134,7 @@ export async function serveThread(
     for (const job of jobs) job.dispose()
     await joint?.dispose()
     log.flush()
-    for (const file of [history, ledger, ...(testData ? [testData] : [])]) file.dispose()
+    for (const file of [history, ledger, testData]) file.dispose()
     post({ stopped: true })
   }
   parent.on('message', (message: ToThread) => {

@@ -94,12 +94,13 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     timer,
     log: log.write,
   }
-  const { test, jobs: ofTest } = startTestMode(timed, real)
+  const { test, jobs: ofTest, prepare } = startTestMode(timed, real)
   const app = createApp({ ...real, testMode: test })
   const server = await (shared.threads === 0
     ? listenHere(app, config)
     : startThreads({ context: timed, app, test, timer, ...shared }))
   compileAsUsual()
+  prepare()
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)

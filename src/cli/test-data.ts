@@ -2,17 +2,18 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { Worker, workerData } from 'node:worker_threads'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import { Command } from 'commander'
 
+import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import {
   makeTestDay,
   type TestDayPart,
-  type TestHistories,
   type TestStore,
+  testStores,
 } from '#src/ingest/simulator/test-day.ts'
 import type { Log } from '#src/lib/log.ts'
 import { codeOf, sentenceOf } from '#src/lib/message.ts'
@@ -22,7 +23,7 @@ import { openDataFolder } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 
 /** Rises with what is made or how it is stored, so that older files are made again. */
-const FORMAT = 2
+const FORMAT = 3
 const FOLDER = `test-data-${FORMAT}`
 /** Of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
@@ -30,14 +31,14 @@ const CACHE_BYTES = 4 * 1024 * 1024
 const LOW_PRIORITY = 10
 
 const help = `
-Keys of test mode (bf_test_…, bookfeed keys create --test) read this day. A server makes it by itself
-when such a key first asks; this makes it before. It is the same wherever it is made.
+Keys of test mode (bf_test_…, bookfeed keys create --test) read these data. A server makes them by itself
+when it starts; this makes them before. They are the same on every server.
 
-Exit code: 0 when it is there, 1 when it could not be made.`
+Exit code: 0 when they are there, 1 when they could not be made.`
 
 export const testDataCommand = (context: CliContext): Command =>
   new Command('test-data')
-    .description('make the simulated day that keys of test mode read')
+    .description('make the simulated data that keys of test mode read')
     .addHelpText('after', help)
     .action(() => runTestData(context))
 
@@ -45,7 +46,8 @@ async function runTestData(context: CliContext): Promise<void> {
   // Makes the folder, or says why not.
   openDataFolder(context).dispose()
   const { dataPath } = context.config()
-  if (hasTestData(dataPath)) {
+  const missing = testStores.filter((store) => !hasStore(dataPath, store))
+  if (missing.length === 0) {
     context.print('The data of test mode are there already.')
     return
   }
@@ -55,7 +57,7 @@ async function runTestData(context: CliContext): Promise<void> {
   const progress = createProgress(context, 'making', 'windows')
   let windows = 0
   try {
-    for (const share of makeFiles(dataPath)) progress.update(++windows, share)
+    for (const share of makeFiles(dataPath, missing)) progress.update(++windows, share)
   } catch (cause) {
     throw new CliError(`The data of test mode cannot be made: ${sentenceOf(cause)}`, { cause })
   } finally {
@@ -67,7 +69,10 @@ async function runTestData(context: CliContext): Promise<void> {
 const folderOf = (dataPath: string): string => join(dataPath, FOLDER)
 /** Where files of its days would be. */
 export const testFilesPathOf = (dataPath: string): string => join(folderOf(dataPath), 'files')
-export const hasTestData = (dataPath: string): boolean => existsSync(folderOf(dataPath))
+export const hasTestData = (dataPath: string): boolean =>
+  testStores.every((store) => hasStore(dataPath, store))
+const hasStore = (dataPath: string, store: TestStore): boolean =>
+  existsSync(storePathOf(folderOf(dataPath), store))
 
 const folderName = /^test-data-\d+(?:\.(\d+)\.making)?$/
 
@@ -92,110 +97,170 @@ function isAlive(pid: number): boolean {
 
 const storePathOf = (folder: string, store: TestStore): string => join(folder, `${store}.db`)
 
-/** They are whole when their folder has its name. */
-function* makeFiles(dataPath: string, part?: TestDayPart): Generator<number, void> {
+/** Makes these files, one after the other; a file is whole when it has its name. */
+function* makeFiles(
+  dataPath: string,
+  stores: readonly TestStore[],
+  part?: TestDayPart,
+): Generator<number, void> {
   const making = `${folderOf(dataPath)}.${process.pid}.making`
   removeLeft(dataPath)
   mkdirSync(making, { recursive: true, mode: 0o700 })
   try {
-    const create = (store: TestStore) => openHistory(storePathOf(making, store))
-    const histories = { day: create('day'), gap: create('gap'), stale: create('stale') }
-    try {
-      yield* makeTestDay(histories, part)
-    } finally {
-      for (const history of Object.values(histories)) history.dispose()
+    for (const [done, store] of stores.entries()) {
+      const path = storePathOf(making, store)
+      const history = openHistory(path)
+      try {
+        for (const share of makeTestDay({ [store]: history }, part)) {
+          yield (done + share) / stores.length
+        }
+      } finally {
+        history.dispose()
+      }
+      mkdirSync(folderOf(dataPath), { recursive: true, mode: 0o700 })
+      // Another process may have made the same.
+      if (!hasStore(dataPath, store)) renameSync(path, storePathOf(folderOf(dataPath), store))
     }
-    renameSync(making, folderOf(dataPath))
-  } catch (error) {
-    // Another process may have made the same.
-    if (!/^(EEXIST|ENOTEMPTY)$/.test(codeOf(error))) throw error
   } finally {
     rmSync(making, { recursive: true, force: true })
   }
 }
 
-/** What was made, each store opened when it is first used; undefined where nothing was. */
-export function openTestData(dataPath: string): (TestHistories & Disposable) | undefined {
-  if (!hasTestData(dataPath)) return undefined
+/** Opens each store that was made when it is first asked for; undefined where it was not. */
+export function openTestData(dataPath: string) {
   const options = { isReadOnly: true, chunkCacheBytes: CACHE_BYTES, lagMs: LAG_MS }
   const opened = new Map<TestStore, MarketHistory>()
-  function open(store: TestStore): MarketHistory {
-    const known = opened.get(store) ?? openHistory(storePathOf(folderOf(dataPath), store), options)
-    opened.set(store, known)
-    return known
-  }
   return {
-    get day() {
-      return open('day')
+    open(store: TestStore): MarketHistory | undefined {
+      const known = opened.get(store)
+      if (known !== undefined || !hasStore(dataPath, store)) return known
+      const history = openHistory(storePathOf(folderOf(dataPath), store), options)
+      opened.set(store, history)
+      return history
     },
-    get gap() {
-      return open('gap')
-    },
-    get stale() {
-      return open('stale')
-    },
-    dispose() {
+    dispose(): void {
       for (const history of opened.values()) history.dispose()
     },
   }
 }
 
-type Disposable = { dispose(): void }
-
 /** Nobody writes to them. */
 const LAG_MS = 60_000
-/** After a failure it is tried again by whoever asks then. */
+/** After a failure the next caller makes the thread try again. */
 const RETRY_MS = 60_000
+/** How long a request waits for data that are being made, well within any client's patience. */
+const HOLD_MS = 10_000
+/** Requests that wait so at a time; one more is refused at once. */
+const HELD_MAX = 64
+const SECOND_MS = 1000
 
-type Making = { makesTestData: string; part?: TestDayPart | undefined }
+type ToMaker = { makesTestData: string; store: TestStore; part?: TestDayPart | undefined }
 
-/**
- * Returns what opens the files, and has them made by a thread where there are none; less than the
- * whole day for tests.
- */
-export function createTestData(context: CliContext, log: Log, part?: TestDayPart) {
+type MakerDeps = {
+  timer: Clock
+  log: Log
+  /** What is made; less than everything for tests. */
+  part?: TestDayPart
+}
+
+/** The files of test mode of a server, made by a thread, one at a time, when they are asked for. */
+export function createTestData(context: CliContext, { timer, log, part }: MakerDeps) {
   const { dataPath } = context.config()
-  let opened: ReturnType<typeof openTestData>
-  let [isMaking, failedMs] = [false, Number.NEGATIVE_INFINITY]
+  const data = openTestData(dataPath)
+  /** The first one is being made. */
+  const queue: TestStore[] = []
+  const waiting = new Set<() => void>()
+  let startedMs = 0
+  let share = 0
+  let failedMs = Number.NEGATIVE_INFINITY
 
-  function make(): void {
-    const nowMs = context.clock()
-    if (isMaking || nowMs - failedMs < RETRY_MS) return
-    const fail = (error: unknown) => {
-      isMaking = false
-      failedMs = context.clock()
-      log(`bookfeed: the data of test mode cannot be made: ${sentenceOf(error)}`, 'error')
-    }
+  function wakeAll(): void {
+    for (const wake of waiting) wake()
+  }
+
+  function fail(error: unknown): void {
+    queue.length = 0
+    failedMs = timer()
+    log(`bookfeed: the data of test mode cannot be made: ${sentenceOf(error)}`, 'error')
+    wakeAll()
+  }
+
+  function makeNext(): void {
+    const [store] = queue
+    if (store === undefined) return
     const fault = roomFault(context, dataPath)
     if (fault !== undefined) {
       fail(fault)
       return
     }
-    isMaking = true
+    startedMs = timer()
+    share = 0
     const worker = new Worker(context.program, {
-      workerData: { makesTestData: dataPath, part } satisfies Making,
+      workerData: { makesTestData: dataPath, store, part } satisfies ToMaker,
     })
     worker.unref()
-    worker.on('error', fail)
-    worker.on('exit', () => {
-      isMaking = false
+    worker.on('message', (done: number) => {
+      share = done
     })
+    let hasFailed = false
+    worker.on('error', (error) => {
+      hasFailed = true
+      fail(error)
+    })
+    worker.on('exit', () => {
+      if (hasFailed) return
+      queue.shift()
+      wakeAll()
+      makeNext()
+    })
+  }
+
+  function request(store: TestStore): void {
+    if (hasStore(dataPath, store) || queue.includes(store)) return
+    if (timer() - failedMs < RETRY_MS) return
+    queue.push(store)
+    if (queue.length === 1) makeNext()
   }
 
   return {
-    open(): TestHistories | undefined {
-      opened ??= openTestData(dataPath)
-      if (opened === undefined) make()
-      return opened
+    open: data.open,
+
+    /** Has a store made unless it is there. */
+    request,
+
+    /** Has a store made, and waits for it a while; it may not be there even then. */
+    async hold(store: TestStore): Promise<void> {
+      request(store)
+      const untilMs = timer() + HOLD_MS
+      while (queue.includes(store) && timer() < untilMs && waiting.size < HELD_MAX) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const timeout = setTimeout(resolve, untilMs - timer())
+        waiting.add(resolve)
+        await promise
+        waiting.delete(resolve)
+        clearTimeout(timeout)
+      }
     },
-    dispose(): void {
-      opened?.dispose()
+
+    /** Seconds until a store will be there, by how fast it is being made. */
+    secondsLeft(store: TestStore): number {
+      const position = queue.indexOf(store)
+      if (position < 0) return Math.max(1, Math.ceil((failedMs + RETRY_MS - timer()) / SECOND_MS))
+      const elapsedMs = timer() - startedMs
+      // Without progress so far: as long again as it has taken.
+      const wholeMs = elapsedMs / (share > 0 ? share : 0.5)
+      const leftMs = wholeMs * (position + 1) - elapsedMs
+      return Math.max(1, Math.ceil(leftMs / SECOND_MS))
     },
+
+    dispose: data.dispose,
   }
 }
 
-const start = workerData as Partial<Making> | null
-if (start?.makesTestData !== undefined) {
+const start = workerData as Partial<ToMaker> | null
+if (start?.makesTestData !== undefined && start.store !== undefined) {
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
-  for (const _ of makeFiles(start.makesTestData, start.part));
+  for (const done of makeFiles(start.makesTestData, [start.store], start.part)) {
+    parentPort?.postMessage(done)
+  }
 }

@@ -1,6 +1,7 @@
 /**
- * Test mode: an app of its own for each fault, over the simulated day and a ledger in memory, so
- * that a key of it can reach nothing real. Each day (UTC) begins it again, with the streams.
+ * Test mode: an app of its own for each fault, over simulated hours and a ledger in memory, so that
+ * its keys can reach nothing real. Live streams begin again each time the hours are over, and the
+ * ledger begins again each day (UTC).
  */
 import { setImmediate as othersTurn } from 'node:timers/promises'
 
@@ -21,7 +22,7 @@ import { type Clock, DAY_MS } from '#src/core/time.ts'
 import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
-import { TEST_DAY_MS, type TestHistories } from '#src/ingest/simulator/test-day.ts'
+import { TEST_DAY_MS, TEST_SPAN_MS, type TestStore } from '#src/ingest/simulator/test-day.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { Verdict } from '#src/selling/screening.ts'
@@ -32,15 +33,14 @@ import { createTestData, testFilesPathOf } from './test-data.ts'
 
 /** How late the answers of the fault `slow` are; well within the patience of any client. */
 export const SLOW_MS = 3_000
-const RETRY_SECONDS = 5
-/** Streams of a day that is over have ended by then. */
+/** Streams of hours that are over have ended by then. */
 const ENDING_MS = 90_000
 const PAGE_CACHE_BYTES = 1024 * 1024
 /** Quotes and payments of a day, all of them in memory; after these it begins again early. */
 const DEALS_MAX = 20_000
 const PAY_TO = '0x0000000000000000000000000000000000007358'
 
-type Kind = 'day' | 'gap' | 'stale' | 'payment_pending'
+type Kind = TestStore | 'payment_pending'
 type Served = Pick<
   Reader,
   'fetch' | 'stream' | 'tick' | 'drain' | 'flushUsage' | 'takeUsage' | 'putUsage'
@@ -50,63 +50,74 @@ type Deps<Real extends ReaderDeps> = {
   /** Of the app for real keys. */
   deps: Real & { limits: Limits }
   createApp: (deps: Real) => Served
-  /** Undefined while they are being made. */
-  open: () => TestHistories | undefined
-  /** Answers in that case; else it is refused. */
+  /** Undefined while it is being made. */
+  open: (store: TestStore) => MarketHistory | undefined
+  /** Has a store made, and waits for it a while. */
+  hold?: ((store: TestStore) => Promise<void>) | undefined
+  /** Seconds until a store will be there. */
+  secondsLeft?: ((store: TestStore) => number) | undefined
+  /** Answers while a store is being made; else the request waits, and is refused. */
   otherwise?: AppTestMode['fetch'] | undefined
   sleep: (ms: number) => Promise<void>
   dealsMax?: number | undefined
 }
 
 type Day = ReturnType<typeof createDay>
-type Today = { number: number; apps: Map<Kind, Served>; day: Day }
+/** The hours as they are played once: `number` counts from 1970. */
+type Round = { number: number; apps: Map<Kind, Served>; day: Day }
 
 export type TestServer = ReturnType<typeof createTestServer>
 
 export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
-  const { deps, createApp, open, otherwise, sleep, dealsMax = DEALS_MAX } = given
+  const { deps, createApp, open, hold, secondsLeft, otherwise, sleep } = given
+  const { dealsMax = DEALS_MAX } = given
   const { clock, timer } = deps
   const shared = createShared(deps)
-  let today: Today | undefined
-  /** Days that are over, while their streams end. */
-  let ending: (Today & { untilMs: number })[] = []
+  let round: Round | undefined
+  /** Rounds that are over, while their streams end. */
+  let ending: (Round & { untilMs: number })[] = []
 
-  function current(): Today {
-    const number = Math.floor(clock() / DAY_MS)
-    if (today?.number === number && !today.day.isFull()) return today
-    for (const app of today?.apps.values() ?? []) app.drain()
-    if (today !== undefined) ending.push({ ...today, untilMs: timer() + ENDING_MS })
-    today = { number, apps: new Map(), day: createDay(deps, dealsMax) }
-    return today
+  function current(): Round {
+    const nowMs = clock()
+    const number = Math.floor(nowMs / TEST_SPAN_MS)
+    if (round?.number === number && !round.day.isFull()) return round
+    for (const app of round?.apps.values() ?? []) app.drain()
+    if (round !== undefined) ending.push({ ...round, untilMs: timer() + ENDING_MS })
+    const day = round?.day.includes(nowMs) ? round.day : createDay(deps, dealsMax)
+    round = { number, apps: new Map(), day }
+    return round
   }
 
   function forget(): void {
-    for (const { day, untilMs } of ending) if (timer() >= untilMs) day.dispose()
+    const over = ending.filter(({ untilMs }) => timer() >= untilMs)
     ending = ending.filter(({ untilMs }) => timer() < untilMs)
+    const used = new Set([round?.day, ...ending.map(({ day }) => day)])
+    for (const day of new Set(over.map((each) => each.day))) if (!used.has(day)) day.dispose()
   }
 
   function appOf(kind: Kind): Served | undefined {
-    const { apps, day } = current()
+    const { number, apps, day } = current()
     const known = apps.get(kind)
     if (known !== undefined) return known
-    const histories = open()
-    if (histories === undefined) return undefined
-    const history = asServed(histories[storeOf(kind)])
-    const app = createApp({ ...deps, ...shared, ...day.partsOf(kind), history })
+    const history = open(storeOf(kind))
+    if (history === undefined) return undefined
+    const parts = day.partsOf(kind, number * TEST_SPAN_MS)
+    const app = createApp({ ...deps, ...shared, ...parts, history: asServed(history) })
     apps.set(kind, app)
     return app
   }
 
-  /** Begins a kind of today in turns, between which others are answered. */
+  /** Begins a kind of this round in turns, between which other requests are answered. */
   async function begin(kind: Kind): Promise<Served | undefined> {
-    const part = () => open()?.[storeOf(kind)]
+    const store = storeOf(kind)
     await othersTurn()
-    if (part() === undefined) return undefined
+    if (open(store) === undefined) await hold?.(store)
+    if (open(store) === undefined) return undefined
     await othersTurn()
     return appOf(kind)
   }
 
-  const all = () => [...(today ? [today] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
+  const all = () => [...(round ? [round] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
 
   const testMode: AppTestMode = {
     fetch(request, peers) {
@@ -114,7 +125,7 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
       const kind = kindOf(fault)
       const answer = (app: Served | undefined): Response | Promise<Response> => {
         if (app === undefined && otherwise !== undefined) return otherwise(request, peers)
-        if (app === undefined) throw makingError()
+        if (app === undefined) throw makingError(secondsLeft?.(storeOf(kind)) ?? 1)
         const response = app.fetch(request, peers)
         if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
         return markLate(response, fault === 'slow' ? sleep : undefined)
@@ -128,7 +139,7 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     ...testMode,
     /** As those of the app, of all of test mode. */
     tick(): boolean {
-      if (today === undefined) return false
+      if (round === undefined) return false
       current()
       forget()
       return all().filter((app) => app.tick()).length > 0
@@ -158,13 +169,13 @@ async function markLate(
 const kindOf = (fault: TestFault | undefined): Kind =>
   fault === 'gap' || fault === 'stale' || fault === 'payment_pending' ? fault : 'day'
 
-const storeOf = (kind: Kind) => (kind === 'payment_pending' ? 'day' : kind)
+const storeOf = (kind: Kind): TestStore => (kind === 'payment_pending' ? 'day' : kind)
 
-const makingError = () =>
+const makingError = (secondsLeft: number) =>
   new AppError(
     'unavailable',
-    'The data of test mode are being made, which takes half a minute once. Try again then.',
-    { retryAfterSeconds: RETRY_SECONDS },
+    `The data of test mode are being made, which happens once. Try again in ${secondsLeft} s, when they should be there.`,
+    { retryAfterSeconds: secondsLeft },
   )
 
 function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { limits: Limits }) {
@@ -202,9 +213,7 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
   const ledger: Ledger = { ...stored, ...createTestUsage() }
   const listTiers = () => real.listTiers()
   const authenticator = createTestKeys({ ledger, clock, listTiers })
-  const beganMs = Math.floor(clock() / DAY_MS) * DAY_MS
-  // For streams that end after midnight time goes on.
-  const dayClock: Clock = () => TEST_DAY_MS + clock() - beganMs
+  const number = Math.floor(clock() / DAY_MS)
   const blocks: TestBlocks = new Map()
   let deals = 0
   const billingOf = (isSlow: boolean): Billing =>
@@ -221,10 +230,15 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
       }),
     )
   return {
-    partsOf: (kind: Kind): Partial<AppDeps> => ({
-      ...{ ledger, asTest: { authenticator, dayClock } },
-      billing: billingOf(kind === 'payment_pending'),
-    }),
+    /** `beganMs` is when the round began. */
+    partsOf(kind: Kind, beganMs: number): Partial<AppDeps> {
+      // For streams that end after the hours are over, time goes on.
+      const dayClock: Clock = () => TEST_DAY_MS + clock() - beganMs
+      const billing = billingOf(kind === 'payment_pending')
+      return { ledger, billing, asTest: { authenticator, dayClock } }
+    },
+    /** Whether it is the day of a moment, and has room for another deal. */
+    includes: (timeMs: number) => Math.floor(timeMs / DAY_MS) === number && deals < dealsMax,
     isFull: () => deals >= dealsMax,
     dispose: stored.dispose,
   }
@@ -262,14 +276,20 @@ function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Bill
   }
 }
 
-/** Test mode of a server, as far as it has one, with what ends it. */
+/**
+ * Test mode of a server, if it has one, with what ends it. `prepare` makes its data, which is to
+ * begin when the server listens.
+ */
 export function startTestMode(context: CliContext, deps: AppDeps & { limits: Limits }) {
-  if (!context.config().hasTestMode) return { test: undefined, jobs: [] }
+  if (!context.config().hasTestMode) return { test: undefined, jobs: [], prepare: () => undefined }
   const { printError } = context
-  const data = createTestData(context, printError)
+  const { timer } = deps
+  const data = createTestData(context, { timer, log: printError })
+  const { open, hold, secondsLeft } = data
   const sleep = (ms: number) => Bun.sleep(ms)
-  const test = createTestServer({ deps, createApp, open: data.open, sleep })
-  return { test, jobs: [startUsageFlush(test, printError), data] }
+  const test = createTestServer({ deps, createApp, open, hold, secondsLeft, sleep })
+  const jobs = [startUsageFlush(test, printError), data]
+  return { test, jobs, prepare: () => data.request('day') }
 }
 
 /** Looks at both; there is something left if one of them has something left. */

@@ -42,6 +42,8 @@ type FrontDoorOptions = {
   gate: Gate
   /** Answers what the gate says is of test mode. */
   testMode?: TestMode | undefined
+  /** Paths that keys of test mode are answered at as all others are. */
+  sharedPaths: ReadonlySet<string>
   work: Pick<Work, 'enter' | 'spend'>
   meters: Pick<Meters, 'request' | 'problem'>
   /** `off` leaves only the lines of our own faults, as JSON. */
@@ -67,7 +69,8 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, work, meters, timer, testMode } = options
+  const { handle, takeError, routes, sockets, gate, work, meters, timer, testMode, sharedPaths } =
+    options
   const mark = createMark(options)
   const finish = createFinish(options, mark)
   const arrive = createArrivals(options)
@@ -108,7 +111,10 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     visit.requestId = requestId
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }
-    return visit.isTest ? answerTest(exchange) : answer(exchange)
+    if (!visit.isTest) return answer(exchange)
+    if (!sharedPaths.has(place.path)) return answerTest(exchange)
+    const response = answer(exchange)
+    return response instanceof Promise ? response.then(markAsTest) : markAsTest(response)
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {

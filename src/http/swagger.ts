@@ -24,7 +24,7 @@ const description = `Order-book history of prediction markets.
 - Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
 - Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
 - Data needs an API key: \`Authorization: Bearer bf_live_…\`. \`POST /v1/keys/challenge\` begins a signup with a wallet.
-- A key of test mode, \`bf_test_…\` (\`POST /v1/keys/test\`), works on every route: it reads one simulated day, costs nothing, and may ask for a fault with the header \`Bookfeed-Fault\`. Every answer to it has \`Bookfeed-Mode: test\`.
+- A key of test mode, \`bf_test_…\` (\`POST /v1/keys/test\`), works on every route: it reads two simulated hours, costs nothing, and may ask for a fault with the header \`Bookfeed-Fault\`. Every answer to it has \`Bookfeed-Mode: test\`.
 - Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.
 - Every response carries \`X-Request-Id\`. \`HEAD\` works wherever \`GET\` does.`
 

@@ -1,6 +1,6 @@
 /** The files of test mode, and keys that read them. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -74,26 +74,91 @@ describe('the simulated day', () => {
 })
 
 describe('the files of test mode', () => {
-  test('default: a thread makes them once for whoever asks, and they are read only', async () => {
+  test('default: a thread makes what is asked for, once, and it is read only', async () => {
     const { context, errors } = createCliContext({ BOOKFEED_DATA: folder })
     // Of a process that ended while it made them: of this number there is none.
     mkdirSync(join(folder, 'test-data-1.4194399.making'))
-    const data = createTestData(context, context.printError, part)
-    // It is made while others are answered; the test's own limit ends the wait.
-    while (data.open() === undefined) await Bun.sleep(20)
-    expect(data.open()?.day.listMarkets({ coin: 'eth', limit: 100 })).toHaveLength(5)
-    expect(() => data.open()?.day.probeWrite()).toThrow()
+    const timer = () => performance.now()
+    const data = createTestData(context, { timer, log: context.printError, part })
+    expect(data.open('day')).toBeUndefined()
+    // The test's own limit ends the wait.
+    while (data.open('day') === undefined) await data.hold('day')
+    expect(data.open('day')?.listMarkets({ coin: 'eth', limit: 100 })).toHaveLength(5)
+    expect(() => data.open('day')?.probeWrite()).toThrow()
+    expect([data.open('stale'), hasTestData(folder)]).toEqual([undefined, false])
+    data.request('gap')
+    while (data.open('stale') === undefined) await data.hold('stale')
     expect([hasTestData(folder), errors]).toEqual([true, []])
     expect(readdirSync(folder).filter((name) => name.includes('making'))).toEqual([])
     const again = openTestData(folder)
-    expect(again?.stale.totals().markets).toBe(5)
+    expect(again.open('stale')?.totals().markets).toBe(5)
     data.dispose()
-    again?.dispose()
+    again.dispose()
   }, 60_000)
+
+  test('default: the time that is left is measured, and falls to the end', async () => {
+    const slow = join(folder, 'slow')
+    mkdirSync(slow)
+    const { context } = createCliContext({ BOOKFEED_DATA: slow })
+    // A clock that runs a hundred times as fast, so that seconds are seen.
+    const timer = () => performance.now() * 100
+    const data = createTestData(context, { timer, log: context.printError, part })
+    data.request('day')
+    data.request('gap')
+    const lefts: [day: number, gap: number][] = []
+    while (data.open('day') === undefined) {
+      lefts.push([data.secondsLeft('day'), data.secondsLeft('gap')])
+      await Bun.sleep(5)
+    }
+    expect(lefts.length).toBeGreaterThan(1)
+    for (const [day, gap] of lefts) expect(gap).toBeGreaterThanOrEqual(day)
+    expect(new Set(lefts.map(([day]) => day)).size).toBeGreaterThan(1)
+    while (data.open('gap') === undefined) await data.hold('gap')
+    data.dispose()
+  }, 60_000)
+
+  test('error: where they cannot be made, callers hear at once, and a minute later it is tried again', async () => {
+    const none = join(folder, 'none')
+    mkdirSync(none)
+    const { context: sound, errors } = createCliContext({ BOOKFEED_DATA: none })
+    const context = { ...sound, program: join(none, 'no-program.ts') }
+    let nowMs = 0
+    const data = createTestData(context, { timer: () => nowMs, log: context.printError, part })
+    await data.hold('day')
+    nowMs += 10_000
+    await data.hold('day')
+    expect([data.secondsLeft('day'), errors.length]).toEqual([50, 1])
+    nowMs += 50_000
+    await data.hold('day')
+    expect(errors).toHaveLength(2)
+    data.dispose()
+  })
+
+  test('default: a server makes them at its start, and the first request waits for them', async () => {
+    const env = { BOOKFEED_DATA: join(folder, 'fresh'), BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' }
+    const server = await startKillableServer({
+      ...env,
+      BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_TEST_MODE: 'on',
+    })
+    try {
+      const headers = { authorization: `Bearer ${PUBLIC_TEST_KEY}` }
+      // The test's own limit ends the wait.
+      while (!existsSync(join(folder, 'fresh', 'test-data-3', 'day.db'))) await Bun.sleep(50)
+      const answer = await fetch(`${server.origin}/v1/btc/markets?limit=1`, { headers })
+      expect([answer.status, answer.headers.get('bookfeed-mode')]).toEqual([200, 'test'])
+    } finally {
+      await server.kill()
+    }
+  }, 120_000)
 
   test('default: each thread of a server reads them, and the first one counts', async () => {
     const env = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' }
-    const server = await startKillableServer({ ...env, BOOKFEED_WORKERS: '1' })
+    const server = await startKillableServer({
+      ...env,
+      BOOKFEED_WORKERS: '1',
+      BOOKFEED_TEST_MODE: 'on',
+    })
     try {
       const ask = (path: string) =>
         fetch(server.origin + path, { headers: { authorization: `Bearer ${PUBLIC_TEST_KEY}` } })

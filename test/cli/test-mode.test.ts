@@ -128,12 +128,41 @@ describe('keys of test mode', () => {
     expect([problem.status, problem.code]).toEqual([503, 'signup_closed'])
   })
 
+  test('default: an agent reads the tools before there are data', async () => {
+    const late = createTestGround()
+    late.setData(false)
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const call = (method: string, params: object) =>
+      late.ask('/mcp', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+    const clientInfo = { name: 'test', version: '1' }
+    const asked = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+    for (const [method, params, part] of [
+      ['initialize', asked, 'serverInfo'],
+      ['tools/list', {}, 'find_markets'],
+      ['tools/call', { name: 'find_markets', arguments: { coin: 'btc' } }, 'unavailable'],
+    ] as const) {
+      const answer = await call(method, params)
+      expect([answer.status, answer.headers.get('bookfeed-mode')]).toEqual([200, 'test'])
+      expect(await answer.text()).toContain(part)
+    }
+    late.setData(true)
+    const found = await call('tools/call', { name: 'find_markets', arguments: { coin: 'btc' } })
+    expect(await found.text()).toContain('simulated')
+  })
+
   test('error: 503 until its data are there, which begins nothing else', async () => {
     const late = createTestGround()
     late.setData(false)
     const answer = await late.ask('/v1/coins')
     expect(answer.headers.get('bookfeed-mode')).toBe('test')
-    expect(answer.headers.get('retry-after')).toBe('5')
+    expect(answer.headers.get('retry-after')).toBe('3')
     expect((await readProblem(answer)).code).toBe('unavailable')
     late.setData(true)
     expect((await late.ask('/v1/coins')).status).toBe(200)

@@ -60,6 +60,7 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
     .post('/body', () => new Response(null, { status: 204 }), { parse: 'none' })
     .compile()
   const door = createFrontDoor({
+    sharedPaths: new Set(),
     handle: ({ request }) => app.fetch(request),
     meters: { request() {}, problem() {} },
     takeError: trap.take,

@@ -21,7 +21,8 @@ export async function startKillableServer(
   watch: readonly string[] = [],
 ): Promise<KillableServer> {
   const child = Bun.spawn([...watch, ...bookfeed('serve')], {
-    env: { BOOKFEED_RECORD: 'off', ...env },
+    // Making the data of test mode takes a processor for a second.
+    env: { BOOKFEED_RECORD: 'off', BOOKFEED_TEST_MODE: 'off', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -1,4 +1,4 @@
-/** A server for real keys and keys of test mode, with some of the simulated day in memory. */
+/** A server for real keys and keys of test mode, with some of the simulated hours in memory. */
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 import { type AppDeps, type AppTestMode, createApp } from '#src/app.ts'
 import { createTestServer } from '#src/cli/test-mode.ts'
@@ -6,6 +6,7 @@ import { openHistory } from '#src/history/open.ts'
 import {
   makeTestDay,
   TEST_DAY_MS,
+  TEST_SPAN_MS,
   type TestHistories,
   testStores,
 } from '#src/ingest/simulator/test-day.ts'
@@ -15,20 +16,20 @@ import { createHarness, NOW_MS } from './harness.ts'
 
 const HOUR_MS = 3_600_000
 const WINDOW_MS = 300_000
-const dayNowMs = TEST_DAY_MS + (NOW_MS % 86_400_000)
+const dayNowMs = TEST_DAY_MS + (NOW_MS % TEST_SPAN_MS)
 const windowMs = Math.floor(dayNowMs / WINDOW_MS) * WINDOW_MS
 
-/** The market that is open at the time of the day that it is in tests. */
+/** The market of the simulated hours that is open at the time that it is in tests. */
 export const openMarket = {
   slug: `btc-updown-5m-${windowMs / 1000}`,
   ...{ windowMs, endMs: windowMs + WINDOW_MS, dayNowMs },
   iso: (timeMs: number) => new Date(timeMs).toISOString(),
 }
 
-/** The beginning of the day, and its time in tests. */
+/** The beginning of the hours, and their time in tests. */
 const ranges = [
   [0, WINDOW_MS],
-  [3 * HOUR_MS, 3 * HOUR_MS + 4 * WINDOW_MS],
+  [HOUR_MS, HOUR_MS + 4 * WINDOW_MS],
 ] as const
 const MADE = { coins: ['btc'], ranges } as const
 
@@ -60,7 +61,8 @@ export function createTestGround(options: Partial<AppDeps> = {}, dealsMax?: numb
   const harness = createHarness({ limits, testMode, ...options })
   test = createTestServer<AppDeps>({
     ...{ deps: { ...harness.deps, limits }, createApp },
-    open: () => (hasData ? testHistories() : undefined),
+    open: (store) => (hasData ? testHistories()[store] : undefined),
+    secondsLeft: () => 3,
     sleep: async (ms) => void slept.push(ms),
     dealsMax,
   })

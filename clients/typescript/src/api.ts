@@ -571,7 +571,7 @@ export interface paths {
         put?: never;
         /**
          * Get a key of test mode
-         * @description Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads one simulated day with every route, follows a live stream that repeats it, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.
+         * @description Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads two simulated hours with every route, follows a live stream that repeats them, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.
          */
         post: operations["createTestKey"];
         delete?: never;

@@ -1,8 +1,8 @@
 /**
- * The day of test mode: every coin in windows of 5 minutes, 15 minutes and an hour, with trades and
- * prices of the coins, the same wherever it is made. Its books are the best levels alone, at equal
- * distances in time, so that a day is small and has no gap. `gap` and `stale` are the same day as a
- * recorder would have it that stopped in each window, for a while or for good.
+ * The simulated hours of test mode: every coin in windows of 5 minutes, 15 minutes and an hour, with
+ * trades and prices of the coins, the same on every server. Books have the best levels alone, at
+ * equal distances in time, so the hours are small and have no gap. `gap` and `stale` are the same
+ * hours as recorded by a recorder that stops in each window, for a while or until its end.
  */
 import type { Gap } from '#src/core/coverage.ts'
 import {
@@ -17,7 +17,6 @@ import {
 } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { SpotTick } from '#src/core/spot.ts'
-import { DAY_MS } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
@@ -27,17 +26,19 @@ import { createModel, type Model } from './model.ts'
 import { drawTrade } from './moving-market.ts'
 import { toFacts } from './simulator.ts'
 
-/** Its first millisecond, UTC. */
+/** The first millisecond, UTC. */
 export const TEST_DAY_MS = Date.UTC(2026, 3, 13)
+/** A part of a day, so that live streams can play it again and again by the time of day. */
+export const TEST_SPAN_MS = 2 * 3_600_000
 export const testTimeframes = ['5m', '15m', '1h'] as const satisfies readonly Timeframe[]
 export const testStores = ['day', 'gap', 'stale'] as const
 export type TestStore = (typeof testStores)[number]
 export type TestHistories = Record<TestStore, MarketHistory>
 
-/** What of a day is made; all of it but for tests. */
+/** What is made of the hours: all of it, or less for tests. */
 export type TestDayPart = {
   coins?: readonly Coin[]
-  /** Starts of windows, in milliseconds of the day; the end is exclusive. */
+  /** Starts of windows, in milliseconds after `TEST_DAY_MS`; the end is exclusive. */
   ranges?: readonly (readonly [fromMs: number, toMs: number])[]
 }
 
@@ -60,13 +61,13 @@ const firstPrices: Record<Coin, { units: number; decimals: number }> = {
 
 type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; ticks: SpotTick[] }
 
-/** Fills histories that are empty, market after market; yields the share that is done. */
+/** Fills empty histories, market after market; yields the share that is done. */
 export function* makeTestDay(
-  histories: TestHistories,
-  { coins: some = coins, ranges = [[0, DAY_MS]] }: TestDayPart = {},
+  histories: Partial<TestHistories>,
+  { coins: some = coins, ranges = [[0, TEST_SPAN_MS]] }: TestDayPart = {},
 ): Generator<number, void> {
   const price = new Map(some.map((coin) => [coin, firstPrices[coin].units]))
-  const model = createModel()
+  const model = createQuietModel()
   for (const window of windowsOf(some, ranges)) {
     const { coin, timeframe, startMs } = window
     // Windows of 5 minutes follow each other without a break: one begins where another ends.
@@ -74,9 +75,19 @@ export function* makeTestDay(
     const made = makeMarket(window, strike, model)
     const final = strike === undefined ? undefined : finalOf(made.market, strike)
     if (final !== undefined) price.set(coin, final)
-    for (const store of testStores) put(histories[store], made, { store, strike, final })
-    yield (startMs - TEST_DAY_MS) / DAY_MS
+    for (const store of testStores) {
+      const history = histories[store]
+      if (history !== undefined) put(history, made, { store, strike, final })
+    }
+    yield (startMs - TEST_DAY_MS) / TEST_SPAN_MS
   }
+}
+
+/** Changes a fifth of the levels that real books change: that takes a third of the time. */
+function createQuietModel(): Model {
+  const model = createModel()
+  const changedLevels = model.changedLevels.map((count) => Math.max(1, Math.round(count / 5)))
+  return { ...model, changedLevels }
 }
 
 /** By their start. */
@@ -84,7 +95,7 @@ function* windowsOf(
   some: readonly Coin[],
   ranges: readonly (readonly [fromMs: number, toMs: number])[],
 ): Generator<Window, void> {
-  for (let timeMs = 0; timeMs < DAY_MS; timeMs += timeframeMs['5m']) {
+  for (let timeMs = 0; timeMs < TEST_SPAN_MS; timeMs += timeframeMs['5m']) {
     if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
     const startMs = TEST_DAY_MS + timeMs
     const due = testTimeframes.filter((timeframe) => startMs % timeframeMs[timeframe] === 0)

@@ -92,7 +92,7 @@ const testKeyRoute = ({ randomBytes }: Pick<Deps, 'randomBytes'>) =>
     operationId: 'createTestKey',
     summary: 'Get a key of test mode',
     description:
-      'Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads one simulated day with every route, follows a live stream that repeats it, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.',
+      'Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads two simulated hours with every route, follows a live stream that repeats them, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.',
     ok: { status: 201, description: 'The key.', schema: TestKey },
     isInMemory: true,
     answer() {
