@@ -106,9 +106,10 @@ const clockText = ({ driftMs }: RecorderStatus): string =>
     : `The venue's clock is ${formatCount(Math.abs(driftMs))} ms ${driftMs < 0 ? 'ahead of' : 'behind'} ours, the way included.`
 
 function pricesText({ spot }: RecorderStatus, nowMs: number): string {
-  const sources = spot.sources.map(({ name, isConnected, heardMs }) =>
-    isConnected ? name : `${name}, which gave nothing since ${age(nowMs, heardMs)}`,
-  )
+  const sources = spot.sources.map(({ name, isConnected, heardMs, refused }) => {
+    if (refused !== undefined) return `${name}, which refuses: ${refused}`
+    return isConnected ? name : `${name}, which gave nothing since ${age(nowMs, heardMs)}`
+  })
   const from = sources.join('; ') || 'no source (BOOKFEED_SPOT names none)'
   return `Prices of coins: ${formatCount(spot.ticks)}, from ${from}.`
 }

@@ -98,7 +98,7 @@ export function followPage(options: PagePricesOptions, take: (ticks: readonly Sp
       })
   const stop = options.every(1000, questions.tick)
   return {
-    status: () => ({ name: NAME, faults, isConnected, heardMs }),
+    status: () => ({ name: NAME, faults, isConnected, heardMs, refused: undefined }),
     dispose(): void {
       stop()
       questions.dispose()

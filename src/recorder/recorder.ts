@@ -159,7 +159,12 @@ export function startRecorder(options: RecorderOptions) {
   const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, lifecycle } = parts
   const { windows } = parts
   const warning = () =>
-    [...venueWarnings(reporter), hearing.unreadable.warning(), windows.warning()]
+    [
+      ...venueWarnings(reporter),
+      ...refusalsOf(spot),
+      hearing.unreadable.warning(),
+      windows.warning(),
+    ]
       .filter((text) => text !== undefined)
       .join(' ') || undefined
 
@@ -230,6 +235,13 @@ export function startRecorder(options: RecorderOptions) {
     },
   }
 }
+
+const refusalsOf = (spot: ReturnType<typeof recordSpot>): string[] =>
+  spot
+    .status()
+    .sources.flatMap(({ name, refused }) =>
+      refused === undefined ? [] : [`The price feed ${name} refuses: ${refused}.`],
+    )
 
 function venueWarnings({ isOpen }: Reporter): string[] {
   if (isOpen('feed')) return ["The venue's feed is down; the recorder keeps trying."]

@@ -4,7 +4,7 @@ import type { SpotTick } from '#src/core/spot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryWriter } from '#src/history/history.ts'
 import { sentenceOf } from '#src/lib/message.ts'
-import type { SpotFeed } from '#src/venue/feed.ts'
+import type { SpotFeed, SpotRefusal } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'
 import type { Journal } from './journal.ts'
@@ -84,9 +84,23 @@ function followSource(
   const { coins, clock, every, random, reporter, journal } = options
   let connection: Connection | undefined
   let [dueMs, failures, heardMs, faults] = [0, 0, clock(), 0]
+  /** What the feed refused last, and whether it did so on this connection. */
+  let refused: string | undefined
+  let isRefused = false
   const reader = createSpotReader(feed)
 
+  /** Ends the connection where nothing comes over it any more. */
+  function refuse({ code, waitMs }: SpotRefusal): void {
+    refused = code
+    isRefused = true
+    const then = waitMs === undefined ? 'Its other prices go on.' : 'Check BOOKFEED_SPOT_KEY.'
+    reporter.report(`spot ${name} refused`, `The price feed ${name} refuses: ${code}. ${then}`)
+    if (waitMs !== undefined) leave(waitMs)
+  }
+
   function hear(text: string, receivedMs: number): void {
+    const refusal = feed.refusal(text)
+    if (refusal !== undefined) refuse(refusal)
     const answer = feed.answer(text, coins)
     if (answer !== undefined) connection?.send(answer)
     const ticks = reader.read(text, receivedMs)
@@ -97,17 +111,29 @@ function followSource(
       heardMs = receivedMs
       failures = 0
       reporter.settle(`spot ${name}`, `Prices of ${name} come again.`)
+      if (!isRefused) {
+        refused = undefined
+        reporter.settle(`spot ${name} refused`, `The price feed ${name} refuses nothing any more.`)
+      }
       take(ticks)
     }
   }
 
-  function end(reason: string): void {
+  function leave(leastMs: number): void {
     connection?.close()
     connection = undefined
-    dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
+    dueMs = clock() + Math.max(leastMs * (0.5 + random()), waitMs)
+  }
+
+  function end(reason: string): void {
+    const [, code] = /^closed with code (\d+)/.exec(reason) ?? []
+    const close = feed.closes[Number(code)]
+    leave(close?.waitMs ?? 0)
+    const text = close?.text ?? reason
     reporter.report(
       `spot ${name}`,
-      `No prices come of ${name}: ${reason}. The recorder keeps trying.`,
+      `No prices come of ${name}: ${text}. The recorder keeps trying.`,
     )
   }
 
@@ -117,6 +143,7 @@ function followSource(
       if (nowMs - heardMs > QUIET_MS) end('it is silent')
     } else if (nowMs >= dueMs) {
       heardMs = nowMs
+      isRefused = false
       const hello = feed.hello(coins, key)
       reader.begin()
       journal.note({ kind: 'spotOpened', source: name }, nowMs)
@@ -131,7 +158,13 @@ function followSource(
 
   const stop = every(1000, tick)
   return {
-    status: () => ({ name, faults, isConnected: connection?.openedMs !== undefined, heardMs }),
+    status: () => ({
+      name,
+      faults,
+      isConnected: connection?.openedMs !== undefined,
+      heardMs,
+      refused,
+    }),
     dispose(): void {
       stop()
       connection?.close()

@@ -29,8 +29,19 @@ export type SpotFeed = {
   hello(coins: readonly Coin[], key: string): readonly string[]
   /** What is to be sent in answer to a message, once. */
   answer(text: string, coins: readonly Coin[]): string | undefined
+  /** What a message refuses; undefined for any other message. */
+  refusal(text: string): SpotRefusal | undefined
+  /** How the feed ends connections: what its close codes say, and how long to stay away then. */
+  closes: Readonly<Record<number, { text: string; waitMs: number }>>
   /** Reads a message; never throws. Undefined for what is not of prices, and cannot be read. */
   decode(text: string, receivedMs: number): SpotTick[] | undefined
+}
+
+export type SpotRefusal = {
+  /** As the feed names it. */
+  code: string
+  /** How long to stay away, where nothing comes over the connection then. */
+  waitMs?: number | undefined
 }
 
 /** A page that has prices of coins at the ends of windows, by HTTP. */

@@ -42,8 +42,15 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
     spot: {
       ...{ ticks: 0, dropped: 0 },
       sources: [
-        { name: 'page', faults: 0, isConnected: false, heardMs: NOW_MS - 12_000 },
-        { name: 'live', faults: 0, isConnected: true, heardMs: NOW_MS },
+        {
+          name: 'page',
+          faults: 0,
+          isConnected: false,
+          heardMs: NOW_MS - 12_000,
+          refused: undefined,
+        },
+        { name: 'live', faults: 0, isConnected: true, heardMs: NOW_MS, refused: undefined },
+        { name: 'rtds', faults: 0, isConnected: true, heardMs: NOW_MS, refused: 'bad_filter' },
       ],
     },
     lifecycle: undefined,
@@ -84,7 +91,7 @@ describe('bookfeed status', () => {
       '1 connection, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
       '50 states a second, 1,000 in 3 batches; 7 wait, 0 dropped',
       "63 ms from the venue's time",
-      'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live.',
+      'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live; rtds, which refuses: bad_filter.',
       'Gaps open now: 1 of 4 books.',
       'Not understood: 1 message (in the last minute 1, the first because of book: bids: not an array), and 2 of unknown types; 3 for markets that are not followed.',
       'Disk free: 12.3 GB.',

@@ -11,9 +11,17 @@ import type { SpotFeed } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 
 const PING = { text: 'PING', answer: 'PONG', everyMs: 5000 }
+const LIVE_PING = { text: '{"op":"ping"}', answer: '{"op":"pong"}', everyMs: 5000 }
+/** Codes of refused credentials; one of them passes by itself. */
+const AUTH_CODE = /^auth_/
+const AUTH_UNAVAILABLE = 'auth_unavailable'
+/** How long to stay away from a feed that refuses what is sent: nothing changes by itself. */
+const REFUSED_MS = 300_000
 /** Averages that the venue settles by: of a minute, and until 2026-08-14 of half a minute. */
 const WINDOW_SECONDS = 60
 const RTDS_DIGITS = 18
+/** Longest text of the feed's that a line repeats. */
+const CODE_LENGTH_MAX = 40
 
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
 const coinOf = (symbol: unknown): Coin | undefined =>
@@ -36,8 +44,7 @@ const isTick = (tick: SpotTick | undefined): tick is SpotTick => tick !== undefi
 /** `wss://ws-live-v2.polymarket.com/ws`: numbers in each feed, and a count of what was dropped. */
 export const live: SpotFeed = {
   url: 'wss://ws-live-v2.polymarket.com/ws',
-  // It pings by itself; what it does not know it answers, which is an answer too.
-  ping: PING,
+  ping: LIVE_PING,
   hello(_coins, key) {
     const [apiKey = '', secret = '', passphrase = ''] = key.split(':')
     return [JSON.stringify({ op: 'auth', rid: 'auth', auth: { apiKey, secret, passphrase } })]
@@ -51,11 +58,25 @@ export const live: SpotFeed = {
     }))
     return JSON.stringify({ op: 'subscribe', rid: 'prices', subscriptions })
   },
+  refusal(text) {
+    const message = parseJson(text)
+    if (!isRecord(message) || message.op !== 'error') return undefined
+    const code = String(message.code ?? 'an error without a code').slice(0, CODE_LENGTH_MAX)
+    if (!AUTH_CODE.test(code)) return { code }
+    return { code, waitMs: code === AUTH_UNAVAILABLE ? 0 : REFUSED_MS }
+  },
+  closes: {
+    4001: { text: 'the credentials are refused (4001)', waitMs: REFUSED_MS },
+    4002: { text: 'messages or pings were read too slowly (4002)', waitMs: 0 },
+    4003: { text: 'the server is shut down (4003)', waitMs: 5000 },
+    4008: { text: 'what was sent is against its policy (4008)', waitMs: REFUSED_MS },
+  },
   decode(text, receivedMs) {
     const message = parseJson(text)
     if (!isRecord(message)) return undefined
-    const { channel, seq, dropped, snapshot, payload } = message
-    if (channel === undefined) return []
+    const { op, channel, seq, dropped, snapshot, payload } = message
+    // Answers to what was sent name the channel too.
+    if (op !== undefined || channel === undefined) return []
     const coin = isRecord(payload) ? coinOf(payload.symbol) : undefined
     if (!isRecord(payload) || coin === undefined) return undefined
     const windowSeconds = channel === 'price.crypto.twap' ? Number(payload.window_seconds ?? 60) : 0
@@ -88,6 +109,8 @@ export const rtds: SpotFeed = {
     }),
   ],
   answer: () => undefined,
+  refusal: () => undefined,
+  closes: {},
   decode(text, receivedMs) {
     const message = parseJson(text)
     if (!isRecord(message)) return undefined

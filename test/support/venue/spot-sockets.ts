@@ -21,6 +21,8 @@ type LiveOperation = {
 export type SpotFaults = {
   /** Every so many-th update is left out, and the next one says so in `dropped`. */
   dropEvery?: number
+  /** Operations that are answered with an error of this code, by their names. */
+  refuses?: { readonly [op: string]: string }
 }
 
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
@@ -32,6 +34,16 @@ function everySecond(stage: Stage, tick: (atMs: number) => boolean): void {
   stage.later(atMs - stage.nowMs(), () => {
     if (tick(atMs)) everySecond(stage, tick)
   })
+}
+
+const operations = new Set(['auth', 'subscribe', 'ping'])
+
+function readOperation(text: string): LiveOperation {
+  try {
+    return JSON.parse(text) as LiveOperation
+  } catch {
+    return {}
+  }
 }
 
 /** What `wss://ws-live-v2.polymarket.com/ws` speaks. */
@@ -82,7 +94,14 @@ export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHand
 
   return {
     message(text) {
-      const operation = JSON.parse(text) as LiveOperation
+      const operation = readOperation(text)
+      const { op = '', rid } = operation
+      const code = faults.refuses?.[op] ?? (operations.has(op) ? undefined : 'bad_op')
+      if (code !== undefined) {
+        peer.send(JSON.stringify({ op: 'error', code, channel: 'price.crypto.twap', rid }))
+        return
+      }
+      if (op === 'ping') peer.send(JSON.stringify({ op: 'pong', rid }))
       if (operation.op === 'auth') authorise(operation)
       if (operation.op === 'subscribe') subscribe(operation)
     },
