@@ -370,7 +370,11 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     panelRoutes(data),
     heatmapRoutes(data),
     exportRoutes({ ...data, findMarket }),
-    fileRoutes({ ...data, files: deps.files ?? createFileStore(filesPathOf(config.dataPath)) }),
+    fileRoutes({
+      ...data,
+      listTiers,
+      files: deps.files ?? createFileStore(filesPathOf(config.dataPath)),
+    }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
     trustRoutes({ ...data, listTiers }),

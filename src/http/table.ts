@@ -7,6 +7,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-response.ts'
 import { choice } from './fields.ts'
@@ -46,12 +47,12 @@ const parameters = {
   ),
 }
 type TableQuery = { format?: Format; numbers?: Numbers; fields?: string; interval?: string }
-type Call = { request: Request; query: TableQuery }
+type Call = { request: Request; query: TableQuery; caller?: Caller }
 type Answer = DataAnswer | PageAnswer
 type Result = Answer | Steps<DataAnswer>
 
 /** Names of the members that the rows of a request have, where they have not all. */
-export type MembersOf = (query: TableQuery) => readonly string[]
+export type MembersOf = (query: TableQuery, caller?: Caller) => readonly string[]
 
 /** The same route, whose list can be had as CSV and Parquet, too. */
 export function asTable(given: Route, membersOf?: MembersOf): Route {
@@ -73,11 +74,11 @@ export function asTable(given: Route, membersOf?: MembersOf): Route {
     },
     isTable: true,
     answer(call) {
-      const { request, query: asked } = call as unknown as Call
+      const { request, query: asked, caller } = call as unknown as Call
       const result = answer(call) as Result
       const format = asked.format ?? preferredType(request, mediaTypes, 'json')
       if (format === 'json') return varied(result)
-      const columns = columnsOf(rows, asked.interval !== undefined, membersOf?.(asked))
+      const columns = columnsOf(rows, asked.interval !== undefined, membersOf?.(asked, caller))
       return toTable(result, { format, numbers: asked.numbers, columns })
     },
   }

@@ -88,7 +88,7 @@ export const defaultPacks: readonly Pack[] = [
   },
   {
     ...{ ...pack, rank: 1003, tierId: 'request-snapshots', name: 'A request of order books' },
-    ...{ routes: ['snapshots'], requests: 1, amountMillionths: 5000 },
+    ...{ routes: ['snapshots', 'prices'], requests: 1, amountMillionths: 5000 },
   },
   {
     ...{ ...pack, rank: 1004, tierId: 'pack-1000', name: '1,000 requests' },

@@ -198,7 +198,7 @@ async function serve(mode: Mode): Promise<void> {
           filter: { channel: 'snapshots' },
           heartbeatMs,
         },
-        ...{ market: market(), cursor: undefined, isGzip: true, isAllowed: () => true },
+        ...{ market: market(), cursor: undefined, isGzip: true, refusal: () => undefined },
         takePlace: () => () => {},
       })
       return streamResponse(request, { headers: {}, ...stream })

@@ -1,9 +1,10 @@
 /** Whether the document requires of the bodies of data what is always there, and nothing else. */
 import { describe, expect, test } from 'bun:test'
 
+import { coins } from '#src/core/market.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { createHarness, NOW_MS } from '../support/harness.ts'
+import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory, type KnownMarket } from '../support/market-history.ts'
 import { type Entry, faultsOf, readDocument, type Schema } from '../support/openapi-document.ts'
 import { addressOf } from '../support/operation-requests.ts'
@@ -11,7 +12,11 @@ import { withParams } from '../support/page-client.ts'
 import { asJson } from '../support/signup-client.ts'
 
 const { history, both, single, open } = createMarketHistory(openHistory(':memory:'))
-const { send } = createHarness({ history })
+const { send, sendAs, ledger } = createHarness({ history })
+const limited = addKey(ledger, {
+  ...{ tierId: 'limited', name: 'Limited', rank: 9, coins, requestsPerMinute: 1000 },
+  ...{ routes: ['markets', 'snapshots', 'quotes'], isForSale: false },
+})
 const { document, entries } = await readDocument(send)
 const markets = [both, single, open]
 
@@ -50,7 +55,11 @@ async function readBodies(entry: Entry): Promise<unknown[]> {
       const responses =
         entry.method === 'POST'
           ? [await send(address, asked)]
-          : [await send(withParams(address, kind)), await send(withParams(spending(address), kind))]
+          : [
+              await send(withParams(address, kind)),
+              await send(withParams(spending(address), kind)),
+              await sendAs(limited, withParams(address, kind)),
+            ]
       for (const response of responses) {
         if (response.status === 200) bodies.push(await response.json())
       }

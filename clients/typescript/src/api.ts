@@ -269,7 +269,7 @@ export interface paths {
         };
         /**
          * Every market at moments before its expiry
-         * @description One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.
+         * @description One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.
          */
         get: operations["getPanel"];
         put?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * A file of a day, or a part of it
-         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it.
+         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.
          */
         get: operations["getFile"];
         put?: never;
@@ -409,7 +409,7 @@ export interface paths {
         };
         /**
          * A market as it happens
-         * @description Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
+         * @description Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. `end`, the last event: your key or your tier does not include the stream any more; `data` has the `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
          */
         get: operations["followMarket"];
         put?: never;
@@ -429,7 +429,7 @@ export interface paths {
         };
         /**
          * Every open market of a coin as it happens
-         * @description Markets that open join, with `market_open` and then their last rows as `snapshot` events; they leave when they are resolved. The `id` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In `quotes`, `prices` and `trades`, whose rows do not name their market, `conditionId` is the first member of `data`, before those of the row. Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
+         * @description Markets that open join, with `market_open` and then their last rows as `snapshot` events; they leave when they are resolved. The `id` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In `quotes`, `prices` and `trades`, whose rows do not name their market, `conditionId` is the first member of `data`, before those of the row. Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. `end`, the last event: your key or your tier does not include the stream any more; `data` has the `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
          */
         get: operations["followCoin"];
         put?: never;
@@ -1918,8 +1918,8 @@ export interface components {
              * @description The moment of this row: `windowEnd` less the offset.
              */
             ts: string;
-            /** @description Last trade at or before `ts`; null when none is held. */
-            lastTrade: {
+            /** @description Last trade at or before `ts`; null when none is held. Absent for a tier without `prices`. */
+            lastTrade?: {
                 /** @description As the venue printed it, exact. */
                 price: number;
                 /**
@@ -1933,8 +1933,8 @@ export interface components {
                  */
                 timestamp: string;
             } | null;
-            /** @description Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows. */
-            spot: {
+            /** @description Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows. Absent for a tier without `prices`. */
+            spot?: {
                 /** @description In USD, with every digit of its source. */
                 price: number;
                 /** @description Who publishes it. */

@@ -3,15 +3,19 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Timeframe, timeframes } from '#src/core/market.ts'
 import { toIso } from '#src/core/time.ts'
+import type { FileKind } from '#src/files/day-tables.ts'
 import type { DayFile, FileStore } from '#src/files/store.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
 import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
+import { assertEntitled } from '#src/http/gate.ts'
 import { route } from '#src/http/route.ts'
 import { createCache } from '#src/lib/cache.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Tier, TierRoute } from '#src/selling/tier.ts'
 
 import { type FileBody, FileList, fileName, FileQuery } from './model.ts'
 
-type Deps = { files: FileStore; cursors: CursorCodec }
+type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
 
 const shared = { access: 'snapshots', tag: 'files', readsFiles: true } as const
 const CACHING = 'private, max-age=31536000, immutable'
@@ -28,7 +32,20 @@ const content = {
   },
 }
 
-export const fileRoutes = ({ files, cursors }: Deps, sendFile = createSender(files)) => [
+/** Routes whose data a kind of file has, beside books: a tier must include them to read it. */
+const kindRoutes: Record<FileKind, readonly TierRoute[]> = {
+  snapshots: [],
+  levels: [],
+  quotes: ['quotes'],
+  trades: ['prices'],
+  // With the last trade and the price of the coin.
+  panel: ['prices'],
+}
+
+export const fileRoutes = (
+  { files, cursors, listTiers }: Deps,
+  sendFile = createSender(files, listTiers),
+) => [
   route({
     ...shared,
     path: '/v1/:coin/files',
@@ -39,7 +56,7 @@ export const fileRoutes = ({ files, cursors }: Deps, sendFile = createSender(fil
     query: FileQuery,
     ok: { description: 'A page of files.', schema: FileList },
     caching: 'digest',
-    answer: ({ coin, query }) => ({ body: listPage({ files, cursors }, coin, query) }),
+    answer: ({ coin, query }) => ({ body: listPage(files, cursors, coin, query) }),
   }),
   route({
     ...shared,
@@ -47,7 +64,7 @@ export const fileRoutes = ({ files, cursors }: Deps, sendFile = createSender(fil
     operationId: 'getFile',
     summary: 'A file of a day, or a part of it',
     description:
-      'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it.',
+      'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.',
     id: fileName,
     requestHeaders: [
       {
@@ -70,12 +87,12 @@ export const fileRoutes = ({ files, cursors }: Deps, sendFile = createSender(fil
     caching: 'tag',
     isAsStored: true,
     fails: ['unknown_file', 'range_not_satisfiable'],
-    answer: ({ coin, id, request }) => sendFile(coin, id, request),
+    answer: ({ coin, id, request, caller }) => sendFile({ coin, name: id, request, caller }),
   }),
 ]
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
-function listPage({ files, cursors }: Deps, coin: Coin, query: FileQuery): string {
+function listPage(files: FileStore, cursors: CursorCodec, coin: Coin, query: FileQuery): string {
   const { timeframe, day, kind, numbers, limit, cursor } = query
   const onDay = day === undefined ? undefined : toIso(day).slice(0, DAY_LENGTH)
   const scope = `files ${coin} ${[timeframe, onDay, kind, numbers].join(' ')}`
@@ -145,6 +162,7 @@ function findFile(files: FileStore, coin: Coin, name: string) {
 /** Made once for each file that is asked for: its headers, and its bytes unless it is large. */
 type Prepared = {
   coin: Coin
+  kind: FileKind
   bytes: number
   etag: string
   unchanged: Record<string, string>
@@ -165,12 +183,14 @@ const BYTES_MAX = 2 * 1024 * 1024
 /** What else an entry takes. */
 const ENTRY_BYTES = 2048
 
+type FileRequest = { coin: Coin; name: string; request: Request; caller: Caller }
+
 /** Returns what sends a file, or the part that a request asks for. */
-function createSender(files: FileStore) {
+function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
   const prepared = createCache<string, Prepared>(PREPARED_BYTES_MAX)
 
   function prepare(file: DayFile, source: Blob): Prepared {
-    const { coin, bytes, sha256, name } = file
+    const { coin, kind, bytes, sha256, name } = file
     const etag = etagOf(file)
     const unchanged = {
       'Cache-Control': CACHING,
@@ -182,7 +202,8 @@ function createSender(files: FileStore) {
       ...{ ...unchanged, ETag: etag, 'Content-Type': PARQUET },
       'Content-Disposition': `attachment; filename="${name}"`,
     })
-    return { coin, bytes, etag, unchanged, headers, source, listedMs: performance.now() }
+    const listedMs = performance.now()
+    return { coin, kind, bytes, etag, unchanged, headers, source, listedMs }
   }
 
   /** Reads a file that is not large and keeps it. */
@@ -197,12 +218,20 @@ function createSender(files: FileStore) {
     return made
   }
 
-  /** Throws `unknown_file` and `range_not_satisfiable`. */
-  return (coin: Coin, name: string, request: Request): Response | Promise<Response> => {
+  function assertIncluded(caller: Caller, { coin, kind }: { coin: Coin; kind: FileKind }): void {
+    for (const access of kindRoutes[kind]) assertEntitled({ access, caller, coin }, listTiers)
+  }
+
+  /** Throws `unknown_file`, `range_not_satisfiable` and `tier_route`. */
+  return ({ coin, name, request, caller }: FileRequest): Response | Promise<Response> => {
     const known = prepared.get(name)
     const nowMs = performance.now()
-    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS) return send(known, request)
+    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS) {
+      assertIncluded(caller, known)
+      return send(known, request)
+    }
     const file = findFile(files, coin, name)
+    assertIncluded(caller, file)
     if (known?.etag !== etagOf(file)) return keep(file).then((made) => send(made, request))
     known.listedMs = nowMs
     return send(known, request)

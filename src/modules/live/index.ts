@@ -1,5 +1,5 @@
 import { namingCursor } from '#src/core/cursor.ts'
-import { parameterError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import { assertEntitled, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
@@ -7,7 +7,7 @@ import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/selling/tier.ts'
 
 import { channelAccess, CoinLiveQuery, type LiveQuery, MarketLiveQuery } from './model.ts'
@@ -16,7 +16,7 @@ import type { LiveService } from './service.ts'
 const VARY = 'Accept-Encoding, Origin'
 const LAST_EVENT_ID = 'Last-Event-ID'
 
-const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an \`id\`; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_update\` (more is known of it, such as its strike), \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an \`id\`; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_update\` (more is known of it, such as its strike), \`market_closed\`, \`market_resolved\`: \`data\` is the market. \`end\`, the last event: your key or your tier does not include the stream any more; \`data\` has the \`code\` and \`detail\` of a problem document. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
 
 const shared = {
   access: 'snapshots',
@@ -55,16 +55,20 @@ type Ports = {
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
 export function liveRoutes(service: LiveService, { authenticate, listTiers, work }: Ports) {
-  function isAllowed({ request, coin }: Asked, channel: RowChannel): boolean {
+  /** Why the caller of a request may not follow any more. */
+  function refusalOf({ request, coin }: Asked, channel: RowChannel): AppError | undefined {
     // What a guest may read does not end.
-    if (visitOf(request).guest !== undefined) return true
-    const caller = authenticate(request.headers.get('authorization'))
-    if (caller === undefined || caller.isBlocked) return false
+    if (visitOf(request).guest !== undefined) return undefined
     try {
+      const caller = authenticate(request.headers.get('authorization'))
+      if (caller === undefined) return unauthenticatedError()
+      if (caller.isBlocked) return blockedError()
       assertEntitled({ access: channelAccess[channel], caller, coin }, listTiers)
-      return true
-    } catch {
-      return false
+      return undefined
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      // While the ledger does not answer, nothing is known to have changed.
+      return error.code === 'storage_unavailable' ? undefined : error
     }
   }
 
@@ -82,7 +86,7 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
         options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
         ...{ market, isGzip },
         cursor: place ?? query.cursor,
-        isAllowed: () => isAllowed(asked, channel),
+        refusal: () => refusalOf(asked, channel),
         takePlace: () => work.openStream(request),
       })
     const stream = place === undefined ? open() : namingCursor(LAST_EVENT_ID, open)

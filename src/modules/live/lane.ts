@@ -177,5 +177,5 @@ function createLines(options: LaneOptions, { places }: LanePorts, legs: LaneStat
 }
 
 /** JSON without any character that a stream of rows has no code for; they are all in strings. */
-const toAscii = (json: string): string =>
+export const toAscii = (json: string): string =>
   json.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,4 +1,5 @@
 /** One who follows: what waits to be sent, and what the text so far amounts to. */
+import type { AppError } from '#src/core/errors.ts'
 import type { TextSum } from '#src/history/history.ts'
 import type { Sink } from '#src/http/stream.ts'
 import { crcBetween, crcJoin } from '#src/lib/crc32.ts'
@@ -8,8 +9,8 @@ const WAITING_BYTES_MAX = 262_144
 
 /** A class, as a thousand are written to at once: less of each is touched. */
 export class Member {
-  /** False once his key has ended. */
-  readonly isAllowed: () => boolean
+  /** Why he may not follow any more; undefined as long as he may. */
+  readonly refusal: () => AppError | undefined
   #waiting: Uint8Array[] = []
   #bytes = 0
   #isOver = false
@@ -20,8 +21,8 @@ export class Member {
   /** His text where he joined, and that of whom he joined. */
   #joined: { own: TextSum; other: TextSum } | undefined
 
-  constructor(isAllowed: () => boolean) {
-    this.isAllowed = isAllowed
+  constructor(refusal: () => AppError | undefined) {
+    this.refusal = refusal
   }
 
   get isFull(): boolean {

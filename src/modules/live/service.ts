@@ -7,7 +7,7 @@ import type { BodyStream } from '#src/http/stream.ts'
 import { BLOCK, UNRESOLVED_MS } from '#src/live/hub.ts'
 
 import { createCrew } from './crew.ts'
-import { type Lane, type LaneOptions, type LanePorts, nowhere } from './lane.ts'
+import { type Lane, type LaneOptions, type LanePorts, nowhere, toAscii } from './lane.ts'
 import { createLeg, type Leg } from './leg.ts'
 import { Member } from './member.ts'
 import { createOutput } from './output.ts'
@@ -33,7 +33,8 @@ type LiveStart = {
   /** Undefined begins with the last rows. */
   cursor: string | undefined
   isGzip: boolean
-  isAllowed: () => boolean
+  /** Why the caller may not follow any more; undefined as long as that is allowed. */
+  refusal: () => AppError | undefined
   /** Returns what gives it back. Throws `too_many_streams` and `unavailable`. */
   takePlace: () => () => void
 }
@@ -45,10 +46,11 @@ export function createLiveService(deps: LiveDeps) {
   const crew = createCrew(ports)
   let isStopped = false
 
-  function end(member: Member): void {
+  function end(member: Member, refusal?: AppError): void {
     const lane = crew.laneOf.get(member)
     if (lane === undefined) return
     const own = lane.output.fork(member.sumAt(lane.output.sum))
+    if (refusal !== undefined) member.push(own.event(`event:end\ndata:${problemText(refusal)}`))
     const [low = 0, high = 0] = deps.randomBytes(2)
     const spread = ((low + high * 256) / 65_536) * (RETRY_MS.max - RETRY_MS.min)
     member.push(own.event(`retry:${Math.floor(RETRY_MS.min + spread)}`))
@@ -79,7 +81,7 @@ export function createLiveService(deps: LiveDeps) {
       const legs = legsAt(ports, start)
       const close = start.takePlace()
       const output = createOutput({ history, rows }, { filter, isGzip, isMixed })
-      const member = new Member(start.isAllowed)
+      const member = new Member(start.refusal)
       const onEnd = () => {
         close()
         crew.leave(member)
@@ -112,6 +114,9 @@ export function createLiveService(deps: LiveDeps) {
 }
 
 export type LiveService = ReturnType<typeof createLiveService>
+
+const problemText = ({ code, message, extras }: AppError): string =>
+  toAscii(JSON.stringify({ code, detail: message, ...extras }))
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
 function placesAt(ports: LanePorts, { options, market, cursor }: LiveStart): Place[] {
@@ -150,7 +155,10 @@ function legsAt(ports: LanePorts, start: LiveStart): Map<string, Leg> {
   )
 }
 
-type Ticked = { crew: ReturnType<typeof createCrew>; end: (member: Member) => void }
+type Ticked = {
+  crew: ReturnType<typeof createCrew>
+  end: (member: Member, refusal: AppError) => void
+}
 
 /** Writes what is new, for some milliseconds; the next call resumes where it stopped. */
 function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void {
@@ -161,8 +169,9 @@ function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void
     if (nowMs - checkedMs < RECHECK_MS) return
     checkedMs = nowMs
     for (const member of [...crew.laneOf.keys()]) {
-      if (member.isAllowed()) member.count()
-      else end(member)
+      const refusal = member.refusal()
+      if (refusal === undefined) member.count()
+      else end(member, refusal)
     }
   }
 

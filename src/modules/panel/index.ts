@@ -19,11 +19,12 @@ import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import type { Caller } from '#src/selling/caller.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { LevelColumns } from '#src/wire/level-columns.ts'
 import { quoteText } from '#src/wire/row-bytes.ts'
 
-import { PanelList, PanelQuery } from './model.ts'
+import { PanelList, PanelQuery, PanelRow } from './model.ts'
 import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
 type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
@@ -35,6 +36,8 @@ type Cell = {
   tsMs: number
   maxAgeMs: number
   coverage: Record<Outcome, CoverageTally>
+  /** Whether the caller's tier includes what the routes of `prices` say. */
+  isPriced: boolean
 }
 
 export const panelRoutes = (deps: Deps) => {
@@ -47,7 +50,7 @@ export const panelRoutes = (deps: Deps) => {
         operationId: 'getPanel',
         summary: 'Every market at moments before its expiry',
         description:
-          'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+          'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.',
         query: PanelQuery,
         ok: {
           description: 'A page of the panel.',
@@ -58,11 +61,20 @@ export const panelRoutes = (deps: Deps) => {
         },
         isCovered: true,
         caching: 'digest',
-        answer: ({ coin, query }) => page(coin, query),
+        answer: ({ coin, query, caller }) => page(coin, query, hasPrices(caller)),
       }),
+      (_, caller) => panelMembers(caller === undefined || hasPrices(caller)),
     ),
   ]
 }
+
+const hasPrices = ({ standing }: Caller): boolean => standing.terms.routes.includes('prices')
+
+/** Members that rows of the routes of `prices` say. */
+const priceMembers = ['lastTrade', 'spot']
+
+const panelMembers = (isPriced: boolean): string[] =>
+  Object.keys(PanelRow.properties).filter((name) => isPriced || !priceMembers.includes(name))
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function createPageMaker({ history, cursors, clock }: Deps) {
@@ -84,13 +96,17 @@ function createPageMaker({ history, cursors, clock }: Deps) {
 
   /** What a row says after what its market's rows begin with. */
   function rowText(cell: Cell): string {
-    const { history: own, market, offset, tsMs, coverage } = cell
-    const [trade] = own.trades({ market, toMs: tsMs + 1, last: 1 })
+    const { offset, tsMs, coverage } = cell
     const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
     const covered = `{"up":${coverage.up.coveredMs > 0},"down":${coverage.down.coveredMs > 0}}`
     const states = `"up":${stateAt(cell, 'up')},"down":${stateAt(cell, 'down')}`
-    const spot = JSON.stringify(spotAt(cell))
-    return `${place},"lastTrade":${tradeText(trade)},"spot":${spot},"covered":${covered},${states}`
+    return `${place}${cell.isPriced ? pricesText(cell) : ''},"covered":${covered},${states}`
+  }
+
+  function pricesText(cell: Cell): string {
+    const { history: own, market, tsMs } = cell
+    const [trade] = own.trades({ market, toMs: tsMs + 1, last: 1 })
+    return `,"lastTrade":${tradeText(trade)},"spot":${JSON.stringify(spotAt(cell))}`
   }
 
   const readMoment = ({ knownAt }: PanelQuery): Moment | undefined =>
@@ -98,7 +114,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       ? undefined
       : toMoment(history, { knownAt, nowMs: clock(), needsEvents: true })
 
-  return function* (coin: Coin, query: PanelQuery): Steps<DataAnswer> {
+  return function* (coin: Coin, query: PanelQuery, isPriced: boolean): Steps<DataAnswer> {
     const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
     const { cursor } = query
     const after =
@@ -126,9 +142,8 @@ function createPageMaker({ history, cursors, clock }: Deps) {
             down: tallyCoverage({ ...question, outcome: 'down' }),
           }
           tallies.push(coverage.up, coverage.down)
-          rows.push(
-            `${head},${rowText({ history: source, market, offset, tsMs, maxAgeMs, coverage })}}`,
-          )
+          const cell = { history: source, market, offset, tsMs, maxAgeMs, coverage, isPriced }
+          rows.push(`${head},${rowText(cell)}}`)
         }
       })
       yield
@@ -137,7 +152,13 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
     const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
     const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
-    return { body, isClosed: chosen.isFinal, resumeCursor, coverage: tallyText(tallies) }
+    // A higher tier may be bought: what lacks members is not kept for long.
+    return {
+      body,
+      isClosed: chosen.isFinal && isPriced,
+      resumeCursor,
+      coverage: tallyText(tallies),
+    }
   }
 }
 

@@ -95,7 +95,7 @@ const PanelSpot = Type.Object({
   ageMs: count("Milliseconds from the source's time to `ts`.", 400),
 })
 
-const PanelRow = object('PanelRow', {
+export const PanelRow = object('PanelRow', {
   conditionId: conditionIdField,
   slug: slugField,
   timeframe: choice(timeframes, "Length of the market's window.", exampleMarket.timeframe),
@@ -112,10 +112,17 @@ const PanelRow = object('PanelRow', {
   offset: text('As it was asked for.', '-60s'),
   offsetMs: Type.Integer({ description: 'The same in milliseconds.', examples: [-60000] }),
   ts: time('The moment of this row: `windowEnd` less the offset.', '2026-04-14T08:04:00.000Z'),
-  lastTrade: nullable(LastTrade, 'Last trade at or before `ts`; null when none is held.'),
-  spot: nullable(
-    PanelSpot,
-    'Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows.',
+  lastTrade: Type.Optional(
+    nullable(
+      LastTrade,
+      'Last trade at or before `ts`; null when none is held. Absent for a tier without `prices`.',
+    ),
+  ),
+  spot: Type.Optional(
+    nullable(
+      PanelSpot,
+      'Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows. Absent for a tier without `prices`.',
+    ),
   ),
   covered: Type.Object(
     { up: flag('Of the outcome up.'), down: flag('Of the outcome down.') },

@@ -7,7 +7,7 @@ import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import type { CloseReason } from './model.ts'
 
 const AUTH_MS = 10_000
-/** Keys and tiers are looked at again so often. */
+/** Keys and tiers are looked at again so often, and before each operation on rows. */
 const RECHECK_MS = 5_000
 
 export type HolderPorts = {
@@ -31,12 +31,29 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
   let [checkedMs, ownKey] = [openedMs, '']
   let leave: (() => void) | undefined
 
+  /** Ends the connection if the key is not valid any more. */
+  function look(): void {
+    if (caller === undefined) return
+    checkedMs = ports.clock()
+    const now = ports.authenticate(ownKey)
+    if (now !== undefined && !now.isBlocked) {
+      caller = now
+      onCaller(now)
+      return
+    }
+    caller = undefined
+    end('unauthenticated')
+  }
+
   return {
-    /** Throws `unauthenticated`. */
+    /** The caller as of now. Throws `unauthenticated`, also where the key has ended since. */
     required(): Caller {
+      look()
       if (caller === undefined) throw unauthenticatedError()
       return caller
     },
+
+    look,
 
     /** May be repeated, with another key of the same account. */
     authenticate(key: string): void {
@@ -63,13 +80,7 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
     check(nowMs: number): void {
       if (caller === undefined && nowMs - openedMs > AUTH_MS) end('unauthenticated')
       if (caller === undefined || nowMs - checkedMs < RECHECK_MS) return
-      checkedMs = nowMs
-      const now = ports.authenticate(ownKey)
-      if (now === undefined || now.isBlocked) end('unauthenticated')
-      else {
-        caller = now
-        onCaller(now)
-      }
+      look()
     },
 
     leave(): void {

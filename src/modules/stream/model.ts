@@ -217,7 +217,10 @@ export function serverMessages(rows: RowSchemas): Record<string, Described> {
       'A subscription or replay begins.',
       { id, channel: choice(channels, 'Channel.', 'quotes'), coin },
     ],
-    unsubscribed: ['A subscription or replay was ended by you.', { id }],
+    unsubscribed: [
+      'A subscription or replay has ended: by `unsubscribe`, or because your tier does not include it any more, which an `error` before it says.',
+      { id },
+    ],
     snapshot: ['The last row of an outcome, at the beginning or on request.', ...ofRow],
     snapshot_empty: ['A snapshot was asked for, and no row is held yet.', { id }],
     row: ['A row that was written, exactly as the route of the channel has it.', ...ofRow],

@@ -89,11 +89,12 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
     onCaller: (caller) => {
       leaveStrangers()
       line.caller = caller
+      list.endUnentitled(caller, say)
     },
   })
   const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
   const { subscriptions } = list
-  const perform = createOperations(list, {
+  const perform = createOperations(list, holder.look, {
     auth: (operation) => holder.authenticate(operation.key),
     heartbeat({ seconds }) {
       heartbeatMs = seconds * 1000
@@ -237,15 +238,26 @@ type OfPlayer = 'snapshot' | 'pause' | 'resume' | 'seek' | 'speed'
 /** Those on a subscription by its name, beside the others. */
 const createOperations = (
   { find, player }: Pick<ReturnType<typeof createSubscriptions>, 'find' | 'player'>,
+  /** Ends what the key or the tier does not include any more. */
+  look: () => void,
   others: Omit<Perform, OfPlayer>,
-): Perform => ({
-  ...others,
-  snapshot: ({ id }) => find(id).snapshot(),
-  pause: ({ id }) => player(id).pause(),
-  resume: ({ id }) => player(id).resume(),
-  seek: ({ id, to }) => player(id).seek(to),
-  speed: ({ id, speed }) => player(id).setSpeed(speed),
-})
+): Perform => {
+  const entitledPlayer = (id: string): Player => {
+    look()
+    return player(id)
+  }
+  return {
+    ...others,
+    snapshot({ id }) {
+      look()
+      find(id).snapshot()
+    },
+    pause: ({ id }) => player(id).pause(),
+    resume: ({ id }) => entitledPlayer(id).resume(),
+    seek: ({ id, to }) => entitledPlayer(id).seek(to),
+    speed: ({ id, speed }) => entitledPlayer(id).setSpeed(speed),
+  }
+}
 
 /** What a connection has subscribed to, by the names that it gave. */
 function createSubscriptions(
@@ -254,6 +266,8 @@ function createSubscriptions(
   isOver: () => boolean,
 ) {
   const subscriptions = new Map<string, Subscription>()
+  /** What the tier must include for each. */
+  const needs = new WeakMap<Subscription, { channels: readonly Channel[]; coin: Coin }>()
 
   function find(id: string): Subscription {
     const subscription = subscriptions.get(id)
@@ -267,8 +281,9 @@ function createSubscriptions(
 
     add(operation: Parameters<SessionPorts['begin']>[0], by: Caller): void {
       const { id, channel, coin } = operation
-      ports.entitle(by, channel, coin)
-      if ('with' in operation && operation.with) ports.entitle(by, operation.with, coin)
+      const channels: Channel[] = [channel]
+      if ('with' in operation && operation.with) channels.push(operation.with)
+      for (const each of channels) ports.entitle(by, each, coin)
       if (subscriptions.has(id)) throw idError('A subscription has this id already.')
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
@@ -276,7 +291,28 @@ function createSubscriptions(
       const begun = ports.begin(operation, outletOf(id))
       // What it sent may have ended the connection, and with it all that was subscribed to.
       if (isOver()) begun.end()
-      else subscriptions.set(id, begun)
+      else {
+        subscriptions.set(id, begun)
+        needs.set(begun, { channels, coin })
+      }
+    },
+
+    /** Ends what the tier of a caller does not include any more, and says why. */
+    endUnentitled(caller: Caller, say: (value: object) => void): void {
+      for (const [id, subscription] of [...subscriptions]) {
+        const needed = needs.get(subscription)
+        if (needed === undefined) continue
+        try {
+          for (const each of needed.channels) ports.entitle(caller, each, needed.coin)
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error
+          subscription.end()
+          subscriptions.delete(id)
+          const why = `The subscription has ended. ${error.message}`
+          say(problemOf(new AppError(error.code, why, error.extras), id))
+          say({ type: 'unsubscribed', id })
+        }
+      }
     },
 
     player(id: string): Player {
