@@ -3,64 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Union
+from typing import TYPE_CHECKING, Any
 
+from . import filters as routes
 from .decode import decode
-from .export import Download, download
+from .export import Download, Progress, download
+from .filters import Outcome, Time, accept
 from .frames import Library, read_parquet, require
 from .live import Live
-from .rows import AgedSnapshot, Market, PanelRow, Price, Quote, Side, Snapshot, Trade
-from .transport import Fault, Request, Transport, path_of, to_text
+from .rows import AgedSnapshot, DayFile, Market, PanelRow, Price, Quote, Revision, Snapshot, Trade
+from .transport import Fault, Request, Transport, name_of, path_of, to_text
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Time = Union[int, str, datetime]
-"""Unix milliseconds, RFC 3339, or a datetime with its time zone."""
 MOMENTS_MAX = 400
 """Of one request: a body has at most 64 KiB."""
-
-
-class Filters(TypedDict, total=False):
-    """Parameters of routes (docs/data.md). The server refuses one that the route does not have."""
-
-    from_: Time
-    to: Time
-    cursor: str | None
-    limit: int
-    outcome: Side
-    order: str
-    interval: str
-    depth: int
-    fields: str | Sequence[str]
-    view: str
-    timeframe: str
-    offsets: Sequence[str]
-    status: str
-    slug: str
-    source: str
-    window: int
-    channel: str
-    heartbeat: int
-    max_age_ms: int
-    day: str | date
-    shape: str
-    after: str
-    include: str
-    side: str
-    size: str
-    usdc: str
+SERVER = "http://127.0.0.1:3000"
 
 
 class Client:
     """Asks a server. With `exact`, prices and sizes are `Decimal`, digit for digit, else `float`.
+
+    `key` is that of the environment variable `BOOKFEED_KEY` unless it is given, else `sample`;
+    `server` is that of `BOOKFEED_URL`, else `http://127.0.0.1:3000`.
 
     What fails for a reason that passes is sent up to `attempts` times, each time after as long as
     the server says, unless that is more than `wait_max` seconds. A server may take up to two
@@ -72,8 +45,8 @@ class Client:
 
     def __init__(
         self,
-        key: str | None = "sample",
-        server: str = "http://127.0.0.1:3000",
+        key: str | None = None,
+        server: str | None = None,
         *,
         exact: bool = False,
         timeout: float = 130,
@@ -83,6 +56,8 @@ class Client:
         fault: Fault = None,
     ) -> None:
         self.exact = exact
+        key = key or os.environ.get("BOOKFEED_KEY") or "sample"
+        server = server or os.environ.get("BOOKFEED_URL") or SERVER
         self._transport = Transport(server, key, timeout, attempts, wait_max, sleep, fault)
 
     def close(self) -> None:
@@ -92,7 +67,11 @@ class Client:
     def _get(self, *parts: str, **query: object) -> Any:
         return decode(self._transport.fetch(Request(path_of(*parts), query))[1], self.exact)
 
-    def _walk(self, limit: int, filters: Filters, *parts: str) -> Walk[Any]:
+    def get(self, path: str, **query: object) -> Any:
+        """The JSON of any route, such as `get("/v1/manifests", limit=1)`."""
+        return decode(self._transport.fetch(Request(path, query))[1], self.exact)
+
+    def _walk(self, limit: int, filters: Mapping[str, Any], *parts: str) -> Walk[Any]:
         def read(at: str | None) -> Page[Any]:
             request = Request(path_of(*parts), {"limit": limit, **filters, "cursor": at})
             headers, body = self._transport.fetch(request)
@@ -107,64 +86,86 @@ class Client:
         """Coins and timeframes that are served, and how much is held of them."""
         return self._get("coins")["data"]
 
-    def markets(self, coin: str, **filters: Unpack[Filters]) -> Walk[Market]:
+    def markets(self, coin: str, **filters: Unpack[routes.MarketFilters]) -> Walk[Market]:
         """Markets of a coin, the newest first."""
+        accept("markets", routes.MarketFilters, filters)
         return self._walk(1000, filters, coin, "markets")
 
     def market(self, coin: str, market: str) -> Market:
         """A market by its condition id, its slug or one of its asset ids, here and below."""
         return self._get(coin, "markets", market)
 
-    def snapshots(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Snapshot]:
+    def snapshots(
+        self, coin: str, market: str, **filters: Unpack[routes.SnapshotFilters]
+    ) -> Walk[Snapshot]:
         """Whole books in the order of time."""
+        accept("snapshots", routes.SnapshotFilters, filters)
         return self._walk(1000, filters, coin, "markets", market, "snapshots")
 
-    def quotes(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Quote]:
+    def quotes(self, coin: str, market: str, **filters: Unpack[routes.QuoteFilters]) -> Walk[Quote]:
         """Changes of the top of the book; with `interval`, what prevailed at each step."""
+        accept("quotes", routes.QuoteFilters, filters)
         return self._walk(10_000, filters, coin, "markets", market, "quotes")
 
-    def prices(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Price]:
+    def prices(self, coin: str, market: str, **filters: Unpack[routes.PriceFilters]) -> Walk[Price]:
         """Changes of the mid and the last trade; with `interval`, bars of the mid."""
+        accept("prices", routes.PriceFilters, filters)
         return self._walk(10_000, filters, coin, "markets", market, "prices")
 
-    def trades(self, coin: str, market: str, **filters: Unpack[Filters]) -> Walk[Trade]:
+    def trades(
+        self, coin: str, market: str, **filters: Unpack[routes.HistoryFilters]
+    ) -> Walk[Trade]:
         """Trades that the venue announced."""
+        accept("trades", routes.HistoryFilters, filters)
         return self._walk(10_000, filters, coin, "markets", market, "trades")
 
-    def spot(self, coin: str, **filters: Unpack[Filters]) -> Walk[dict[str, Any]]:
+    def spot(self, coin: str, **filters: Unpack[routes.SpotFilters]) -> Walk[dict[str, Any]]:
         """Prices of the coin itself; with `interval`, bars of them."""
+        accept("spot", routes.SpotFilters, filters)
         return self._walk(10_000, filters, coin, "spot")
 
-    def panel(self, coin: str, **filters: Unpack[Filters]) -> Walk[PanelRow]:
+    def panel(self, coin: str, **filters: Unpack[routes.PanelFilters]) -> Walk[PanelRow]:
         """A row for each market of a `timeframe` and each of `offsets` before its end (`-60s`)."""
+        accept("panel", routes.PanelFilters, filters)
         return self._walk(500, filters, coin, "panel")
 
-    def prices_now(self, coin: str, **filters: Unpack[Filters]) -> list[dict[str, Any]]:
+    def prices_now(
+        self, coin: str, **filters: Unpack[routes.OpenPriceFilters]
+    ) -> list[dict[str, Any]]:
         """Top of book and last trade of every open market."""
+        accept("prices_now", routes.OpenPriceFilters, filters)
         return self._get(coin, "prices", **filters)["data"]
 
-    def latest(self, coin: str, market: str, **filters: Unpack[Filters]) -> list[Snapshot]:
+    def latest(
+        self, coin: str, market: str, **filters: Unpack[routes.LatestFilters]
+    ) -> list[Snapshot]:
         """The last book of each outcome, or of the one asked for; none where none is recorded."""
+        accept("latest", routes.LatestFilters, filters)
         rows: list[Snapshot] = []
-        for side in [filters["outcome"]] if "outcome" in filters else ["up", "down"]:
-            last = {**filters, "outcome": side, "order": "desc", "limit": 1}
+        for outcome in [filters["outcome"]] if "outcome" in filters else ["up", "down"]:
+            last = {**filters, "outcome": outcome, "order": "desc", "limit": 1}
             rows += self._get(coin, "markets", market, "snapshots", **last)["data"]
         return rows
 
     def as_of(
-        self, coin: str, market: str, ts: Time, **filters: Unpack[Filters]
+        self, coin: str, market: str, ts: Time, **filters: Unpack[routes.MomentFilters]
     ) -> list[AgedSnapshot]:
         """The book of each outcome at or before a moment, never after it."""
+        accept("as_of", routes.MomentFilters, filters)
         return self._get(coin, "markets", market, "snapshots", "at", ts=ts, **filters)["data"]
 
     def as_of_many(
-        self, coin: str, moments: Iterable[tuple[str, Side, Time]], **options: object
+        self,
+        coin: str,
+        moments: Iterable[tuple[str, Outcome, Time]],
+        **filters: Unpack[routes.BatchFilters],
     ) -> Iterator[dict[str, Any]]:
         """Books at any number of moments (market, outcome, ts), in their order.
 
         Each has `snapshot` and its `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
-        `options` are `depth`, `fields`, `maxAgeMs` and `view`, as JSON has them.
         """
+        accept("as_of_many", routes.BatchFilters, filters)
+        options = {name_of(name): value for name, value in filters.items()}
         rest = iter(moments)
         while asked := list(islice(rest, MOMENTS_MAX)):
             requests = [dict(zip(("conditionId", "outcome", "ts"), each)) for each in asked]
@@ -175,42 +176,89 @@ class Client:
             yield from decode(self._transport.fetch(request)[1], self.exact)["data"]
 
     def fill(
-        self, coin: str, market: str, ts: Time, **filters: Unpack[Filters]
+        self, coin: str, market: str, ts: Time, **filters: Unpack[routes.FillFilters]
     ) -> dict[str, Any]:
         """What a market order would have met: of `outcome`, `side`, and `size` or `usdc`."""
+        accept("fill", routes.FillFilters, filters)
         return self._get(coin, "markets", market, "fill", ts=ts, **filters)
 
     def coverage(
-        self, coin: str, market: str | None = None, **filters: Unpack[Filters]
+        self,
+        coin: str,
+        market: str | None = None,
+        **filters: Unpack[routes.CoinCoverageFilters],
     ) -> dict[str, Any]:
         """What is recorded of a market and what is not; without one, of a coin day by day."""
+        kind = routes.CoinCoverageFilters if market is None else routes.CoverageFilters
+        accept("coverage", kind, filters)
         parts = [coin, "coverage"] if market is None else [coin, "markets", market, "coverage"]
         return self._get(*parts, **filters)
+
+    def heatmap(
+        self, coin: str, market: str, **filters: Unpack[routes.HeatmapFilters]
+    ) -> dict[str, Any]:
+        """Sizes of an outcome's book by price and time, in bins that the server makes."""
+        accept("heatmap", routes.HeatmapFilters, filters)
+        return self._get(coin, "markets", market, "heatmap", **filters)
+
+    def revisions(self, **filters: Unpack[routes.RevisionFilters]) -> Walk[Revision]:
+        """What changed after it could be served, and why, the newest first."""
+        accept("revisions", routes.RevisionFilters, filters)
+        return self._walk(1000, filters, "revisions")
+
+    def files(self, coin: str, **filters: Unpack[routes.FileFilters]) -> Walk[DayFile]:
+        """Parquet files of whole days that never change; `download` writes one to the disk."""
+        accept("files", routes.FileFilters, filters)
+        return self._walk(1000, filters, coin, "files")
+
+    def download(
+        self, file: DayFile, path: str | Path | None = None, *, progress: Progress = False
+    ) -> Download:
+        """Writes a file of `files`, to its own name in this folder unless a path is given.
+
+        The file is there once it is whole and has its digest; until then it is `….part`.
+        """
+        target = Path(path or file["name"])
+        return download(self._transport, Request(file["url"]), target, progress)
 
     def usage(self) -> dict[str, Any]:
         """The tier of the key, what is left of its allowance, and what was used."""
         return self._get("usage")
 
-    def live(self, coin: str, market: str | None = None, **filters: Unpack[Filters]) -> Live:
+    def live(
+        self,
+        coin: str,
+        market: str | None = None,
+        **filters: Unpack[routes.CoinLiveFilters],
+    ) -> Live:
         """Rows of a market, or of every open one of the coin, as they are written.
 
         `channel` is `snapshots` (the default), `quotes`, `prices` or `trades`. With the `cursor` of
         a walk of the same rows that is at its end, none is missing or repeated in between.
         """
+        kind = routes.CoinLiveFilters if market is None else routes.LiveFilters
+        accept("live", kind, filters)
         path = path_of(coin, "live") if market is None else path_of(coin, "markets", market, "live")
         return Live(self._transport, path, filters, self.exact)
 
     def export(
-        self, path: str | Path, coin: str, market: str | None = None, **filters: Unpack[Filters]
+        self,
+        path: str | Path,
+        coin: str,
+        market: str | None = None,
+        *,
+        progress: Progress = False,
+        **filters: Unpack[routes.ExportFilters],
     ) -> Download:
         """Writes a market, or a `day` of a coin, to a file.
 
         The format is that of its name: `.ndjson`, `.csv` or `.parquet`. The file is there once it
         is whole and has the digest that the server says; until then it is `….part`.
         """
+        accept("export", routes.ExportFilters, filters)
         parts = [coin, "export"] if market is None else [coin, "markets", market, "export"]
         query = {**filters, "format": Path(path).suffix.removeprefix(".")}
-        return download(self._transport, Request(path_of(*parts), query), Path(path))
+        return download(self._transport, Request(path_of(*parts), query), Path(path), progress)
 
     def to_df(
         self,
@@ -218,15 +266,16 @@ class Client:
         market: str | None = None,
         *,
         library: Library = "pandas",
-        **filters: Unpack[Filters],
+        progress: Progress = False,
+        **filters: Unpack[routes.ExportFilters],
     ) -> Any:
         """Books of a market, or of a `day` of a coin, as a table of pandas, polars or pyarrow.
 
         Read from Parquet: a row per level, or with `shape="states"` a row per book. Needs the
-        extra of the library's name.
+        extra of the library's name. Each list has `to_df` as well: `quotes(…).to_df()`.
         """
         require(library)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "export.parquet"
-            self.export(path, coin, market, **filters)
+            self.export(path, coin, market, progress=progress, **filters)
             return read_parquet(path, library, self.exact)

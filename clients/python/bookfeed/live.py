@@ -9,7 +9,7 @@ from typing import Any
 
 from .decode import decode
 from .errors import ApiError, Disconnected
-from .transport import Request, Transport, as_disconnected, inflater, is_gzip
+from .transport import Request, Transport, as_disconnected, inflater, is_gzip, log
 
 PIECE_BYTES = 1 << 16
 HEARTBEAT_SECONDS = 15
@@ -66,6 +66,7 @@ class Live:
                     wait = self._transport.wait_before(error, failures)
                     if isinstance(error, Disconnected) and failures == 1:
                         wait = self._retry_seconds
+                    log.warning("%s Connecting again in %.1f s.", error, wait)
                 self._transport.sleep(wait)
         finally:
             self.close()

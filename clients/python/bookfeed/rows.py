@@ -57,3 +57,15 @@ PanelRow = TypedDict(
      "offset": str, "offsetMs": int, "ts": str, "lastTrade": Object_, "spot": Object_,
      "covered": dict[Side, bool], "up": Object_, "down": Object_},
 )  # fmt: skip
+DayFile = TypedDict(
+    "DayFile",
+    {"name": str, "url": str, "timeframe": str, "day": str, "kind": str, "numbers": str,
+     "revision": int, "isLatest": bool, "markets": int, "rows": int, "bytes": int,
+     "sha256": str, "madeAt": str},
+)  # fmt: skip
+Revision = TypedDict(
+    "Revision",
+    {"id": str, "time": str, "why": str, "symbol": str, "conditionId": str, "timeframe": str,
+     "windowStart": str, "revision": int, "added": int, "changed": int, "removed": int,
+     "from": Text_, "to": Text_, "facts": list[dict[str, Any]]},
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import random
 import ssl
 import zlib
@@ -10,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, TypeVar, Union
@@ -18,6 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import ApiError, Disconnected, error_of
 
+log = logging.getLogger("bookfeed")
+"""Requests at DEBUG; attempts that failed and connections that are opened again at WARNING."""
+log.addHandler(logging.NullHandler())
 T = TypeVar("T")
 Fault = Union[str, Callable[[], Union[str, None]], None]
 
@@ -54,16 +58,17 @@ def path_of(*parts: str) -> str:
 
 
 def to_text(value: object) -> str:
-    if isinstance(value, datetime) and value.tzinfo is None:
-        raise ValueError(f"{value!r} has no time zone: say datetime(..., tzinfo=timezone.utc).")
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
+    """A parameter as the API reads it. A date, or a datetime without a time zone, is in UTC."""
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value).isoformat()
+    if isinstance(value, date):
+        return f"{value.isoformat()}T00:00:00Z"
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return str(value)
 
 
-def _name_of(name: str) -> str:
+def name_of(name: str) -> str:
     """The parameter of an argument: `from` of `from_`, `maxAgeMs` of `max_age_ms`."""
     first, *others = name.rstrip("_").split("_")
     return first + "".join(map(str.capitalize, others))
@@ -121,6 +126,7 @@ class Transport:
             except (ApiError, Disconnected) as error:
                 failures += 1
                 wait = self.wait_before(error, failures)
+                log.warning("Attempt %d failed (%s). Next in %.1f s.", failures, error, wait)
             self.sleep(wait)
 
     def fetch(self, request: Request) -> tuple[Message, bytes]:
@@ -163,11 +169,12 @@ class Transport:
 
     def _send(self, connection: HTTPConnection, request: Request) -> HTTPResponse:
         query = {
-            _name_of(name): to_text(value)
+            name_of(name): to_text(value)
             for name, value in request.query.items()
             if value is not None
         }
         target = self._base + request.path + (f"?{urlencode(query)}" if query else "")
+        log.debug("%s %s", request.method, target)
         headers = {"Accept-Encoding": "gzip", **self._headers, **request.headers}
         fault = self._fault() if callable(self._fault) else self._fault
         if fault is not None:

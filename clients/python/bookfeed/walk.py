@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from .frames import Library, make_table
 
 Row = TypeVar("Row")
 
@@ -39,6 +41,14 @@ class Walk(Generic[Row]):
             self.cursor = page.cursor
             if page.is_last:
                 return
+
+    def to_df(self, library: Library = "pandas") -> Any:
+        """The rows that are left, as a table of pandas, polars or pyarrow.
+
+        Columns have the names of exports and files (`best_bid`, `up_bid`), and times are
+        timestamps. Needs the extra of the library's name. Large histories: `Client.to_df`.
+        """
+        return make_table(self, library)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Row]:
         for page in self.pages():

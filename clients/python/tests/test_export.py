@@ -1,7 +1,11 @@
 """Downloads: whole and as they were sent, or not there."""
 
+from __future__ import annotations
+
+import contextlib
 import csv
 import hashlib
+import io
 import json
 import tempfile
 import unittest
@@ -44,6 +48,18 @@ class Exports(unittest.TestCase):
             ids = {row["id"] for row in csv.DictReader(file)}
         rows = (self.folder / "day.ndjson").read_text().splitlines()
         self.assertEqual(ids, {json.loads(row)["id"] for row in rows})
+
+    def test_progress_is_reported(self) -> None:
+        seen: list[tuple[int, int | None]] = []
+        done = self.client.export(
+            self.folder / "a.csv", "btc", self.id, progress=lambda *each: seen.append(each)
+        )
+        self.assertEqual(seen[-1], (done.bytes, done.bytes))
+        self.assertEqual([count for count, _ in seen], sorted(count for count, _ in seen))
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            self.client.export(self.folder / "b.csv", "btc", self.id, progress=True)
+        self.assertRegex(shown.getvalue(), r"b\.csv .* MB/s")
 
     def test_a_download_that_breaks_off_is_made_again(self) -> None:
         whole = self.client.export(self.folder / "a.csv", "btc", self.id, outcome="up")

@@ -37,6 +37,25 @@ class Frames(unittest.TestCase):
                 else:
                     self.assertEqual(value, float(best))
 
+    def test_each_list_is_a_table_with_the_columns_of_files(self) -> None:
+        for library in LIBRARIES:
+            if any(importlib.util.find_spec(name) is None for name in {library, "pyarrow"}):
+                self.skipTest(f"{library} is not installed")
+            client = connect()
+            market = finished(client)
+            rows = list(client.quotes("btc", market["conditionId"], outcome="up"))
+            table = client.quotes("btc", market["conditionId"], outcome="up").to_df(library)
+            self.assertEqual(len(table), len(rows))
+            self.assertIn("bid_size", _columns(table))
+            self.assertEqual(list(_values(table, "mid"))[0], rows[0]["mid"])
+            first = list(_values(table, "timestamp"))[0]
+            self.assertEqual(first.isoformat()[:19], rows[0]["timestamp"][:19])
+            panel = client.panel("btc", timeframe="5m", offsets=["-60s"]).to_df(library)
+            self.assertLessEqual({"condition_id", "up_bid", "window_start"}, set(_columns(panel)))
+            # A list without rows is a table without rows.
+            none = client.markets("btc", to="2020-01-01T00:00:00Z").to_df(library)
+            self.assertEqual(len(none), 0)
+
     def test_what_is_missing_is_named(self) -> None:
         real = importlib.import_module
 

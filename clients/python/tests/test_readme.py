@@ -7,8 +7,9 @@ import os
 import re
 import tempfile
 import unittest
+from unittest import mock
 
-from tests.world import ROOT
+from tests.world import KEY, ROOT, SERVER
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 FRAMES = [block for block in BLOCKS if "to_df" in block]
@@ -18,12 +19,15 @@ HAS_PANDAS = all(importlib.util.find_spec(name) for name in ("pandas", "pyarrow"
 def run(blocks: list[str]) -> str:
     """In a folder of their own; what they printed."""
     before = os.getcwd()
+    given = mock.patch.dict(os.environ, {"BOOKFEED_KEY": KEY, "BOOKFEED_URL": SERVER})
+    silent = contextlib.redirect_stderr(io.StringIO())
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
         os.chdir(folder)
         try:
             names: dict[str, object] = {}
-            for block in blocks:
-                exec(compile(block, "README.md", "exec"), names)
+            with given, silent:
+                for block in blocks:
+                    exec(compile(block, "README.md", "exec"), names)
         finally:
             os.chdir(before)
     return said.getvalue()

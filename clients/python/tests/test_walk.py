@@ -1,13 +1,15 @@
 """Walks, moments and other reading."""
 
+import os
 import random
 import unittest
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import islice
+from unittest import mock
 
-from bookfeed import Disconnected, errors
-from tests.world import Waits, connect, cutting, finished
+from bookfeed import Client, Disconnected, errors
+from tests.world import KEY, SERVER, Waits, connect, cutting, finished
 
 
 class Walks(unittest.TestCase):
@@ -85,6 +87,10 @@ class Walks(unittest.TestCase):
         self.assertEqual([day["day"] for day in days["data"]], ["2026-04-13"])
         self.assertEqual(self.client.usage()["tier"]["id"], "enterprise")
         self.assertIsInstance(self.client.prices_now("btc"), list)
+        heat = self.client.heatmap("btc", self.id, outcome="up", time_bins=10)
+        self.assertEqual(heat["outcome"], "up")
+        self.assertEqual(list(self.client.files("btc")), [])
+        self.assertIsInstance(list(self.client.revisions(coin="btc", limit=1)), list)
 
 
 class Moments(unittest.TestCase):
@@ -118,9 +124,47 @@ class Moments(unittest.TestCase):
         fill = connect(exact=True).fill("btc", self.id, time, outcome="up", side="buy", size="10")
         self.assertEqual(fill["filled"] + fill["unfilled"], Decimal(10))
 
-    def test_a_time_without_a_zone_is_refused_before_it_is_sent(self) -> None:
-        with self.assertRaises(ValueError):
-            self.client.as_of("btc", self.id, datetime(2026, 4, 13))
+    def test_dates_and_times_without_a_zone_are_in_utc(self) -> None:
+        row = next(iter(self.client.snapshots("btc", self.id)))
+        zoned = datetime.fromisoformat(row["timestamp"].replace("Z", "+00:00"))
+        (state,) = self.client.as_of("btc", self.id, zoned, outcome=row["outcome"])
+        naive = zoned.replace(tzinfo=None)
+        self.assertEqual(self.client.as_of("btc", self.id, naive, outcome=row["outcome"]), [state])
+        day = zoned.date()
+        until = list(self.client.markets("btc", from_=day, to=day + timedelta(days=1)))
+        text = self.client.markets(
+            "btc", from_=f"{day}T00:00:00Z", to=f"{day + timedelta(days=1)}T00:00:00Z"
+        )
+        self.assertEqual(until, list(text))
+        self.assertGreater(len(until), 0)
+
+    def test_what_a_method_does_not_take_is_refused_before_it_is_sent(self) -> None:
+        refused = {
+            "quotes() does not take 'fee_bps'": lambda: self.client.quotes("btc", self.id, fee_bps=1),
+            "markets() does not take 'known_at'": lambda: self.client.markets("btc", known_at=0),
+            "live() does not take 'timeframe'": lambda: self.client.live("btc", "x", timeframe="5m"),
+        }
+        for text, call in refused.items():
+            with self.assertRaises(TypeError) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+
+    def test_fees_limits_and_knowledge_of_a_fill(self) -> None:
+        moment = self.client.market("btc", self.id)["lastSnapshot"]
+        asked = {"outcome": "up", "side": "buy", "size": "1", "max_age_ms": 3_600_000}
+        plain = self.client.fill("btc", self.id, moment, **asked)
+        dear = self.client.fill("btc", self.id, moment, fee_rate="0.1", limit_price="0.99", **asked)
+        self.assertEqual(plain["filled"], dear["filled"])
+        # It reaches the server, which knows nothing of that time.
+        with self.assertRaises(errors.InvalidParameter) as caught:
+            self.client.fill("btc", self.id, moment, known_at=datetime(2020, 1, 1), **asked)
+        self.assertEqual(caught.exception.param, "knownAt")
+
+    def test_key_and_server_are_those_of_the_environment(self) -> None:
+        given = {"BOOKFEED_KEY": KEY, "BOOKFEED_URL": SERVER}
+        with mock.patch.dict(os.environ, given):
+            self.assertEqual(Client().usage()["tier"]["id"], "enterprise")
+            self.assertEqual(Client("sample").get("/v1/sample")["market"]["symbol"], "btc")
 
     def test_a_connection_that_the_server_closed_is_opened_again(self) -> None:
         with cutting(2000) as server:
