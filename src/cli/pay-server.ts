@@ -1,4 +1,5 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
+import { parseMillionths } from '#src/core/decimal.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import type { PaymentRequirements } from '#src/selling/payment.ts'
@@ -22,8 +23,16 @@ export type PayWorld = {
 
 type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
 type Body = Record<string, unknown>
-/** `status` 0: no answer, and nobody knows whether the request arrived. */
-type Answer = { status: number; body: Body; retryAfterSeconds: number | undefined }
+/**
+ * `status` 0: no answer, and nobody knows whether the request arrived. `list`: the body where that is
+ * a list.
+ */
+type Answer = {
+  status: number
+  body: Body
+  list?: readonly unknown[] | undefined
+  retryAfterSeconds: number | undefined
+}
 export type Quote = ReturnType<typeof readQuote>
 export type PayServer = ReturnType<typeof createPayServer>
 
@@ -55,6 +64,12 @@ export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
       if (answer.status === status) return answer.body
       throw new CliError(describeFault(answer))
     },
+    /** As `expect`, of a route that is open and answers with a list of objects. */
+    async expectList(path: string): Promise<Body[]> {
+      const answer = await ask(path, {})
+      if (answer.status === 200 && answer.list) return answer.list.map(toRecord)
+      throw new CliError(describeFault(answer))
+    },
   }
 }
 
@@ -67,9 +82,11 @@ async function readAnswer(response: Response): Promise<Answer> {
     chunks.push(chunk)
   }
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const parsed = parseJson(Buffer.concat(chunks).toString('utf8'))
   return {
     status: response.status,
-    body: toRecord(parseJson(Buffer.concat(chunks).toString('utf8'))),
+    body: toRecord(parsed),
+    list: Array.isArray(parsed) ? parsed : undefined,
     retryAfterSeconds: Number.isFinite(seconds) ? Math.max(1, Math.min(seconds, 60)) : undefined,
   }
 }
@@ -88,7 +105,7 @@ const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 export const toText = (value: unknown): string =>
   typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
-function describeFault({ status, body }: Answer): string {
+export function describeFault({ status, body }: Answer): string {
   if (status === 0) return 'The server gave no answer.'
   const code = toText(body.code)
   const detail = toText(body.detail) || toText(body.title) || 'no reason given'
@@ -116,14 +133,57 @@ export function readQuote(body: Body) {
     expiresAt: toText(body.expiresAt),
     // Each member was checked above, but for those that nobody reads.
     requirements: accepted as PaymentRequirements,
+    inFlight: isRecord(body.paymentInFlight) ? readInFlight(body.paymentInFlight) : undefined,
   }
+}
+
+const readInFlight = ({ paymentId, paymentState, pollUrl }: Body) => ({
+  paymentId: toText(paymentId),
+  paymentState: toText(paymentState),
+  pollUrl: toText(pollUrl),
+})
+
+/** Price and length of a tier in the catalogue. Throws `CliError` where it cannot be bought. */
+export function readTier(tiers: readonly Body[], id: string) {
+  const tier = tiers.find(({ tierId }) => tierId === id)
+  if (tier === undefined) {
+    const names = tiers.map(({ tierId }) => toText(tierId)).join(', ')
+    throw new CliError(`The server has no tier ${id}. It has ${names}.`)
+  }
+  const { priceUsdc, periodDays, isForSale, contact } = tier
+  const price = typeof priceUsdc === 'string' ? parseMillionths(priceUsdc) : undefined
+  if (isForSale !== true || price === undefined || !Number.isInteger(periodDays)) {
+    throw new CliError(`The server does not sell the tier ${id}. ${toText(contact)}`.trim())
+  }
+  return { price, periodDays: Number(periodDays) }
+}
+
+/** Why a token cannot be paid with on a server; undefined if it can. */
+export function readToken(
+  chains: readonly Body[],
+  { network, symbol }: { network: string; symbol: string },
+): string | undefined {
+  const chain = chains.find((each) => each.network === network)
+  const tokens = Array.isArray(chain?.tokens) ? chain.tokens.map(toRecord) : []
+  const token = tokens.find((each) => each.symbol === symbol)
+  if (token === undefined) return 'the server does not sell for it.'
+  return token.enabled === true ? undefined : toText(token.reason) || 'not enabled.'
+}
+
+/** When the last period of a tier ends, of an answer of `subscription`; undefined without one. */
+export function readPeriodEnd({ current, upcoming }: Body, tierId: string): string | undefined {
+  const periods = [current, ...(Array.isArray(upcoming) ? upcoming : [])].map(toRecord)
+  const last = periods.findLast((period) => period.tierId === tierId)
+  return last && (toText(last.endsAt) || 'for ever')
 }
 
 const isMatch = (value: unknown, pattern: RegExp): boolean =>
   typeof value === 'string' && pattern.test(value)
 
 type Signed = { x402Version: 2; resource: { url: string }; accepted: unknown; payload: Body }
-type Purchase = { server: PayServer; key: string; signed: Signed; sleep: PayWorld['sleep'] }
+type Connection = { server: PayServer; key: string; sleep: PayWorld['sleep'] }
+/** A quote in place of a signed payment asks for the payment that pays it already. */
+type Purchase = Connection & { body: { paymentPayload: Signed } | { quoteId: string } }
 
 const doNotPayAgain =
   'Do not pay again: this payment may still go through. GET /v1/billing/payments shows it, and GET /v1/billing/subscription the tier.'
@@ -147,10 +207,27 @@ export async function settle(context: CliContext, purchase: Purchase): Promise<v
   for (const line of describeReceipt(answer.body)) context.printError(line)
 }
 
+/** Sees the payment of a quote that is in flight through, and signs nothing. Throws as `settle`. */
+export async function follow(
+  context: CliContext,
+  { quote, ...connection }: Connection & { quote: Quote },
+): Promise<void> {
+  const { quoteId, inFlight } = quote
+  const { server, key } = connection
+  const { status } = await server.ask('/v1/billing/x402/settle', { key, body: { quoteId } })
+  // The server asks for a payment: the one in flight is for another order.
+  if (status === 402) {
+    throw new CliError(
+      `Another payment of the account is in flight: ${inFlight?.paymentId}, ${inFlight?.paymentState}. Nothing was signed. Run the command again once ${inFlight?.pollUrl} says that it is decided, or add --another-period to pay beside it.`,
+    )
+  }
+  await settle(context, { ...connection, body: { quoteId } })
+}
+
 /** No answer, and an answer that asks for it, lead to the same payment again. */
 async function submit(context: CliContext, purchase: Purchase): Promise<Answer> {
-  const { server, key, signed, sleep } = purchase
-  const request = { key, body: { paymentPayload: signed } }
+  const { server, key, body, sleep } = purchase
+  const request = { key, body }
   for (let attempt = 1; ; attempt++) {
     const answer = await server.ask('/v1/billing/x402/settle', request)
     if (!isRetried(answer)) return answer

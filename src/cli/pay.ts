@@ -26,10 +26,15 @@ import { asOption, optionWith } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
+  describeFault,
+  follow,
   type PayServer,
   type PayWorld,
   type Quote,
+  readPeriodEnd,
   readQuote,
+  readTier,
+  readToken,
   settle,
   toText,
 } from './pay-server.ts'
@@ -38,13 +43,19 @@ const NONCE_BYTES = 32
 const MILLION = 1_000_000n
 
 const help = `
-Asks the server for a quote, shows what would be signed, and stops there. With --yes it signs, has the
-payment settled, waits until it counts and prints the receipt. Your wallet needs the token, and no coin for gas. The
-key file holds 0x and 64 hex digits and must be yours alone (chmod 600); the key never leaves this process.
+Shows what would be bought, and stops there: without --yes nothing is signed, asked for or changed. With --yes
+it asks for a quote, signs it, has the payment settled, waits until it counts and prints the receipt. Your wallet
+needs the token, and no coin for gas. The key file holds 0x and 64 hex digits and must be yours alone
+(chmod 600); the key never leaves this process.
 
 Without --api-key-file the wallet signs up by a message first, and the new API key is printed alone on
-standard output: keep it, the subscription belongs to its account. A key that this wallet already has, and
-never paid with, ends then: give it by --api-key-file instead.
+standard output: keep it, the subscription belongs to its account. If the wallet has a key already, the command
+stops: give that key by --api-key-file. --replace-key makes a new key all the same; the old key of an account
+that has never paid ends then.
+
+If a payment for the same tier and token is in flight, or was made within the last hour, nothing is signed: the
+command waits for that payment. If the account has the tier, nothing is signed either. --another-period buys
+one more period in both cases.
 
 USDT is paid through Permit2, which has to be approved once; the command says how when it is missing.
 --rpc lets it look before anything is signed.
@@ -53,8 +64,8 @@ Examples:
   bookfeed pay --server https://books.example.com --key-file wallet.key --tier pro --token USDC
   bookfeed pay … --api-key-file bookfeed.key --yes
 
-Exit code: 0 when the tier is paid or, without --yes, when the quote was shown; 1 when it is not paid, or
-not known to be: what to do then is said.`
+Exit code: 0 when the tier is paid or, without --yes, when it could be; 1 when it is not paid, or not known to
+be: what to do then is said.`
 
 export type PayFlags = {
   server: URL
@@ -65,6 +76,8 @@ export type PayFlags = {
   apiKeyFile?: string | undefined
   max: Millionths
   rpc?: string | undefined
+  replaceKey?: true | undefined
+  anotherPeriod?: true | undefined
   yes?: true | undefined
 }
 
@@ -87,6 +100,8 @@ export const payCommand = (context: CliContext): Command =>
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
     .addOption(optionWith(['--max <usd>', 'never sign more than this'], asOption(readPrice), '100'))
     .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
+    .option('--replace-key', 'make a new API key although the wallet has one')
+    .option('--another-period', 'buy one more period of a tier that you have or are paying')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)
     .action((flags: PayFlags) => pay(context, flags, realWorld))
@@ -99,22 +114,37 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
   const payer = await openWallet(flags.keyFile)
   context.printError(`wallet   ${payer.address}`)
   const buyer = { server, payer, flags }
-  const key = await findKey(context, buyer)
-  const deal = await askQuote(buyer, key)
-  for (const line of describe(deal, flags)) context.printError(line)
-  await checkAllowance(deal, buyer)
   if (!flags.yes) {
-    context.printError('Nothing was signed. Add --yes to pay.')
+    for (const line of await describeOffer(buyer)) context.printError(line)
+    context.printError('Nothing was signed, and nothing was changed. Add --yes to pay.')
     return
   }
+  const key = await findKey(context, buyer)
+  const held = flags.anotherPeriod ? undefined : await findPeriod(buyer, key)
+  if (held !== undefined) {
+    context.printError(
+      `The account has the tier ${flags.tier} until ${held}. Nothing was signed. --another-period buys one more period.`,
+    )
+    return
+  }
+  const deal = await askQuote(buyer, key)
   const { quote, chain, token } = deal
+  const { sleep } = world
+  await checkAllowance(deal, buyer)
+  if (quote.inFlight !== undefined) {
+    const { paymentId, paymentState } = quote.inFlight
+    context.printError(`found    ${paymentId}, ${paymentState}: nothing is signed beside it`)
+    await follow(context, { server, key, sleep, quote })
+    return
+  }
+  for (const line of describe(deal, flags)) context.printError(line)
   const { requirements } = quote
   const nonce = context.randomBytes(NONCE_BYTES)
   const terms = { chain, token, requirements, nowMs: context.clock(), nonce }
   const payload = await payer.signPayment(terms)
   const resource = { url: new URL('/v1/billing/x402/settle', server.url).href }
   const signed = { x402Version: 2, resource, accepted: requirements, payload } as const
-  await settle(context, { server, key, signed, sleep: world.sleep })
+  await settle(context, { server, key, sleep, body: { paymentPayload: signed } })
 }
 
 async function openWallet(path: string): Promise<Payer> {
@@ -123,9 +153,40 @@ async function openWallet(path: string): Promise<Payer> {
   throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
 }
 
+/** What the catalogue says of the purchase: asked of routes that are open to everyone. */
+async function describeOffer({ server, flags }: Buyer): Promise<string[]> {
+  const { tier: id, token: symbol, network, max, apiKeyFile, server: url } = flags
+  const tier = readTier(await server.expectList('/v1/billing/tiers'), id)
+  const sold = readToken(await server.expectList('/v1/billing/x402/chains'), { network, symbol })
+  const { chain, token } = findToken(network, symbol)
+  if (sold !== undefined) throw new CliError(`${symbol} on ${chain.name}: ${sold}`)
+  if (tier.price > max) {
+    throw new CliError(
+      `The server asks for ${formatMillionths(tier.price)} ${symbol}, more than --max ${formatMillionths(max)}.`,
+    )
+  }
+  return [
+    `buys     ${id} for ${tier.periodDays} days from ${url.origin}`,
+    `pays     ${formatMillionths(tier.price)} ${symbol} on ${chain.name} (${token.address})`,
+    'to       the address of the quote, which --yes asks for',
+    `signs    ${describeSignature(chain, token)}`,
+    apiKeyFile === undefined
+      ? 'account  of this wallet: --yes signs up, and prints the API key'
+      : `account  of the API key in ${apiKeyFile}`,
+  ]
+}
+
+/** When the last period of the tier ends, if the account has it; undefined if it has not. */
+async function findPeriod({ server, flags }: Buyer, key: string): Promise<string | undefined> {
+  const body = await server.expect(200, '/v1/billing/subscription', { key })
+  return readPeriodEnd(body, flags.tier)
+}
+
 async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
   const { apiKeyFile } = buyer.flags
   if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
+  // A key is made only for what can be bought.
+  await describeOffer(buyer)
   const key = await signUp(buyer, context.mint())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)
@@ -133,16 +194,24 @@ async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
 }
 
 /** Signs up and returns the key. `once` makes it safe to ask again. */
-async function signUp({ server, payer }: Buyer, once: string): Promise<string> {
+async function signUp({ server, payer, flags }: Buyer, once: string): Promise<string> {
   const asked = { body: { address: payer.address } }
   const challenge = await server.expect(200, '/v1/keys/challenge', asked)
   // As it came: it has line breaks.
   const message = String(challenge.message ?? '')
   await assertOurs(message, server, payer)
   const signature = await payer.signMessage(message)
-  const body = { message, signature, label: 'bookfeed pay' }
+  const keepKeys = flags.replaceKey === undefined
+  const body = { message, signature, label: 'bookfeed pay', keepKeys }
   const headers = { 'idempotency-key': once }
-  return toText((await server.expect(201, '/v1/keys', { body, headers })).key)
+  const answer = await server.ask('/v1/keys', { body, headers })
+  if (answer.status === 409 && answer.body.code === 'key_limit') {
+    throw new CliError(
+      `${describeFault(answer)} Give the key that this wallet has by --api-key-file. If it is lost, add --replace-key: the old key of an account that has never paid ends then. Nothing was paid, and no key was changed.`,
+    )
+  }
+  if (answer.status !== 201) throw new CliError(describeFault(answer))
+  return toText(answer.body.key)
 }
 
 /** A server could pass on the message of another one, and sign in there in our name. */
@@ -162,17 +231,20 @@ const isWhole = (read: Partial<SignIn>): read is SignIn =>
   )
 
 async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<Deal> {
-  const { tier, token: symbol, network, max, apiKeyFile } = flags
-  // Who signed up with the wallet is known by it; another account has to name who pays.
-  const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
-  const body = { tierId: tier, network, token: symbol, ...guest }
+  const { tier, token: symbol, network, max, apiKeyFile, anotherPeriod } = flags
+  const body = {
+    tierId: tier,
+    network,
+    token: symbol,
+    // The wallet that signed up is that of the account; another account has to name who pays.
+    payer: apiKeyFile === undefined ? undefined : payer.address,
+    anotherPeriod,
+  }
   const quote = readQuote(await server.expect(200, '/v1/billing/x402/quote', { key, body }))
   const { network: quoted, asset, amount } = quote.requirements
-  const chain = findChain(network)
-  const token = chain?.tokens.find((each) => each.symbol === symbol)
-  if (!chain || quoted !== network || token?.address.toLowerCase() !== asset.toLowerCase()) {
-    const place = chain?.name ?? network
-    throw new CliError(`The server quotes another token than ${symbol} on ${place}: ${asset}.`)
+  const { chain, token } = findToken(network, symbol)
+  if (quoted !== network || token.address.toLowerCase() !== asset.toLowerCase()) {
+    throw new CliError(`The server quotes another token than ${symbol} on ${chain.name}: ${asset}.`)
   }
   // Millionths of a dollar, in units of the token.
   if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
@@ -182,6 +254,19 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
   return { quote, chain, token }
 }
 
+/** Of the tables of this command, whatever a server says. Throws `CliError`. */
+function findToken(network: string, symbol: string): { chain: PaymentChain; token: PaymentToken } {
+  const chain = findChain(network)
+  const token = chain?.tokens.find((each) => each.symbol === symbol)
+  if (chain && token) return { chain, token }
+  throw new CliError(`${symbol} cannot be paid with on ${chain?.name ?? network}.`)
+}
+
+const describeSignature = (chain: PaymentChain, token: PaymentToken): string =>
+  token.method === 'permit2'
+    ? `PermitWitnessTransferFrom of Permit2 ${chain.permit2}, spender ${chain.permit2Proxy}`
+    : `TransferWithAuthorization of ${token.address}`
+
 const formatAmount = (atomic: string, { decimals }: PaymentToken): string => {
   const text = atomic.padStart(decimals + 1, '0')
   return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
@@ -190,15 +275,11 @@ const formatAmount = (atomic: string, { decimals }: PaymentToken): string => {
 function describe({ quote, chain, token }: Deal, flags: PayFlags): string[] {
   const { quoteId, expiresAt, requirements } = quote
   const amount = formatAmount(requirements.amount, token)
-  const what =
-    token.method === 'permit2'
-      ? `PermitWitnessTransferFrom of Permit2 ${chain.permit2}, spender ${chain.permit2Proxy}`
-      : `TransferWithAuthorization of ${token.address}`
   return [
     `buys     ${flags.tier} from ${flags.server.origin}, ${quoteId}, until ${expiresAt}`,
     `pays     ${amount} ${token.symbol} on ${chain.name} (${token.address})`,
     `to       ${requirements.payTo}`,
-    `signs    ${what}`,
+    `signs    ${describeSignature(chain, token)}`,
   ]
 }
 

@@ -89,12 +89,12 @@ export type Ledger = Disposable & {
   /**
    * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
    * Its account is made where there is none (`accountId`); where it is free (see `isFree`), its
-   * valid keys are revoked, so that it has one.
+   * valid keys are revoked, so that it has one. With `keepKeys` none is revoked: `has_key`.
    */
   signUp(
-    signup: KeyAsked & { nonce: string; expiresMs: number; address: string },
+    signup: KeyAsked & { nonce: string; expiresMs: number; address: string; keepKeys?: boolean },
     nowMs: number,
-  ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'key_limit' }
+  ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'has_key' | 'key_limit' }
   /**
    * Makes a key in place of one of an account's, in its family, which is valid for `overlapMs` yet.
    * A key without label has that of the old one. `caller_invalid`: the asking key has ended.

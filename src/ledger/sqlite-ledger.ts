@@ -312,7 +312,7 @@ const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 /** Whatever refuses does so before anything is written. */
 function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledger['signUp']> {
   const { record, accounts, keys, nonces } = tables
-  const { nonce, expiresMs, address, key, keysMax } = signup
+  const { nonce, expiresMs, address, key, keysMax, keepKeys = false } = signup
   nonces.forgetExpired(nowMs)
   if (nonces.has(nonce)) return { kind: 'nonce_used' }
   const known = accounts.findByAddress(address)
@@ -320,6 +320,7 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledge
   const id = known?.id ?? signup.accountId
   const isFree = known === undefined || accounts.isFree(id)
   if (!isFree && keys.countValid(id, nowMs) >= keysMax) return { kind: 'key_limit' }
+  if (isFree && keepKeys && keys.countValid(id, nowMs) > 0) return { kind: 'has_key' }
 
   nonces.insert({ nonce, expiresMs })
   const by = { actor: `account:${id}` as const, nowMs }

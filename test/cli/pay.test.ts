@@ -52,6 +52,24 @@ const active = {
   settlement: { paymentId: 'pay_1', transaction: '0xabc', amountUsd: '48.999999', payer: '0x1' },
 }
 
+/** What routes say that only read: the command may ask them at any time. */
+const catalogue: Record<string, unknown> = {
+  '/v1/billing/tiers': [
+    { tierId: 'free', isForSale: false, priceUsdc: null, periodDays: null, contact: null },
+    { tierId: 'pro', isForSale: true, priceUsdc: '49', periodDays: 30, contact: null },
+  ],
+  '/v1/billing/x402/chains': [
+    {
+      network: 'eip155:137',
+      tokens: [
+        { symbol: 'USDC', enabled: true, reason: null },
+        { symbol: 'USDT', enabled: false, reason: 'The proxy is not there.' },
+      ],
+    },
+  ],
+}
+const noPeriod = { tier: { id: 'free' }, current: null, upcoming: [], free: true }
+
 type Step = [status: number, body: unknown] | 'lost'
 const flags: PayFlags = {
   server: new URL('http://127.0.0.1:1'),
@@ -65,12 +83,23 @@ const flags: PayFlags = {
 }
 
 /** Pays a server that answers with these steps in turn. */
-async function payScripted(steps: readonly Step[], changes: Partial<PayFlags> = {}) {
+async function payScripted(
+  steps: readonly Step[],
+  changes: Partial<PayFlags> = {},
+  subscription: unknown = noPeriod,
+) {
   const { context, printed, errors } = createCliContext()
+  const reads: { path: string; method: string | undefined; isSigned: boolean }[] = []
   const requests: { path: string; body: string; redirect: string | undefined }[] = []
   const waits: number[] = []
   const world = {
-    async fetch(url: string, { body, redirect }: RequestInit) {
+    async fetch(url: string, { body, redirect, method, headers }: RequestInit) {
+      const { pathname } = new URL(url)
+      const read = pathname === '/v1/billing/subscription' ? subscription : catalogue[pathname]
+      if (read !== undefined) {
+        reads.push({ path: pathname, method, isSigned: new Headers(headers).has('authorization') })
+        return Response.json(read)
+      }
       const step = steps[requests.length] ?? 'lost'
       requests.push({ path: new URL(url).pathname, body: String(body ?? ''), redirect })
       if (step === 'lost') throw new Error('connection lost')
@@ -82,7 +111,7 @@ async function payScripted(steps: readonly Step[], changes: Partial<PayFlags> = 
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
-  return { printed, errors, requests, waits, failure }
+  return { printed, errors, reads, requests, waits, failure }
 }
 
 describe('pay', () => {
@@ -121,10 +150,78 @@ describe('pay', () => {
     expect(other.requests).toHaveLength(1)
   })
 
-  test('behavior: without --yes nothing is signed or sent', async () => {
-    const { errors, requests } = await payScripted([[200, quote]], { yes: undefined })
-    expect(requests).toHaveLength(1)
-    expect(errors.at(-1)).toBe('Nothing was signed. Add --yes to pay.')
+  test.each([undefined, apiKeyFile])(
+    'behavior: without --yes only the catalogue is read, with the key file %p',
+    async (path) => {
+      const changes = { yes: undefined, apiKeyFile: path }
+      const { errors, printed, reads, requests, failure } = await payScripted([], changes)
+      expect([failure, requests, printed]).toEqual([undefined, [], []])
+      expect(reads).toEqual(
+        ['/v1/billing/tiers', '/v1/billing/x402/chains'].map((route) => ({
+          path: route,
+          method: 'GET',
+          isSigned: false,
+        })),
+      )
+      expect(errors.join('\n')).toContain('49 USDC on Polygon')
+      expect(errors.at(-1)).toBe('Nothing was signed, and nothing was changed. Add --yes to pay.')
+    },
+  )
+
+  test.each([
+    ['gold', 'USDC', {}, 'The server has no tier gold. It has free, pro.'],
+    ['free', 'USDC', {}, 'The server does not sell the tier free.'],
+    ['pro', 'USDT', {}, 'USDT on Polygon: The proxy is not there.'],
+    ['pro', 'USDC', { max: 48_000_000 }, 'more than --max 48'],
+  ])('error: %s in %s cannot be bought, with %p', async (tier, token, more, message) => {
+    for (const yes of [undefined, true] as const) {
+      const changes = { tier, token, yes, apiKeyFile: undefined, ...more }
+      const { failure, requests } = await payScripted([], changes)
+      expect(failure).toContain(message)
+      // No key is made for what cannot be bought.
+      expect(requests).toEqual([])
+    }
+  })
+
+  const inFlight = { paymentId: 'pay_1', paymentState: 'unknown', pollUrl: poll }
+  test('behavior: with a payment in flight nothing is signed, and that one is waited for', async () => {
+    const { requests, failure, errors } = await payScripted([
+      [200, { ...quote, paymentInFlight: inFlight }],
+      [202, pending],
+      [202, pending],
+      [200, active],
+    ])
+    expect(failure).toBeUndefined()
+    expect(requests.slice(1).map(({ path, body }) => [path, body])).toEqual([
+      ['/v1/billing/x402/settle', JSON.stringify({ quoteId: 'quote_1' })],
+      ['/v1/billing/x402/settle', JSON.stringify({ quoteId: 'quote_1' })],
+      [poll, ''],
+    ])
+    expect(errors.join('\n')).toContain('transaction 0xabc')
+  })
+
+  test('error: with a payment of another order in flight it stops, and signs nothing', async () => {
+    const { failure, requests } = await payScripted([
+      [200, { ...quote, paymentInFlight: inFlight }],
+      [402, { code: 'payment_required', retryAction: 'sign_anew' }],
+    ])
+    expect(failure).toContain('pay_1, unknown. Nothing was signed')
+    expect(requests).toHaveLength(2)
+  })
+
+  test('behavior: a tier that the account has is bought again only with --another-period', async () => {
+    const period = { tierId: 'pro', endsAt: '2026-02-01T03:04:05.678Z' }
+    const held = { tier: { id: 'pro' }, current: period, upcoming: [], free: false }
+    const first = await payScripted([], {}, held)
+    expect([first.failure, first.requests]).toEqual([undefined, []])
+    expect(first.errors.at(-1)).toContain('until 2026-02-01T03:04:05.678Z. Nothing was signed.')
+    const steps: Step[] = [
+      [200, quote],
+      [200, active],
+    ]
+    const next = await payScripted(steps, { anotherPeriod: true }, held)
+    expect(next.failure).toBeUndefined()
+    expect(JSON.parse(next.requests[0]?.body ?? '')).toMatchObject({ anotherPeriod: true })
   })
 
   test('behavior: a payment in flight is asked for until it counts', async () => {
@@ -270,7 +367,10 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
 
   async function run(...args: string[]) {
     const wallet = /privateKeyToAccount\("(0x[0-9a-f]+)"\)/.exec(script)?.[1] ?? ''
-    const path = writeSecret('play.key', wallet)
+    return runAs(writeSecret('play.key', wallet), ...args)
+  }
+
+  async function runAs(path: string, ...args: string[]) {
     const command = [process.execPath, main, 'pay', '--server', server, '--key-file', path, ...args]
     const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
     const [output, errors] = await Promise.all([
@@ -279,6 +379,42 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
     ])
     return { exitCode: await child.exited, output, errors }
   }
+
+  const keysOf = async (key: string) => {
+    const response = await fetch(`${server}/v1/keys`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const { data = [] } = (await response.json()) as { data?: { id: string }[] }
+    return [response.status, data.length]
+  }
+
+  test('behavior: a dry run, and a run without the key of the wallet, leave its only key as it is', async () => {
+    const wallet = await createPayer(`0x${'8'.repeat(64)}`)
+    const path = writeSecret('other.key', `0x${'8'.repeat(64)}`)
+    const send = async (route: string, body: object) =>
+      (await (
+        await fetch(server + route, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      ).json()) as { message: string; key: string }
+    const { message } = await send('/v1/keys/challenge', { address: wallet.address })
+    const signature = await wallet.signMessage(message)
+    const { key } = await send('/v1/keys', { message, signature })
+    const buy = (...args: string[]) => runAs(path, '--tier', 'pro', ...args)
+    const dry = await buy()
+    expect([dry.exitCode, dry.output]).toEqual([0, ''])
+    expect(await keysOf(key)).toEqual([200, 1])
+    const refused = await buy('--yes')
+    expect([refused.exitCode, refused.output]).toEqual([1, ''])
+    expect(refused.errors).toContain('--api-key-file')
+    expect(await keysOf(key)).toEqual([200, 1])
+    // It has no money, so the purchase fails after the key was replaced, as was asked for.
+    const replaced = await buy('--yes', '--replace-key')
+    expect(replaced.output).toMatch(/^bf_live_\w+\n$/)
+    expect(await keysOf(key)).toEqual([401, 0])
+  }, 30_000)
 
   test('default: signs up, pays with USDC, and the key that it prints has the tier', async () => {
     const { exitCode, output, errors } = await run('--tier', 'pro', '--yes')

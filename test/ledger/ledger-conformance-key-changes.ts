@@ -52,6 +52,19 @@ function conformSignup(use: UseLedger): void {
   )
 
   test(
+    'behavior: with keepKeys no key ends, and nothing is written where that forbids a new one',
+    use((ledger) => {
+      const again = { ...aSignup(3), address: addressOf(2), keepKeys: true }
+      expect(kindOf(ledger, 2, { keepKeys: true })).toBe('made')
+      const before = deedsOf(ledger)
+      expect(ledger.signUp(again, NOW_MS + 1)).toEqual({ kind: 'has_key' })
+      expect(deedsOf(ledger)).toEqual(before)
+      // The same signed message may be used for what the caller decides next.
+      expect(ledger.signUp({ ...again, keepKeys: false }, NOW_MS + 1).kind).toBe('made')
+    }),
+  )
+
+  test(
     'behavior: a free account has one key, in the family of the one that it ends',
     use((ledger) => {
       ledger.signUp(aSignup(2), NOW_MS)

@@ -61,6 +61,13 @@ export const SignupBody = Type.Object({
     examples: [`0x${'5a'.repeat(64)}1b`],
   }),
   label: Type.Optional(label),
+  keepKeys: Type.Optional(
+    Type.Boolean({
+      description:
+        'True to end no key: if the account has bought nothing and has a valid key, the answer is 409 `key_limit`. By default that key ends, and the new one takes its place.',
+      examples: [true],
+    }),
+  ),
 })
 export type SignupBody = Static<typeof SignupBody>
 

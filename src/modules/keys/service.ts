@@ -72,7 +72,7 @@ export function createSignup(deps: KeyDeps) {
       return `signup ${address.toLowerCase()}`
     },
 
-    async prepare({ message, signature, label }: SignupBody) {
+    async prepare({ message, signature, label, keepKeys = false }: SignupBody) {
       assertOpen(signup())
       const genuine = await challenges.verify(message)
       const { address } = genuine
@@ -82,7 +82,8 @@ export function createSignup(deps: KeyDeps) {
         makeKey(deps, { label, keep, toMade: (made) => made }, (key, once) => {
           const nowMs = clock()
           challenges.assertFresh(genuine.expiresMs, nowMs)
-          const draft = { ...genuine, accountId: `acc_${deps.mint()}`, key, keysMax, once }
+          const accountId = `acc_${deps.mint()}`
+          const draft = { ...genuine, accountId, key, keysMax, keepKeys, once }
           const done = ledger.signUp(draft, nowMs)
           if (isDone(done)) return done
           if (done.kind === 'nonce_used') {
@@ -93,6 +94,7 @@ export function createSignup(deps: KeyDeps) {
           }
           // Since it was screened, or until it is screened again.
           if (done.kind === 'blocked') throw sanctionedError()
+          if (done.kind === 'has_key') throw hasKeyError()
           throw keyLimitError(keysMax)
         })
     },
@@ -228,6 +230,12 @@ const keyLimitError = (max: number) =>
   new AppError(
     'key_limit',
     `The account has ${max} valid keys, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
+  )
+
+const hasKeyError = () =>
+  new AppError(
+    'key_limit',
+    'The wallet has a valid key, and an account that has bought nothing has one. Use that key; without `keepKeys` it ends, and a new one is made.',
   )
 
 const unknownError = (id: string) =>
