@@ -48,10 +48,14 @@ say('before:', before.status, (await before.json()).code)
 const order = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
 const quote = await take(await post('/v1/billing/x402/quote', order))
 say('quote: ', quote.quoteId, quote.paymentRequirements.amount, 'atomic units of USDC')
+const { paymentInFlight: other } = quote
+if (other) say('found: ', other.paymentId, other.paymentState, '(nothing is signed beside it)')
 
-// The server answers 402; the client signs what it asks for and sends the request again, paid.
+// The server answers 402; the client signs what it asks for and sends the request again, paid. Run
+// again while a payment is in flight, or just after it was made, nothing is signed: the answer is
+// that of the payment. "anotherPeriod": true in the order buys a second period.
 const request = { quoteId: quote.quoteId }
-let answer = await take(await post('/v1/billing/x402/settle', request, payingFetch))
+let answer = await take(await post('/v1/billing/x402/settle', request, other ? fetch : payingFetch))
 // Six looks a minute: the Free tier has ten requests of billing.
 for (let tries = 0; answer.status === 'pending' && tries < 60; tries++) {
   await Bun.sleep(10_000)

@@ -1,6 +1,7 @@
 /**
  * Buys a tier with the stock x402 client. Try it with play money first: `bookfeed sandbox`.
  * Usage: KEY=bf_live_… WALLET_KEY=0x… bun buy-tier.ts [tier]
+ * Run it again if it dies: it pays once. ANOTHER_PERIOD=1 buys one more period of the same tier.
  * Needs @x402/fetch, @x402/evm and viem.
  */
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -30,14 +31,29 @@ async function read<T>(response: Response): Promise<T> {
   process.exit(1)
 }
 
+type Period = { tierId: string; endsAt: string | null }
+type Subscription = { tier: { id: string }; current: Period | null; upcoming: Period[] }
+const readSubscription = async () =>
+  read<Subscription>(await fetch(`${server}/v1/billing/subscription`, { headers }))
+
+const anotherPeriod = process.env.ANOTHER_PERIOD === '1'
+const { current, upcoming } = await readSubscription()
+if (!anotherPeriod && [current, ...upcoming].some((period) => period?.tierId === tierId)) {
+  console.log('You have this tier. ANOTHER_PERIOD=1 buys one more period.')
+  process.exit(0)
+}
 // An offer that is valid for ten minutes; `payer` matters if it is not the wallet of the account.
-const order = { tierId, network: 'eip155:137', token: 'USDC', payer: wallet.address }
-const quoted = await post('/v1/billing/x402/quote', order)
-const { quoteId } = await read<{ quoteId: string }>(quoted)
-// The server answers 402; the client signs what it asks for and sends the request again, paid.
-let answer = await post('/v1/billing/x402/settle', { quoteId }, payingFetch)
+const network = 'eip155:137'
+const order = { tierId, network, token: 'USDC', payer: wallet.address, anotherPeriod }
+type Quote = { quoteId: string; paymentInFlight?: { paymentId: string } }
+const { quoteId, paymentInFlight } = await read<Quote>(await post('/v1/billing/x402/quote', order))
+// The server answers 402; the client signs what it asks for and sends the request again, paid. While
+// an earlier payment may arrive, nothing is signed: the answer is that of the earlier payment.
+if (paymentInFlight) console.log('in flight:', paymentInFlight.paymentId)
+const send = paymentInFlight ? fetch : payingFetch
+let answer = await post('/v1/billing/x402/settle', { quoteId }, send)
 let payment = await read<Payment>(answer)
-// In flight: never sign another. If this program dies here, check GET /v1/billing/payments.
+// In flight: never sign another. If this program dies here, run it again.
 while (payment.status === 'pending') {
   const seconds = Number(answer.headers.get('retry-after') ?? 10)
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
@@ -46,6 +62,4 @@ while (payment.status === 'pending') {
   if (answer.status !== 429) payment = await read<Payment>(answer)
 }
 console.log(payment.status, payment.settlement?.transaction)
-const subscription = await fetch(`${server}/v1/billing/subscription`, { headers })
-const { tier } = await read<{ tier: { id: string } }>(subscription)
-console.log('tier:', tier.id)
+console.log('tier:', (await readSubscription()).tier.id)

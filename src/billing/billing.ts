@@ -17,7 +17,14 @@ import type { Tier } from '#src/selling/tier.ts'
 
 import { admit } from './admission.ts'
 import { admitUnquoted, createDemand } from './keyless.ts'
-import { createAvailability, createOffers, statusOf } from './offers.ts'
+import {
+  createAvailability,
+  createQuotes,
+  findOwnOffer,
+  findSame,
+  statusOf,
+  toUnpaidQuote,
+} from './offers.ts'
 import {
   allowanceError,
   rejectedError,
@@ -68,7 +75,10 @@ export type Quote = {
   paymentRequired: PaymentRequired
   /** When the period would begin if it were paid now. */
   startMs: number
-  /** A payment of the account for any offer that may still be made. */
+  /**
+   * A payment of the account that may still be made, or that was just made for the same tier and
+   * token. For the same tier and token, `offer` is the offer of that payment, and none other is made.
+   */
   inFlight?: Payment | undefined
 }
 
@@ -87,16 +97,32 @@ export type Billing = {
 
   /**
    * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign,
-   * 0x and 40 hex digits; by default the account's wallet. Throws `unknown_tier`,
-   * `tier_not_for_sale`, `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
+   * 0x and 40 hex digits; by default the account's wallet. `anotherPeriod`: also beside a payment of
+   * the same tier and token (see `inFlight`). Throws `unknown_tier`, `tier_not_for_sale`,
+   * `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
    */
   quote(
     caller: Caller,
-    request: { tierId: string; network: string; token: string; payer?: string | undefined },
+    request: {
+      tierId: string
+      network: string
+      token: string
+      payer?: string | undefined
+      anotherPeriod?: boolean | undefined
+    },
   ): Promise<Quote>
 
-  /** Of an unpaid offer. Throws `unknown_offer`, `offer_expired`, `offer_used`. */
-  challenge(caller: Caller, offerId: string): Quote
+  /**
+   * What an unpaid offer asks to be signed. Where a payment of the account for the same tier and
+   * token is in flight, or was just made, that payment instead, taken as far as it goes now, as if
+   * it were submitted again. Throws `unknown_offer`, `offer_expired`, `offer_used`,
+   * `payment_in_review`, `sanctioned`.
+   */
+  challenge(
+    caller: Caller,
+    offerId: string,
+    origin?: Origin,
+  ): Promise<{ kind: 'unpaid'; quote: Quote } | { kind: 'same'; settlement: Settlement }>
 
   /**
    * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
@@ -164,7 +190,7 @@ export function createBilling(deps: BillingDeps): Billing {
   const tell = (): void => {
     for (const listener of listeners) listener()
   }
-  const findOwn: (...args: Parameters<Billing['payment']>) => Payment = ({ accountId }, id) => {
+  const findOwn = ({ accountId }: Pick<Caller, 'accountId'>, id: string): Payment => {
     const payment = ledger.payments.findPayment(id)
     if (payment?.accountId === accountId) return payment
     throw new AppError(
@@ -173,11 +199,31 @@ export function createBilling(deps: BillingDeps): Billing {
       { param: 'id' },
     )
   }
+  /** The payment as it is then; undefined once it is proved that it was not made. */
+  async function followSame({ id, accountId }: Payment, origin?: Origin) {
+    try {
+      await finish(caseOf(deps, findOwn({ accountId }, id)), origin)
+    } catch (error) {
+      // The state says why it is not further; only an approval has a call to make in its words.
+      if (!(error instanceof AppError) || error.code === 'allowance_required') throw error
+    }
+    const settlement = describe(findOwn({ accountId }, id))
+    const { state, reason } = settlement.payment
+    if (state === 'review') throw reviewError(reason)
+    return state === 'void' ? undefined : settlement
+  }
   return {
     isOpen: true,
     chains: availability.chains,
     refresh: availability.refresh,
-    ...createOffers(deps, availability),
+    quote: createQuotes(deps, availability, poll),
+    async challenge(caller, offerId, origin) {
+      const offer = findOwnOffer(deps, caller, offerId)
+      const same = findSame(deps, offer)
+      const settlement = same && (await followSame(same, origin))
+      if (settlement) return { kind: 'same', settlement }
+      return { kind: 'unpaid', quote: toUnpaidQuote(deps, offer) }
+    },
     async payment(caller, id) {
       await poll(findOwn(caller, id))
       return describe(findOwn(caller, id))
@@ -237,7 +283,7 @@ export function closedBilling(
     isOpen: false,
     chains: () => statuses,
     quote: async () => refuse(),
-    challenge: refuse,
+    challenge: async () => refuse(),
     settle: async () => refuse(),
     demand: async () => refuse(),
     settleUnquoted: async () => refuse(),

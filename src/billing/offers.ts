@@ -1,7 +1,15 @@
 /** Which tokens can be paid with just now, and offers, shown again until somebody pays them. */
 import { AppError } from '#src/core/errors.ts'
-import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Network, PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import {
+  ANOTHER_PERIOD,
+  isForAnotherPeriod,
+  isUndecided,
+  type Offer,
+  type Payment,
+  type PaymentRequirements,
+} from '#src/selling/payment.ts'
 import { bookPeriod, paidPeriods } from '#src/selling/subscription.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
@@ -110,59 +118,112 @@ type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 export type Where = { sold: SoldChain; token: PaymentToken }
 
-export function createOffers(
+/** For so long an order for a tier and token that was just paid for is taken for the same order. */
+const SAME_PURCHASE_MS = 3_600_000
+
+type Order = { accountId: string; tierId: string; network: Network; asset: string }
+
+/** The payment that this order would repeat; of several, one in flight. */
+const findSamePurchase = ({ ledger, clock }: BillingDeps, order: Order): Payment | undefined =>
+  ledger.payments.findSamePurchase(order, clock() - SAME_PURCHASE_MS)
+
+/** The payment that paying an offer would repeat. */
+export function findSame(deps: BillingDeps, offer: Offer): Payment | undefined {
+  const { accountId, terms, requirements } = offer
+  // A deliberate second period waits for no payment but its own.
+  if (isForAnotherPeriod(offer)) {
+    return deps.ledger.payments.findUndecidedPayment({ accountId, offerId: offer.id })
+  }
+  const { network, asset } = requirements
+  return findSamePurchase(deps, { accountId, tierId: terms.tierId, network, asset })
+}
+
+export function createQuotes(
   deps: BillingDeps,
   { reasonOf }: ReturnType<typeof createAvailability>,
-): Pick<Billing, 'quote' | 'challenge'> {
-  const toQuote = (offer: Offer): Quote => ({
-    offer,
-    paymentRequired: toPaymentRequired(deps, offer),
-    startMs: startOf(deps, offer),
-    inFlight: deps.ledger.payments.findUndecidedPayment(offer),
-  })
-  return {
-    async quote({ accountId }, ask) {
-      const product = findProduct(deps, ask.tierId)
-      const where = findToken(deps, ask)
-      const reason = reasonOf(where.sold, where.token)
-      if (reason !== undefined) {
-        throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
-      }
-      const head = await where.sold.view?.head(0)
-      if (!head) {
-        throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
-      }
-      // The account's wallet if that will pay: its address then names the offer.
-      const address = deps.ledger.findAccount(accountId)?.address
-      const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
-      const payer = isOwn ? address : undefined
-      // The newest block: what is in it or before it was not paid for this offer.
-      const fromBlock = head.latestNumber
-      return toQuote(makeOffer(deps, { ...where, ...product, accountId, payer, fromBlock }))
-    },
-
-    challenge({ accountId }, offerId) {
-      const { payments } = deps.ledger
-      const offer = payments.findOffer(offerId)
-      if (offer?.accountId !== accountId) {
-        throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
-      }
-      if (payments.isOfferTaken(offerId)) throw usedOfferError()
-      if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()
-      if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
-      return toQuote(offer)
-    },
+  /** Looks at a payment on its chain, at most every few seconds. */
+  poll: (payment: Payment) => Promise<void>,
+): Billing['quote'] {
+  const { payments } = deps.ledger
+  /** The payment that the order would repeat, as its chain has it now. */
+  async function findCurrent(order: Order): Promise<Payment | undefined> {
+    const found = findSamePurchase(deps, order)
+    if (found === undefined || !isUndecided(found)) return found
+    await poll(found)
+    return findSamePurchase(deps, order)
   }
+
+  return async ({ accountId }, { anotherPeriod = false, ...ask }) => {
+    const product = findProduct(deps, ask.tierId)
+    const where = findToken(deps, ask)
+    const { network } = where.sold.chain
+    const order = { accountId, tierId: ask.tierId, network, asset: where.token.address }
+    const same = anotherPeriod ? undefined : await findCurrent(order)
+    // Signed again, the offer of that payment is refused: nothing else is there to be paid.
+    const paying = same && payments.findOffer(same.offerId)
+    if (paying) return toQuote(deps, paying, same)
+    const reason = reasonOf(where.sold, where.token)
+    if (reason !== undefined) {
+      throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
+    }
+    const head = await where.sold.view?.head(0)
+    if (!head) {
+      throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
+    }
+    // The account's wallet if that will pay: its address then names the offer.
+    const address = deps.ledger.findAccount(accountId)?.address
+    const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
+    const payer = isOwn ? address : undefined
+    // The newest block: what is in it or before it was not paid for this offer.
+    const fromBlock = head.latestNumber
+    const wanted = { ...where, ...product, accountId, payer, fromBlock, anotherPeriod }
+    const offer = makeOffer(deps, wanted)
+    const other = anotherPeriod ? undefined : payments.findUndecidedPayment({ accountId })
+    return toQuote(deps, offer, other)
+  }
+}
+
+const toQuote = (deps: BillingDeps, offer: Offer, inFlight?: Payment): Quote => ({
+  offer,
+  paymentRequired: toPaymentRequired(deps, offer),
+  startMs: startOf(deps, offer),
+  inFlight,
+})
+
+/** Throws `unknown_offer`. */
+export function findOwnOffer(
+  { ledger }: BillingDeps,
+  { accountId }: Pick<Caller, 'accountId'>,
+  id: string,
+): Offer {
+  const offer = ledger.payments.findOffer(id)
+  if (offer?.accountId === accountId) return offer
+  throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
+}
+
+/** What is to be signed for an offer. Throws `offer_used`, `offer_expired`. */
+export function toUnpaidQuote(deps: BillingDeps, offer: Offer): Quote {
+  const { payments } = deps.ledger
+  const { id: offerId, accountId } = offer
+  if (payments.isOfferTaken(offerId)) throw usedOfferError()
+  if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()
+  if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
+  return toQuote(deps, offer)
 }
 
 /** Throws `payment_limit`. Not for one that the chain has taken: that is to be honoured. */
 export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
   if (failed.ofOffer >= FAILED_MAX.ofOffer) {
+    const { id: offerId, accountId } = offer
+    const held = ledger.payments.findUndecidedPayment({ accountId, offerId })
+    const next = held
+      ? 'Find out why, then submit one of those again: they may still be made. Sign no other.'
+      : 'Find out why, then ask for a new offer: POST /v1/billing/x402/quote.'
     throw new AppError(
       'payment_limit',
-      `${FAILED_MAX.ofOffer} payments for this offer have failed. This one was not sent. Find out why, then ask for a new offer: POST /v1/billing/x402/quote.`,
-      { reason: 'offer_payments', retryAction: 'sign_anew' },
+      `${FAILED_MAX.ofOffer} payments for this offer have failed. This one was not sent. ${next}`,
+      { reason: 'offer_payments', retryAction: held ? 'wait_and_retry' : 'sign_anew' },
     )
   }
   if (failed.ofAccount < FAILED_MAX.ofAccount) return
@@ -223,7 +284,13 @@ export const requirementsOf = (
 export const toAtomic = (millionths: number, { decimals }: PaymentToken): bigint =>
   BigInt(millionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS)
 
-type Wanted = Where & Product & { accountId: string; payer: string | undefined; fromBlock: number }
+type Wanted = Where &
+  Product & {
+    accountId: string
+    payer: string | undefined
+    fromBlock: number
+    anotherPeriod: boolean
+  }
 
 function makeOffer(deps: BillingDeps, wanted: Wanted): Offer {
   const { ledger, clock, mint } = deps
@@ -232,7 +299,9 @@ function makeOffer(deps: BillingDeps, wanted: Wanted): Offer {
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
   const { symbol, method } = token
-  const requirements = requirementsOf(deps, wanted, { quoteId: id })
+  const extra: Record<string, string> = { quoteId: id }
+  if (wanted.anotherPeriod) extra[ANOTHER_PERIOD] = 'true'
+  const requirements = requirementsOf(deps, wanted, extra)
   const opened = ledger.payments.openOffer(
     { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
     {

@@ -204,6 +204,7 @@ function toRule(name: string, property: TSchema, place: Place): Rule {
     const { items, maxItems, 'x-max-bytes': bytesMax } = property
     if (typeof bytesMax === 'number') return objectRule(bytesMax)
     if (property.type === 'number') return numberRule(property)
+    if (property.type === 'boolean') return booleanRule
     if (items?.type === 'object' && maxItems > 0) return listRule(property)
   }
   throw new Error(`The reader cannot read the schema of \`${name}\`.`)
@@ -288,6 +289,12 @@ const numberRule = ({ minimum, maximum, 'x-expected': expected }: TSchema): Rule
   read: (sent) =>
     typeof sent === 'number' && sent >= minimum && sent <= maximum ? sent : undefined,
 })
+
+const booleanRule: Rule = {
+  expected: 'true or false',
+  types: 'a boolean',
+  read: (sent) => (typeof sent === 'boolean' ? sent : undefined),
+}
 
 /** At most the digits of 2^53 - 1; the bounds refuse what is larger. */
 const isCanonicalInteger = (text: string): boolean => /^(0|[1-9]\d{0,15})$/.test(text)

@@ -73,6 +73,15 @@ export type PaymentStore = {
    * rejected one, which its payer can submit, until the chain proves it void.
    */
   findUndecidedPayment(of: { accountId: string; offerId?: string }): Payment | undefined
+  /**
+   * The payment of an account that a new order for the same tier and token would repeat: one that
+   * may still be made, also a rejected one, or one that was provisioned after `sinceMs`. Of several
+   * one in flight comes first, then one that was provisioned.
+   */
+  findSamePurchase(
+    order: { accountId: string; tierId: string; network: string; asset: string },
+    sinceMs: number,
+  ): Payment | undefined
   /** By what makes it unique on its chain. */
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,

@@ -56,6 +56,16 @@ export type Offer = {
   expiresMs: number
 }
 
+/** Member of `extra` in an offer that was asked for beside a payment of the same tier and token. */
+export const ANOTHER_PERIOD = 'anotherPeriod'
+
+/** True if the offer is for a period beside one whose payment is in flight, or was just made. */
+export const isForAnotherPeriod = ({
+  requirements,
+}: {
+  requirements: Pick<PaymentRequirements, 'extra'>
+}): boolean => requirements.extra[ANOTHER_PERIOD] !== undefined
+
 /** States in which money may still arrive: no other payment may be asked for the same offer. */
 export const openStates = [
   'received',

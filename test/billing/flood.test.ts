@@ -30,7 +30,9 @@ const payWithNothing = (
 /** Asks for amounts until no more are given; how many that were. */
 async function holdAll(world: World, who: Caller, payer: string): Promise<number> {
   for (let held = 0; held < 25; held++) {
-    const quote = await world.billing.quote(who, { ...wish, payer }).catch(() => undefined)
+    const quote = await world.billing
+      .quote(who, { ...wish, payer, anotherPeriod: true })
+      .catch(() => undefined)
     if (quote === undefined) return held
     await payWithNothing(world, who, quote.offer)
   }
@@ -68,17 +70,18 @@ describe('settle', () => {
     Object.assign(script, { preflight: EMPTY, verdict: { kind: 'open' } })
     const outcomes: string[] = []
     for (let offers = 0; offers < 4; offers++) {
-      const offer = await quote()
+      // The offer of a payment that may still be made is shown again to a plain order.
+      const offer = await quote('USDC', 'pro', offers > 0)
       for (let count = 0; count < 6; count++) outcomes.push(await payWithNothing(world, me, offer))
     }
     const offerFull = [...Array(5).fill('payment_rejected'), 'payment_limit']
     expect(outcomes).toEqual([...offerFull, ...offerFull, ...offerFull, ...offerFull])
-    const fifth = await quote()
+    const fifth = await quote('USDC', 'pro', true)
     expect(await payWithNothing(world, me, fifth)).toBe('payment_limit')
     expect(ledger.payments.listPaymentsIn(['rejected'])).toHaveLength(20)
     // What was taken before is answered as ever, and an hour later another one is.
     script.nowMs += 3_600_001
-    const later = await quote()
+    const later = await quote('USDC', 'pro', true)
     expect(await payWithNothing(world, me, later)).toBe('payment_rejected')
   })
 })
@@ -242,7 +245,7 @@ describe('onSubmitted', () => {
     await billing.settle(me, payWithUsdc(await quote()))
     expect(count).toBe(1)
     Object.assign(script, { screening: 'unknown' })
-    await outcomeOf(billing.settle(me, payWithUsdc(await quote(), {}, 5)))
+    await outcomeOf(billing.settle(me, payWithUsdc(await quote('USDC', 'starter'), {}, 5)))
     expect(count).toBe(2)
   })
 })

@@ -5,7 +5,17 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
 
-import { NOW_MS, openBilling, outcomeOf, PAY_TO, PAYER, payWithUsdc } from './scripted-billing.ts'
+import {
+  NOW_MS,
+  onlyPayment,
+  openBilling,
+  outcomeOf,
+  paid,
+  PAY_TO,
+  PAYER,
+  payWithUsdc,
+  type World,
+} from './scripted-billing.ts'
 
 const polygon = 'eip155:137'
 const codeOf = (call: Promise<unknown>) =>
@@ -142,21 +152,128 @@ describe('quote', () => {
 })
 
 describe('challenge', () => {
+  const demanded = async ({ billing, me }: World, offerId: string) => {
+    const challenge = await billing.challenge(me, offerId)
+    return challenge.kind === 'unpaid' ? 'demand' : challenge.settlement.payment
+  }
+
   test('default: shows an offer again, to its account alone', async () => {
     const { billing, me, quote, caller } = await openBilling()
     const offer = await quote()
-    expect(billing.challenge(me, offer.id).offer).toEqual(offer)
-    expect(() => billing.challenge(caller('acc_2'), offer.id)).toThrow('no such offer')
+    expect(await billing.challenge(me, offer.id)).toMatchObject({
+      kind: 'unpaid',
+      quote: { offer },
+    })
+    expect(await codeOf(billing.challenge(caller('acc_2'), offer.id))).toBe('unknown_offer')
   })
 
-  test('error: never while money may land, and not after ten minutes', async () => {
-    const { billing, me, quote, script } = await openBilling()
-    const [begun, idle] = [await quote('USDC'), await quote('USDT')]
+  test('error: not after ten minutes', async () => {
+    const world = await openBilling()
+    const idle = await world.quote('USDT')
+    world.script.nowMs += 600_000
+    expect(await codeOf(world.billing.challenge(world.me, idle.id))).toBe('offer_expired')
+  })
+
+  // Whatever the facilitator and the chain say, nothing is asked for a second time.
+  const inFlight: [state: string, script: Partial<World['script']>][] = [
+    ['received', { screening: 'unknown' }],
+    ['screened', { result: { kind: 'refused', reason: 'HTTP 429' }, verdict: { kind: 'open' } }],
+    ['pending', { verdict: { kind: 'open' } }],
+    [
+      'unknown',
+      {
+        result: { kind: 'unknown', reason: 'timeout' },
+        verdict: { kind: 'unavailable', reason: '' },
+      },
+    ],
+    [
+      'rejected',
+      { preflight: { kind: 'fault', faults: ['insufficient_balance'] }, verdict: { kind: 'open' } },
+    ],
+  ]
+  test.each(inFlight)(
+    'behavior: while a payment of the same tier and token is %s, that is the answer',
+    async (state, script) => {
+      const world = await openBilling()
+      const { billing, me, quote } = world
+      const older = await quote()
+      world.script.nowMs += 480_000
+      const offer = await quote()
+      expect(offer.id).not.toBe(older.id)
+      Object.assign(world.script, script)
+      await outcomeOf(billing.settle(me, payWithUsdc(offer)))
+      expect(onlyPayment(world).state).toBe(state as 'received')
+      expect(await demanded(world, older.id)).toMatchObject({ state })
+      const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+      const again = await billing.quote(me, wish)
+      expect(again).toMatchObject({ inFlight: { state }, offer: { id: offer.id } })
+      expect(await demanded(world, again.offer.id)).toMatchObject({ state })
+      // Another token, and another tier, are other orders.
+      for (const other of [
+        { ...wish, token: 'USDT' },
+        { ...wish, tierId: 'starter' },
+      ]) {
+        expect(await demanded(world, (await billing.quote(me, other)).offer.id)).toBe('demand')
+      }
+      // A second period is sold to a program that asks for one.
+      const second = await billing.quote(me, { ...wish, anotherPeriod: true })
+      expect(second.inFlight).toBeUndefined()
+      expect(await demanded(world, second.offer.id)).toBe('demand')
+      expect(world.calls.payloads.length).toBeLessThanOrEqual(3)
+      expect(new Set(world.calls.payloads).size).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test('behavior: for an hour after it was made a payment is the answer to the same order', async () => {
+    const world = await openBilling()
+    const { billing, me, quote } = world
+    const { payment } = await billing.settle(me, payWithUsdc(await quote()))
+    world.script.nowMs += 3_599_999
+    const again = await quote()
+    expect(await demanded(world, again.id)).toMatchObject({ id: payment.id, state: 'provisioned' })
+    const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+    const { offer: second } = await billing.quote(me, { ...wish, anotherPeriod: true })
+    world.script.verdict = paid(true, 4)
+    const next = await billing.settle(me, payWithUsdc(second, {}, 2))
+    expect([next.payment.state, billing.subscriptions(me).length]).toEqual(['provisioned', 2])
+    world.script.nowMs += 3_600_000
+    const later = await quote()
+    expect([again.id, second.id]).not.toContain(later.id)
+    expect(await demanded(world, later.id)).toBe('demand')
+  })
+
+  test('behavior: a payment that was not sent is sent by the same order without a payment', async () => {
+    const world = await openBilling()
+    const { billing, me, quote, script } = world
+    script.preflight = { kind: 'fault', faults: ['insufficient_balance'] }
     script.verdict = { kind: 'open' }
-    expect(await outcomeOf(billing.settle(me, payWithUsdc(begun)))).toBe('pending')
-    expect(() => billing.challenge(me, begun.id)).toThrow('on its way')
-    script.nowMs += 600_000
-    expect(() => billing.challenge(me, idle.id)).toThrow('expired')
+    const offer = await quote()
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer)))).toBe('payment_rejected')
+    script.preflight = { kind: 'ready' }
+    script.onSettle = () => void Object.assign(script, { verdict: paid(true) })
+    expect(await demanded(world, offer.id)).toMatchObject({ state: 'provisioned' })
+    expect(billing.subscriptions(me)).toHaveLength(1)
+  })
+
+  test('behavior: once the chain proves that it was not made, the next one is asked for', async () => {
+    const world = await openBilling()
+    const { billing, me, quote, script } = world
+    script.verdict = { kind: 'open' }
+    const offer = await quote()
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer)))).toBe('pending')
+    script.verdict = { kind: 'void', reason: 'expired' }
+    const again = await quote()
+    expect(await demanded(world, again.id)).toBe('demand')
+  })
+
+  test('error: money under review is not asked for again', async () => {
+    const world = await openBilling()
+    const { billing, me, quote, script } = world
+    script.verdict = { kind: 'open' }
+    const offer = await quote()
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer)))).toBe('pending')
+    script.verdict = { kind: 'void', reason: 'used_elsewhere' }
+    expect(await codeOf(billing.challenge(me, offer.id))).toBe('payment_in_review')
   })
 })
 

@@ -124,8 +124,8 @@ export async function openBilling(parts: Parts = {}) {
     return caller((found ?? ledger.createAccount({ id: `acc_${address}`, address }, by)).id)
   }
   const me = caller('acc_1')
-  const quote = async (token = 'USDC', tierId = 'pro') =>
-    (await billing.quote(me, { tierId, network: 'eip155:137', token })).offer
+  const quote = async (token = 'USDC', tierId = 'pro', anotherPeriod = false) =>
+    (await billing.quote(me, { tierId, network: 'eip155:137', token, anotherPeriod })).offer
   return { billing, ledger, script, calls, caller, walletOf, me, quote }
 }
 

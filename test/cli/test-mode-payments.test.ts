@@ -40,7 +40,13 @@ describe('payments of test mode', () => {
   }
 
   async function buy() {
-    const order = { tierId: 'pro', network: testChain.network, token: 'USDC', payer: payer.address }
+    const order = {
+      tierId: 'pro',
+      network: testChain.network,
+      token: 'USDC',
+      payer: payer.address,
+      anotherPeriod: true,
+    }
     const quoted = await ask('/v1/billing/x402/quote', {
       method: 'POST',
       headers,

@@ -51,8 +51,9 @@ describe.skipIf(!hasAnvil)('offers', () => {
     const address = wallet.address.toLowerCase()
     const by = { actor: 'operator', nowMs: world.time.nowMs } as const
     world.ledger.createAccount({ id: 'acc_wallet', address }, by)
-    const quote = async (payer?: string) =>
-      (await world.billing.quote(world.caller('acc_wallet'), { ...wish, payer })).offer
+    const quote = async (payer?: string, anotherPeriod = false) =>
+      (await world.billing.quote(world.caller('acc_wallet'), { ...wish, payer, anotherPeriod }))
+        .offer
     return { world, wallet, quote }
   }
 
@@ -60,7 +61,7 @@ describe.skipIf(!hasAnvil)('offers', () => {
     const { world, wallet, quote } = await open()
     world.time.onSleep = () => chain.mine()
     for (const count of [1, 2]) {
-      const offer = await quote()
+      const offer = await quote(undefined, count > 1)
       expect(offer.requirements.amount).toBe(String(PRICE))
       const { payload } = await sign(chain, { offer, payer: wallet })
       expect(await outcomeOf(world.settle(payload, 'acc_wallet'))).toBe('provisioned')

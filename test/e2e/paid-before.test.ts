@@ -332,18 +332,26 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
       expect(await state()).toEqual(paid)
     })
 
-    test('behavior: a new quote tells of it, and is silent when it is over', async () => {
+    test('behavior: a new quote is that of the payment, and a second period is asked for by name', async () => {
       const { customer, quote } = await prepare()
       relay.next('cut-before')
       const payload = await customer.sign(quote)
       const { body } = await customer.settle(payload)
       const { paymentId, paymentState, pollUrl } = body
-      const next = (await customer.quote()) as { paymentInFlight?: unknown }
-      expect(next.paymentInFlight).toEqual({ paymentId, paymentState, pollUrl })
+      const inFlight = { paymentId, paymentState, pollUrl }
+      const { quoteId } = quote
+      expect(await customer.quote()).toMatchObject({ quoteId, paymentInFlight: inFlight })
+      const asked = await customer.challenge(quoteId)
+      expectNoDemand(asked)
+      expect([asked.status, asked.body]).toEqual([202, expect.objectContaining(inFlight)])
       server.time.skewMs = 61 * SECOND_MS
       expect(outcomeOf(await customer.settle(payload))).toEqual(active)
       server.time.skewMs = 0
-      expect(await customer.quote()).not.toHaveProperty('paymentInFlight')
+      expect(await customer.quote()).toHaveProperty('paymentInFlight.paymentState', 'provisioned')
+      expect(outcomeOf(await customer.challenge(quoteId))).toEqual(active)
+      const second = await customer.quote('starter', 'USDC', undefined, true)
+      expect(second).not.toHaveProperty('paymentInFlight')
+      expect((await customer.challenge(second.quoteId)).status).toBe(402)
     })
   })
 

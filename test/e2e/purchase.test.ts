@@ -131,8 +131,9 @@ describe.skipIf(!hasAnvil)(`POST ${SETTLE}`, () => {
   test('behavior: buying again extends the period, and a higher tier takes its place at once', async () => {
     const server = serverOf('local')
     const customer = await addCustomer(server)
-    for (const tierId of ['starter', 'starter', 'pro']) {
-      const payload = await customer.sign(await customer.quote(tierId))
+    for (const [count, tierId] of ['starter', 'starter', 'pro'].entries()) {
+      const quote = await customer.quote(tierId, 'USDC', undefined, count === 1)
+      const payload = await customer.sign(quote)
       expect((await customer.settle(payload)).status).toBe(200)
     }
     expect(await customer.tier()).toBe('pro')

@@ -5,14 +5,17 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { LedgerRuleError } from '#src/ledger/payments.ts'
 import { paymentStates } from '#src/selling/payment.ts'
 
-import { accountIdOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'
+import { accountIdOf, addressOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'
 import {
   anOffer,
   aProof,
   aSigned,
+  ASSET,
+  buy,
   claim,
   claimUpTo,
+  network,
   offerIdOf,
   openOffer,
   paymentIdOf,
@@ -25,6 +28,9 @@ export function conformStates(use: UsePayments): void {
     conformClaim(use)
     conformBeside(use)
     conformNonces(use)
+  })
+  describe('findSamePurchase', () => {
+    conformSamePurchase(use)
   })
   describe('listPayments', () => {
     conformLists(use)
@@ -153,6 +159,58 @@ function conformBeside(use: UsePayments): void {
       const of = { accountId: accountIdOf(1), offerId: offerIdOf(4) }
       const rejected = claimUpTo(ledger, 4, { state: 'rejected' })
       expect(find(of)).toEqual(rejected)
+    }),
+  )
+}
+
+function conformSamePurchase(use: UsePayments): void {
+  const order = { accountId: accountIdOf(1), tierId: 'pro', network, asset: ASSET }
+  const idOf = (ledger: Ledger, changes: Partial<typeof order> = {}, sinceMs = NOW_MS) =>
+    ledger.payments.findSamePurchase({ ...order, ...changes }, sinceMs)?.id
+
+  test.each([
+    'received',
+    'screened',
+    'settling',
+    'pending',
+    'unknown',
+    'settled',
+    'rejected',
+  ] as const)(
+    'default: finds the payment of the same account, tier and token that is %s',
+    (state) =>
+      use((ledger) => {
+        const { id } = claimUpTo(ledger, 1, { state })
+        expect(idOf(ledger)).toBe(id)
+        expect(idOf(ledger, { asset: ASSET.toLowerCase() })).toBe(id)
+        const others = [
+          { accountId: accountIdOf(2) },
+          { tierId: 'starter' },
+          { network: 'eip155:8453' },
+          { asset: addressOf(7) },
+        ]
+        for (const other of others) expect(idOf(ledger, other)).toBeUndefined()
+      })(),
+  )
+
+  test.each(['void', 'review'] as const)('behavior: one that is %s is not repeated', (state) =>
+    use((ledger) => {
+      claimUpTo(ledger, 1, { state })
+      expect(idOf(ledger)).toBeUndefined()
+    })(),
+  )
+
+  test(
+    'behavior: one that was made counts for a while, and less than one in flight',
+    use((ledger) => {
+      buy(ledger, 1, { nowMs: NOW_MS + 1 })
+      expect(idOf(ledger)).toBe(paymentIdOf(1))
+      expect(idOf(ledger, {}, NOW_MS + 1)).toBeUndefined()
+      claimUpTo(ledger, 2, { state: 'rejected' })
+      expect(idOf(ledger)).toBe(paymentIdOf(1))
+      expect(idOf(ledger, {}, NOW_MS + 1)).toBe(paymentIdOf(2))
+      claimUpTo(ledger, 3, { state: 'pending' })
+      expect(idOf(ledger)).toBe(paymentIdOf(3))
     }),
   )
 }

@@ -254,8 +254,9 @@ describe('GET /v1/billing/x402/payments/{id}', () => {
     ['offer_used', 'abandon'],
     ['payer_blocked', 'abandon'],
     ['allowance_required', 'approve_then_retry'],
-    ['expired', 'sign_anew'],
-    [undefined, 'sign_anew'],
+    ['signature_invalid', 'sign_anew'],
+    ['expires_too_late', 'wait_and_retry'],
+    [undefined, 'wait_and_retry'],
   ])(
     'behavior: after %s it says %s, and never to pay what is being paid',
     async (reason, action) => {

@@ -138,6 +138,7 @@ describe(`POST ${QUOTE}`, () => {
     ['network', { network: 1 }],
     ['token', { token: '' }],
     ['amount', { amount: '1' }],
+    ['anotherPeriod', { anotherPeriod: 'true' }],
   ])('error: a body whose `%s` is not right asks nobody', async (param, change) => {
     const { send } = createHarness({ billing: refusingBilling('offer_limit') })
     const body = param === 'tierId' ? {} : { ...wish, ...change }

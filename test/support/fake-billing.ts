@@ -131,10 +131,9 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
       if (token !== 'USDC') throw new AppError('unknown_token', 'No such token.')
       return { offer: fakeOffer(accountId), paymentRequired: fakeChallenge, startMs: NOW_MS }
     },
-    challenge: ({ accountId }) => ({
-      offer: fakeOffer(accountId),
-      paymentRequired: fakeChallenge,
-      startMs: NOW_MS,
+    challenge: async ({ accountId }) => ({
+      kind: 'unpaid',
+      quote: { offer: fakeOffer(accountId), paymentRequired: fakeChallenge, startMs: NOW_MS },
     }),
     settle: async ({ accountId }, payload) => {
       if (isVersion2(payload)) return fakeSettlement(accountId, 'provisioned')

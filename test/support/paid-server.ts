@@ -170,8 +170,9 @@ export async function addCustomer(
       tierId = 'starter',
       token: TokenSymbol = 'USDC',
       payer?: string,
+      anotherPeriod?: boolean,
     ): Promise<QuoteAnswer> {
-      const wish = { tierId, network: chain.network, token, payer }
+      const wish = { tierId, network: chain.network, token, payer, anotherPeriod }
       const { status, body } = await post('/v1/billing/x402/quote', wish)
       if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
       return body as QuoteAnswer

@@ -180,7 +180,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     server.time.skewMs = RESEND_UNKNOWN_MS
     await page.click('text=Pay with Test Wallet')
     await page.click('text=Get a quote')
-    await page.waitForSelector('text=is on its way already')
+    await page.waitForSelector('text=a payment of this account is there already')
     await hasten(page, waitForState(page, 'provisioned'))
     expect(await moved(customer, before)).toEqual(once)
   })

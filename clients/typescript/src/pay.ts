@@ -22,6 +22,11 @@ export type PayOptions = {
   token: string
   /** Address of the wallet that signs, if it is not that of the account. */
   payer?: string | undefined
+  /**
+   * True to buy one more period beside a payment for the same tier and token that is in flight, or
+   * was made within the last hour. Otherwise that payment is followed, and nothing is signed.
+   */
+  anotherPeriod?: boolean | undefined
   /** Most to sign, in atomic units of the token (a millionth): nothing above it is signed. */
   maxAmount: bigint
   signal?: AbortSignal | undefined
@@ -39,8 +44,9 @@ const POLL_SECONDS = 10
 
 /**
  * Buys a tier. It signs at most once: what was signed is sent again, unchanged, until the server
- * says how it ended. `payment_unknown` means that it may still arrive: look at `payments()` and
- * sign nothing. Any other failure of this function means that nothing was paid.
+ * says how it ended. If a payment for the same tier and token is in flight, or was just made, it
+ * signs nothing and returns how that one ended. `payment_unknown` means that a payment may still
+ * arrive: look at `payments()` and sign nothing. Any other failure means that nothing was paid.
  */
 export async function pay(
   requester: Requester,
@@ -51,25 +57,30 @@ export async function pay(
     (await requester.json({ path, method: 'POST', body, signal, isPlain: true })).body
   const quote = (await post('/v1/billing/x402/quote', order)) as Schemas['PaymentQuote']
   const { paymentRequired, paymentRequirements, paymentInFlight } = quote
-  if (paymentInFlight !== undefined)
-    throw new BookfeedError('payment_unknown', `A payment is in flight: ${paymentInFlight.pollUrl}`)
+  if (paymentInFlight !== undefined) {
+    const { quoteId } = quote
+    return await follow(requester, { quoteId }, signal)
+  }
   const amount = BigInt(paymentRequirements.amount)
   if (amount > maxAmount)
     throw new BookfeedError('payment_failed', `The price is ${amount}, more than ${maxAmount}.`)
   const sign = typeof payer === 'function' ? payer : payer.createPaymentPayload.bind(payer)
   const paymentPayload = await sign(paymentRequired as never)
-  return await follow(requester, paymentPayload, signal)
+  return await follow(requester, { paymentPayload }, signal)
 }
 
 type Step = { path: string; method?: string; body?: object }
 
-/** Sends a signed payment until its end is known. */
+/**
+ * Sends a signed payment until its end is known, or the quote of one that is in flight, which the
+ * server then answers as if that payment were sent again.
+ */
 async function follow(
   requester: Requester,
-  paymentPayload: object,
+  body: { paymentPayload: object } | { quoteId: string },
   signal?: AbortSignal,
 ): Promise<Payment> {
-  let call: Step = { path: '/v1/billing/x402/settle', method: 'POST', body: { paymentPayload } }
+  let call: Step = { path: '/v1/billing/x402/settle', method: 'POST', body }
   for (const endMs = Date.now() + FOLLOW_MS; Date.now() < endMs;) {
     const { payment, seconds } = await ask(requester, { ...call, signal })
     if (payment?.status === 'active') return payment
@@ -93,6 +104,8 @@ async function ask(
     return { payment: body as Payment, seconds: Number(headers.get('retry-after') ?? POLL_SECONDS) }
   } catch (error) {
     if (!(error instanceof BookfeedError)) return unknown(error)
+    // A quote was sent, and the payment in flight is for another order.
+    if (error.code === 'payment_required') return unknown(error)
     const { retryAction = '' } = error.problem
     if (!error.isPassing && !/^(retry_same_payment|poll)$/.test(retryAction)) throw error
     return { seconds: error.retryAfterSeconds ?? POLL_SECONDS }

@@ -5,6 +5,7 @@ import { offer as offers } from '#db/ledger/schema.ts'
 import type { Database } from '#src/database/database.ts'
 import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
 import {
+  isForAnotherPeriod,
   type Offer,
   openStates,
   type PaymentRequirements,
@@ -161,6 +162,7 @@ function createFindAmount(db: Database, rows: Offers) {
       (known) =>
         known.expiresMs >= rules.usableUntilMs &&
         isSame(known, draft) &&
+        isForAnotherPeriod(known) === isForAnotherPeriod(draft) &&
         isNear(BigInt(known.requirements.amount), rules.atomic) &&
         !isBegun(known.id),
     )

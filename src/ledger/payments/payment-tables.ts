@@ -44,6 +44,20 @@ export function createPaymentTable(db: Database) {
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       findByProof(network, txHash, logIndex),
     reads: createReads(db, rows),
+    /**
+     * Payments that an order for the same token may repeat, in the order of `findSamePurchase`. The
+     * tier is in the JSON of their offers' terms, and is compared by the caller.
+     */
+    listRepeatable: rows.list<
+      [{ accountId: string; network: string; asset: string; sinceMs: number }]
+    >(
+      `WHERE account_id = $accountId AND network = $network AND asset = $asset
+       AND (state IN (${namesOf(openStates)})
+         OR (state = 'provisioned' AND updated_ms > $sinceMs)
+         OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid'))
+       ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'provisioned' THEN 1 ELSE 0 END,
+         created_ms DESC, id DESC`,
+    ),
     /** One that may still be made, or was. */
     findNamed: rows.one<[{ payer: string; identifier: string }]>(
       `WHERE payer = $payer AND identifier = $identifier AND state NOT IN ('rejected', 'void')`,

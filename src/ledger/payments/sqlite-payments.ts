@@ -14,6 +14,10 @@ export function createPayments(tables: Tables): PaymentStore {
   return {
     ...offers.reads,
     ...payments.reads,
+    findSamePurchase: ({ accountId, tierId, network, asset }, sinceMs) =>
+      payments
+        .listRepeatable({ accountId, network, asset: asset.toLowerCase(), sinceMs })
+        .find(({ offerId }) => offers.get(offerId).terms.tierId === tierId),
     openOffer: createOpenOffer(tables),
     releaseOffer: (id, by) =>
       atomically(() => {

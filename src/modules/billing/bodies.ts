@@ -6,7 +6,7 @@ import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Credit } from '#src/selling/credit.ts'
 import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, PaymentState } from '#src/selling/payment.ts'
+import { isUndecided, type Offer, type Payment, type PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Pack, streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
@@ -87,7 +87,7 @@ const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction
   unknown: { status: 'pending', retryAction: 'poll' },
   settled: { status: 'pending', retryAction: 'poll' },
   provisioned: { status: 'active' },
-  rejected: { status: 'failed', retryAction: 'sign_anew' },
+  rejected: { status: 'failed', retryAction: 'wait_and_retry' },
   void: { status: 'failed', retryAction: 'sign_anew' },
   review: { status: 'review', retryAction: 'ask_operator' },
 }
@@ -98,6 +98,14 @@ const actionsByReason: Readonly<Record<string, RetryAction>> = {
   payer_blocked: 'abandon',
   insufficient_balance: 'wait_and_retry',
   allowance_required: 'approve_then_retry',
+  // A forged signature moves nothing, whoever submits it.
+  signature_invalid: 'sign_anew',
+}
+
+/** What to do next about a payment that is not made. */
+function nextOf({ state, reason = '' }: Payment): RetryAction | undefined {
+  const { status, retryAction } = meanings[state]
+  return status === 'failed' ? (actionsByReason[reason] ?? retryAction) : retryAction
 }
 
 export const statusOf = ({ payment }: Settlement): Status => meanings[payment.state].status
@@ -111,14 +119,14 @@ export function toActive(settled: Settlement): ActiveBody {
   return { status: 'active', subscription: toPeriod(subscription), settlement: toProof(settled) }
 }
 
+/** Of a payment that may still be made. */
 export function toPending({ payment }: Settlement): PendingBody {
-  const { status, retryAction } = meanings[payment.state]
-  assert(status === 'pending' && retryAction !== undefined, 'The payment is on its way.')
+  assert(isUndecided(payment), 'The payment may still be made.')
   return {
-    status,
+    status: 'pending',
     paymentId: payment.id,
     paymentState: payment.state,
-    retryAction,
+    retryAction: nextOf(payment) ?? 'poll',
     pollUrl: pollUrlOf(payment),
     authorizationExpiresAt: toIso(Number(payment.signed.validBefore) * 1000),
   }
@@ -160,7 +168,7 @@ const toInFlight = (payment: Payment) => ({
 export function toPaymentBody(settlement: Settlement): PaymentBody {
   const { payment } = settlement
   const { state, reason } = payment
-  const { status, retryAction } = meanings[state]
+  const { status } = meanings[state]
   const common = { paymentId: payment.id, paymentState: state, ...(reason ? { reason } : {}) }
   if (status === 'active' && settlement.credit) {
     const requests = toCreditBody(settlement.credit)
@@ -168,7 +176,7 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   }
   if (status === 'active') return { ...common, ...toActive(settlement) }
   if (status === 'pending') return { ...common, ...toPending(settlement) }
-  const action = status === 'failed' ? (actionsByReason[reason ?? ''] ?? retryAction) : retryAction
+  const action = nextOf(payment)
   return { ...common, status, ...(action ? { retryAction: action } : {}) }
 }
 

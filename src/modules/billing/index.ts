@@ -1,4 +1,4 @@
-import type { Billing, Settlement } from '#src/billing/billing.ts'
+import type { Billing, Quote, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
@@ -107,7 +107,7 @@ const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
     operationId: 'createQuote',
     summary: 'Get an offer for a tier',
     description:
-      'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again.',
+      'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.',
     body: QuoteOrder,
     isReplayable: true,
     ok: {
@@ -133,6 +133,8 @@ const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
       }
       return idempotency.remember(request, call, async () => {
         const body = toQuoteBody(await billing.quote(caller, order))
+        // What a payment is paying already is not asked for in the words of x402.
+        if (body.paymentInFlight) return jsonAnswer(200, body, noStore)
         const header = toPaymentHeader(body.paymentRequired)
         return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
       })
@@ -150,7 +152,7 @@ const settleRoute = ({ billing, randomBytes }: Deps) =>
     operationId: 'settlePayment',
     summary: 'Pay for an offer',
     description:
-      'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. Nobody is asked to pay again while a signed payment may still arrive.',
+      'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
     requestHeaders: [settleHeader],
     body: SettleBody,
     ok: [
@@ -186,12 +188,16 @@ const settleRoute = ({ billing, randomBytes }: Deps) =>
         )
       }
       const payload = inBody ?? inHeader
-      if (payload !== undefined) {
-        const trace = continueTrace(request, randomBytes)
-        const { requestId } = visitOf(request)
-        return toAnswer(await billing.settle(caller, payload, { trace, requestId }))
+      const origin = {
+        trace: continueTrace(request, randomBytes),
+        requestId: visitOf(request).requestId,
       }
-      if (quoteId !== undefined) throw demandError(billing, caller, quoteId)
+      if (payload !== undefined) return toAnswer(await billing.settle(caller, payload, origin))
+      if (quoteId !== undefined) {
+        const challenge = await billing.challenge(caller, quoteId, origin)
+        if (challenge.kind === 'same') return toAnswer(challenge.settlement)
+        throw demandError(challenge.quote)
+      }
       throw parameterError(
         'paymentPayload',
         `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
@@ -246,7 +252,7 @@ const accountRoutes = (deps: Deps) => [
 function toAnswer(settlement: Settlement): Response {
   const headers = headersOf(settlement)
   if (statusOf(settlement) === 'active') return jsonResponse(toActive(settlement), { headers })
-  const location = { Location: pollUrlOf(settlement.payment) }
+  const location = { Location: pollUrlOf(settlement.payment), 'Retry-After': String(POLL_SECONDS) }
   return jsonResponse(toPending(settlement), { status: 202, headers: { ...headers, ...location } })
 }
 
@@ -257,8 +263,7 @@ function headersOf(settlement: Settlement): Record<string, string> {
   return { ...noStore, [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)) }
 }
 
-function demandError(billing: Billing, caller: Caller, quoteId: string): AppError {
-  const { offer, paymentRequired } = billing.challenge(caller, quoteId)
+function demandError({ offer, paymentRequired }: Quote): AppError {
   const { network } = offer.requirements
   const errorReason = 'payment_required'
   return new AppError(

@@ -136,6 +136,13 @@ export const QuoteOrder = Type.Object({
       examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
     }),
   ),
+  anotherPeriod: Type.Optional(
+    Type.Boolean({
+      description:
+        'True to buy one more period although a payment for the same tier and token may still be made, or was made within the last hour. By default the answer is then the quote of that payment, with `paymentInFlight`.',
+      examples: [true],
+    }),
+  ),
 })
 
 const period = {
@@ -171,7 +178,7 @@ export const QuoteBody = object('PaymentQuote', {
       { paymentId, paymentState, pollUrl },
       {
         description:
-          'A payment of your account that may still be made; absent if there is none. Wait for it unless you want to buy twice.',
+          'A payment of your account that may still be made, or was made within the last hour for the same tier and token; absent if there is none, and with `anotherPeriod`. Sign nothing: ask `pollUrl` until the payment is decided.',
       },
     ),
   ),

@@ -102,7 +102,14 @@ function CurrentStage({ tier, payer, purchase }: StageProps) {
     case 'held':
       return <Held stage={stage} payer={payer} submit={purchase.submit} onNewQuote={again} />
     case 'sent':
-      return <Sent paymentId={stage.paymentId} isOther={!stage.quote} onNewQuote={again} />
+      return (
+        <Sent
+          paymentId={stage.paymentId}
+          isOther={!stage.quote}
+          onNewQuote={again}
+          onAnother={() => (order ? ask({ ...order, anotherPeriod: true }) : purchase.reset())}
+        />
+      )
   }
 }
 
@@ -254,17 +261,22 @@ function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
   )
 }
 
-type SentProps = { paymentId: string; isOther: boolean; onNewQuote: () => void }
+type SentProps = {
+  paymentId: string
+  isOther: boolean
+  onNewQuote: () => void
+  onAnother: () => void
+}
 
-function Sent({ paymentId, isOther, onNewQuote }: SentProps) {
+function Sent({ paymentId, isOther, onNewQuote, onAnother }: SentProps) {
   const asked = usePayment(paymentId)
   const { payment } = asked
   return (
     <div class="stack">
       {isOther && (
         <p>
-          <strong>A payment of this account is on its way already.</strong> Wait for it, unless you
-          want to buy twice.
+          <strong>Nothing was signed: a payment of this account is there already.</strong> It is on
+          its way, or was made within the last hour.
         </p>
       )}
       <PaymentProgress {...asked} id={paymentId} />
@@ -293,6 +305,11 @@ function Sent({ paymentId, isOther, onNewQuote }: SentProps) {
             </a>
           </p>
         </>
+      )}
+      {isOther && payment?.status === 'active' && (
+        <p>
+          <Button text="Buy one more period" onClick={onAnother} />
+        </p>
       )}
       {payment?.paymentState === 'void' && (
         <p>

@@ -9,7 +9,8 @@ import { type Problem, request, toProblem } from '../../lib/api.ts'
 import { draftPayment, type Quote, settle } from '../../lib/billing.ts'
 import { type Payer, signTypedData, WalletError } from '../../lib/wallet.ts'
 
-export type Order = { tierId: string; network: string; token: string }
+/** `anotherPeriod`: also beside a payment of the same tier and token. */
+export type Order = { tierId: string; network: string; token: string; anotherPeriod?: boolean }
 
 export type Stage =
   | { at: 'choose'; problem?: Problem }
