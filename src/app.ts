@@ -11,7 +11,7 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { AppError, ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
-import { coins } from '#src/core/market.ts'
+import { coins, coinTable } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -156,6 +156,7 @@ export function createApp(given: AppDeps) {
     ))
   /** What a page is told with its document. */
   const facts = (request: Request) => ({
+    coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
     sample: ifSound(() => describeSample(ports.sample)),
     isSelling: deps.billing.isOpen,
     isSignupOpen: deps.signup().isOpen,

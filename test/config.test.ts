@@ -31,7 +31,7 @@ describe('readConfig', () => {
       isKeyless: false,
       makesFiles: false,
       isRecording: true,
-      recordCoins: ['btc', 'eth', 'sol', 'xrp'],
+      recordCoins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
       recordTimeframes: ['5m', '15m', '1h', '4h', '1d'],
       statesPerSecond: {},
       feedUrl: '',

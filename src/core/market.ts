@@ -1,16 +1,44 @@
 import type { Millionths } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
-/** Every coin that is kept, by its symbol: its name in titles, and in slugs that spell it out. */
+type CoinTerms = {
+  /** In titles. */
+  name: string
+  /** In slugs that spell the coin out: the one that the venue uses first, then others. */
+  slugNames: readonly string[]
+  /** The simulator's first price in USD, with as many digits as all of its prices have. */
+  simulatedPrice: string
+  /** Lengths of window that the venue lists; all where it is absent. */
+  timeframes?: readonly Timeframe[]
+}
+
+/** Every coin that is kept, by its symbol. A new one is added at the end. */
 export const coinTable = {
-  btc: { name: 'Bitcoin', slugName: 'bitcoin' },
-  eth: { name: 'Ethereum', slugName: 'ethereum' },
-  sol: { name: 'Solana', slugName: 'solana' },
-  xrp: { name: 'XRP', slugName: 'xrp' },
-} as const satisfies Record<string, { name: string; slugName: string }>
+  btc: { name: 'Bitcoin', slugNames: ['bitcoin'], simulatedPrice: '64000.00' },
+  eth: { name: 'Ethereum', slugNames: ['ethereum'], simulatedPrice: '3100.00' },
+  sol: { name: 'Solana', slugNames: ['solana'], simulatedPrice: '145.0000' },
+  xrp: { name: 'XRP', slugNames: ['xrp'], simulatedPrice: '5.200000' },
+  doge: { name: 'Dogecoin', slugNames: ['dogecoin'], simulatedPrice: '0.210000' },
+  bnb: { name: 'BNB', slugNames: ['bnb'], simulatedPrice: '890.0000' },
+  hype: { name: 'Hyperliquid', slugNames: ['hype', 'hyperliquid'], simulatedPrice: '41.50000' },
+  zec: {
+    name: 'Zcash',
+    slugNames: ['zcash', 'zec'],
+    simulatedPrice: '520.0000',
+    timeframes: ['5m', '15m', '4h'],
+  },
+} as const satisfies Record<string, CoinTerms>
 export type Coin = keyof typeof coinTable
 export const coins = Object.keys(coinTable) as Coin[]
+/** Those of which the sample and the day of test mode have most; of others a few windows. */
+export const mainCoins: readonly Coin[] = ['btc', 'eth', 'sol', 'xrp']
 export const isCoin = (text: string): text is Coin => Object.hasOwn(coinTable, text)
+
+/** Whether the venue lists windows of a coin and length, as far as is known. */
+export function isListed(coin: Coin, timeframe: Timeframe): boolean {
+  const { timeframes }: CoinTerms = coinTable[coin]
+  return timeframes?.includes(timeframe) ?? true
+}
 
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]

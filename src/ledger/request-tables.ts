@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { idempotency, usedNonce } from '#db/ledger/schema.ts'
+import { coins } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, transact } from '#src/database/database.ts'
@@ -121,6 +122,30 @@ function createFlushMarks(db: Database) {
     begin: ({ meter }: Mark) => void begin.run({ meter, number: NO_NUMBER }),
     end: (mark: Mark) => void end.run(mark),
     removeBefore: (day: string) => void removeBefore.run(day),
+  }
+}
+
+/** What every coin was before a ledger wrote down which coins there are. */
+const FIRST_COINS = 'btc,eth,sol,xrp'
+
+/** The coins that the version knew that used the ledger last. */
+export function createKnownCoins(db: Database) {
+  const find = db.prepare<{ value: unknown }, []>("SELECT value FROM meta WHERE key = 'coins'")
+  const store = db.prepare<unknown, [value: Uint8Array]>(
+    `INSERT INTO meta (key, value) VALUES ('coins', $1)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+  const get = (): string[] => {
+    const value = find.get()?.value
+    const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : FIRST_COINS
+    return text.split(',')
+  }
+  return {
+    get,
+    put(): void {
+      if (find.get() === null || get().join(',') !== coins.join(','))
+        store.run(new TextEncoder().encode(coins.join(',')))
+    },
   }
 }
 

@@ -1,8 +1,9 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
+import { coins } from '#src/core/market.ts'
 import { type Database, nest, transact } from '#src/database/database.ts'
 import { atOnce, type Eventual } from '#src/lib/eventually.ts'
 import { standingAt } from '#src/selling/subscription.ts'
-import { defaultTiers, isPack } from '#src/selling/tier.ts'
+import { defaultTiers, isPack, type Tier } from '#src/selling/tier.ts'
 
 import {
   createAccountTable,
@@ -26,7 +27,13 @@ import { createMoved } from './moved.ts'
 import { createOfferTable } from './payments/offer-table.ts'
 import { createPaymentTable } from './payments/payment-tables.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import { createAnswerTable, createMeta, createNonceTable, createUsage } from './request-tables.ts'
+import {
+  createAnswerTable,
+  createKnownCoins,
+  createMeta,
+  createNonceTable,
+  createUsage,
+} from './request-tables.ts'
 import { createScreenings } from './screenings.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
@@ -49,9 +56,21 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
   // A ledger without a trace of any tier is new; another process may be making the same one.
+  const knownCoins = createKnownCoins(db)
   const seed = () => {
-    if (tables.tiers.list().length > 0 || chain.head() !== undefined) return
-    for (const tier of defaultTiers) accounts.putTier(tier, { actor: 'system', nowMs })
+    const isNew = tables.tiers.list().length === 0 && chain.head() === undefined
+    for (const tier of isNew ? defaultTiers : withEveryCoin())
+      accounts.putTier(tier, { actor: 'system', nowMs })
+    knownCoins.put()
+  }
+  /** Tiers that had every coin before this version added some; they have every coin still. */
+  const withEveryCoin = (): Tier[] => {
+    const before = knownCoins.get()
+    if (coins.every((coin) => before.includes(coin))) return []
+    return tables.tiers
+      .list()
+      .filter((tier) => before.every((coin) => tier.coins.some((each) => each === coin)))
+      .map((tier) => ({ ...tier, coins }))
   }
   if (!isReadOnly) atomically(seed)
   return {

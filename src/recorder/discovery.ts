@@ -5,6 +5,7 @@ import { hasWindow } from '#src/core/coverage.ts'
 import { ifSound } from '#src/core/errors.ts'
 import {
   type Coin,
+  isListed,
   type Market,
   strikeFacts,
   type Timeframe,
@@ -289,7 +290,9 @@ function windowsAt({ coins, timeframes, windowStarts }: DiscoveryOptions, nowMs:
       const startMs = starts[index] ?? 0
       return { startMs, endMs: Math.min(nextMs, startMs + lengthOf(timeframe)) }
     })
-    return coins.flatMap((coin) => spans.map((span) => ({ coin, timeframe, ...span })))
+    return coins
+      .filter((coin) => isListed(coin, timeframe))
+      .flatMap((coin) => spans.map((span) => ({ coin, timeframe, ...span })))
   })
 }
 

@@ -17,7 +17,7 @@ const FLUSH_MS = 250
 const QUIET_MS = 30_000
 const BACKOFF_MS = 500
 const BACKOFF_MS_MAX = 60_000
-/** Ticks that wait for the history at most: of four coins some twenty minutes. */
+/** Ticks that wait for the history at most: of eight coins some ten minutes. */
 const WAITING_MAX = 5000
 
 export type SpotSource = { name: string; feed: SpotFeed; url: string; key: string }

@@ -73,7 +73,7 @@ describe('rate windows of keys', () => {
     const { headers } = await send('/v1/btc/markets')
     expect(headers.get('ratelimit')).toBe('"minute";r=58;t=48')
     expect(headers.get('ratelimit-policy')).toBeNull()
-    const refused = await send('/v1/doge/markets')
+    const refused = await send('/v1/nocoin/markets')
     expect(refused.headers.get('ratelimit-policy')).toBe('"minute";q=60;w=60')
     expect(headers.get('x-ratelimit-remaining')).toBe('58')
   })

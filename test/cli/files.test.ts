@@ -25,8 +25,8 @@ describe('bookfeed files', () => {
 
   test('error: an unknown coin is refused', async () => {
     using line = createCommandLine()
-    const { exitCode, errors } = await line.run('files', 'make', '--coins', 'doge')
-    expect([exitCode, errors.join('\n')]).toEqual([2, expect.stringContaining('doge')])
+    const { exitCode, errors } = await line.run('files', 'make', '--coins', 'nocoin')
+    expect([exitCode, errors.join('\n')]).toEqual([2, expect.stringContaining('nocoin')])
   })
 
   test('behavior: a server makes none unless it is told to', () => {

@@ -103,7 +103,7 @@ describe('bookfeed simulate', () => {
 
   test('error: names what is wrong with an option, with exit code 2', async () => {
     const wrong: [args: string[], message: string][] = [
-      [['--coins', 'btc,nocoin'], '"nocoin" is none of btc, eth, sol, xrp;'],
+      [['--coins', 'btc,nocoin'], '"nocoin" is none of btc, eth, sol, xrp, doge, bnb, hype, zec;'],
       [['--timeframes', '7m'], '"7m" is none of 5m, 15m, 1h, 4h, 1d;'],
       [['--markets', '0'], 'It must be an integer from 1 to 100,000.'],
       [['--max-snapshots', 'many'], 'It must be an integer from 1 to'],

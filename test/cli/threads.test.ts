@@ -70,7 +70,7 @@ test('default: what is for data, and what is not, is answered alike on every con
   const paths = [
     ...['/healthz', '/readyz', '/swagger', '/openapi.json', '/v1/coins', '/v1/nothing', '/v1/btc'],
     ...['/v1/usage', '/v1/keys', '/v1/billing/tiers', '/v1/btc/prices?at=1', '/v1/BTC/markets'],
-    ...['/v1/doge/markets', '/v1/btc/nothing', `/v1/btc/markets/${market}/snapshots?limit=3`],
+    ...['/v1/nocoin/markets', '/v1/btc/nothing', `/v1/btc/markets/${market}/snapshots?limit=3`],
   ]
   for (const path of paths) {
     const seen = new Set<number>()

@@ -150,7 +150,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     // A key that is wrong is still that.
     expect((await ask(LIST, { authorization: 'Bearer bf_live_none' })).status).toBe(401)
     expect((await ask('/v1/usage')).status).toBe(401)
-    expect((await ask('/v1/doge/markets')).status).toBe(404)
+    expect((await ask('/v1/nocoin/markets')).status).toBe(404)
   })
 
   test.each([

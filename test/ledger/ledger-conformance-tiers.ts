@@ -77,7 +77,7 @@ function conformPutTier(use: UseLedger): void {
             id: 'pro',
             rank: 0,
             name: 'Professional',
-            coins: 'btc,eth,sol,xrp',
+            coins: 'btc,eth,sol,xrp,doge,bnb,hype,zec',
             routes: 'markets,prices,snapshots,quotes',
             requestsPerMinute: 300,
             isForSale: 0,

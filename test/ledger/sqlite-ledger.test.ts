@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { coins } from '#src/core/market.ts'
 import { type Database, StoreFault } from '#src/database/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -91,6 +92,50 @@ describe('openLedger', () => {
     expect(ledger.listTiers()).toEqual([])
     expect([...ledger.verifyAudit()]).toHaveLength(defaultTiers.length)
     ledger.dispose()
+  })
+
+  test('behavior: tiers that had every coin before there were more have every coin, and the others what they had', () => {
+    const path = newPath()
+    const four = ['btc', 'eth', 'sol', 'xrp'] as const
+    const team = { ...tierOf('pro'), tierId: 'team', rank: 9, coins: ['btc', 'sol'] as const }
+    const old = openLedger(path, { nowMs: NOW_MS })
+    for (const id of ['pro', 'enterprise'] as const)
+      old.putTier({ ...tierOf(id), coins: four }, by())
+    old.putTier(team, by())
+    createKeyOne(old)
+    const bought = { ...tierOf('pro'), coins: four }
+    old.addSubscription(aSubscription(1, { terms: bought }), by())
+    const audited = old.listAudit(0, 1000).length
+    old.dispose()
+    const db = openDatabase(path, { format: ledgerFormat })
+    db.run("DELETE FROM meta WHERE key = 'coins'")
+    db.close()
+
+    const coinsOf = (ledger: Ledger): Record<string, readonly string[]> =>
+      Object.fromEntries(ledger.listTiers().map(({ tierId, coins }) => [tierId, coins]))
+    const ledger = openLedger(path, { nowMs: NOW_MS + 5 })
+    const expected: Record<string, readonly string[]> = {
+      free: ['btc'],
+      starter: ['btc', 'eth'],
+      pro: coins,
+      enterprise: coins,
+      team: ['btc', 'sol'],
+    }
+    expect(coinsOf(ledger)).toEqual(expected)
+    const [subscription] = ledger.listSubscriptions(accountIdOf(1))
+    expect(subscription?.terms?.coins).toEqual([...four])
+    expect(
+      ledger.listAudit(audited, 1000).map(({ actor, action, subject }) => [actor, action, subject]),
+    ).toEqual([
+      ['system', 'tier.put', 'pro'],
+      ['system', 'tier.put', 'enterprise'],
+    ])
+    expect([...ledger.verifyAudit()]).toEqual([])
+    ledger.putTier({ ...tierOf('pro'), coins: four }, by())
+    ledger.dispose()
+    const again = openLedger(path, { nowMs: NOW_MS + 9 })
+    expect(coinsOf(again)).toEqual({ ...expected, pro: [...four] })
+    again.dispose()
   })
 
   test('behavior: in a file of before the column, rows keep the order in which they were inserted', () => {

@@ -89,7 +89,7 @@ describe('/admin/api', () => {
 
   test.each([
     ['/tiers', { id: 'pro', mode: 'apply', price: 'free' }, 'price'],
-    ['/tiers', { id: 'pro', mode: 'apply', coins: 'doge' }, 'coins'],
+    ['/tiers', { id: 'pro', mode: 'apply', coins: 'nocoin' }, 'coins'],
     ['/tiers', { id: 'pro', mode: 'apply', rank: '4' }, 'rank'],
     [
       '/tiers',

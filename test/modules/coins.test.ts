@@ -38,6 +38,10 @@ describe('GET /v1/coins', () => {
       ['eth', 'Ethereum'],
       ['sol', 'Solana'],
       ['xrp', 'XRP'],
+      ['doge', 'Dogecoin'],
+      ['bnb', 'BNB'],
+      ['hype', 'Hyperliquid'],
+      ['zec', 'Zcash'],
     ])
     const held = {
       markets: 2,

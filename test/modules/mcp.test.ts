@@ -159,7 +159,7 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     for (const [name, args, param] of [
       ['quotes', { coin: 'btc' }, 'market'],
       ['quotes', { market: conditionId }, 'coin'],
-      ['quotes', { ...market, coin: 'doge' }, 'coin'],
+      ['quotes', { ...market, coin: 'nocoin' }, 'coin'],
       ['coverage', { ...market, market: 'no such market' }, 'market'],
       ['coverage', { ...market, market: '..' }, 'market'],
       ['export_link', { ...market, market: '' }, 'market'],

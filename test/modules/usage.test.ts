@@ -40,7 +40,7 @@ describe('GET /v1/usage', () => {
       id: 'pro',
       name: 'Pro',
       requestsPerMinute: 300,
-      coins: ['btc', 'eth', 'sol', 'xrp'],
+      coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
       routes: ['markets', 'prices', 'snapshots', 'quotes'],
     })
     expect(usage.period).toEqual({ startsAt: '1970-01-01T00:00:00.000Z', endsAt: null })

@@ -18,7 +18,7 @@ const WINDOW_MS = 60_000
 export type TierFacts = { name: string; limit: number; coins: string[]; routes: string[] }
 
 const all = {
-  coins: ['btc', 'eth', 'sol', 'xrp'],
+  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
 /** Lowest first; `test` is that of the harness. */

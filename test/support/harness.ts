@@ -22,7 +22,7 @@ const testTier: Tier = {
   tierId: 'test',
   name: 'Test',
   rank: 99,
-  coins: ['btc', 'eth', 'sol', 'xrp'],
+  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
   requestsPerMinute: 1_000_000,
   isForSale: false,

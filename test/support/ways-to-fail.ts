@@ -113,7 +113,7 @@ const aTier = (tier: Partial<Tier>): Tier => ({
   tierId: 'odd',
   name: 'Odd',
   rank: 50,
-  coins: ['btc', 'eth', 'sol', 'xrp'],
+  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
   requestsPerMinute: 1000,
   isForSale: false,

@@ -89,6 +89,7 @@ describe('the files of the dashboard', () => {
       /<script type="application\/json" id="facts">(.*)<\/script>/.exec(text) ?? []
     const sample = await (await get('/v1/sample')).json()
     expect(JSON.parse(facts)).toEqual({
+      coins: expect.objectContaining({ btc: 'Bitcoin', zec: 'Zcash' }),
       sample,
       isSelling: false,
       isSignupOpen: true,
@@ -232,9 +233,9 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
       "history.pushState(null, '', '/nowhere'); dispatchEvent(new Event('popstate'))",
     )
     await page.waitForSelector('text=Nothing here')
-    for (const path of ['/markets/doge', '/markets/doge/0xab', '/coverage/doge']) {
+    for (const path of ['/markets/nocoin', '/markets/nocoin/0xab', '/coverage/nocoin']) {
       const none = await browser.open(path)
-      await none.waitForSelector('text=There is no coin doge here')
+      await none.waitForSelector('text=There is no coin nocoin here')
       expect(none.faults).toEqual([])
     }
     const other = await browser.open('/nowhere')

@@ -3,6 +3,8 @@
 import type { Sample } from './bodies.ts'
 
 type Facts = {
+  /** Names of all coins by their symbols. */
+  coins?: Readonly<Record<string, string>>
   /** What may be read without a key; undefined where the server could not say. */
   sample?: Sample
   /** Whether anything can be bought. */

@@ -39,7 +39,7 @@ async function load(key: string | undefined): Promise<void> {
   }
 }
 const everything: Tier = {
-  ...{ name: '', coins: ['btc', 'eth', 'sol', 'xrp'] },
+  ...{ name: '', coins: Object.keys(facts.coins ?? {}) },
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
 

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
+import { facts } from '../lib/facts.ts'
+
 type Props = { links: readonly (readonly [href: string, text: ComponentChildren])[]; here: string }
 
 /** Links, one of which is to where the visitor is. */
@@ -11,12 +13,7 @@ export const Links = ({ links, here }: Props) =>
   ))
 
 /** At once, so that nothing moves when the list of coins is there. */
-export const coinNames: Readonly<Record<string, string>> = {
-  btc: 'Bitcoin',
-  eth: 'Ethereum',
-  sol: 'Solana',
-  xrp: 'XRP',
-}
+export const coinNames: Readonly<Record<string, string>> = facts.coins ?? {}
 
 /** The coins, each with its own page under `base`. */
 export const CoinTabs = ({ base, coin }: { base: string; coin: string }) => (

@@ -1037,7 +1037,7 @@ export interface components {
              * @description Coin in lower case, as paths have it.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /** @description What people call it. */
             name: string;
             /** @description Where its books come from: the venue, our simulator, or both. */
@@ -1210,7 +1210,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Length of the market's window.
              * @enum {string}
@@ -1386,7 +1386,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Length of the market's window.
              * @enum {string}
@@ -1528,7 +1528,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol?: "btc" | "eth" | "sol" | "xrp";
+            symbol?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Outcome whose book this is.
              * @enum {string}
@@ -1567,7 +1567,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol?: "btc" | "eth" | "sol" | "xrp";
+            symbol?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Outcome whose book this is.
              * @enum {string}
@@ -2043,7 +2043,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Length of the market's window.
              * @enum {string}
@@ -2250,7 +2250,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /** @description Market identifier: `0x` and lower-case hex digits. */
             conditionId: string;
             /**
@@ -2340,7 +2340,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            coin: "btc" | "eth" | "sol" | "xrp";
+            coin: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Length of the markets' windows.
              * @enum {string}
@@ -2405,7 +2405,7 @@ export interface components {
              * @description Coin in lower case.
              * @enum {string}
              */
-            symbol: "btc" | "eth" | "sol" | "xrp";
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
              * @description Length of the markets' windows.
              * @enum {string}
@@ -2587,7 +2587,7 @@ export interface components {
                 /** @description Name of the tier for people. */
                 name: string;
                 requestsPerMinute: number;
-                coins: ("btc" | "eth" | "sol" | "xrp")[];
+                coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
                 routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             };
             /** @description The subscription that gives the tier; null on the Free tier. */
@@ -2644,7 +2644,7 @@ export interface components {
         };
         Sample: {
             /** @description Coins whose routes below may be read. */
-            coins: ("btc" | "eth" | "sol" | "xrp")[];
+            coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
             /** @description As tiers name them. */
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             /** @description Requests a minute of one address. */
@@ -2655,7 +2655,7 @@ export interface components {
                  * @description Its coin.
                  * @enum {string}
                  */
-                symbol: "btc" | "eth" | "sol" | "xrp";
+                symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                 /** @description What names it in paths. */
                 conditionId: string;
                 /** @description The venue's name of the market. */
@@ -2670,7 +2670,7 @@ export interface components {
             /** @description Name of the tier for people. */
             name: string;
             /** @description Coins that the tier includes. */
-            coins: ("btc" | "eth" | "sol" | "xrp")[];
+            coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
             /** @description Kinds of data that the tier includes. */
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             /** @description Requests a minute for each API key. */
@@ -3031,7 +3031,7 @@ export interface components {
             name: string;
             /** @description Requests bought. */
             requests: number;
-            coins: ("btc" | "eth" | "sol" | "xrp")[];
+            coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             requestsPerMinute: number;
             /** @description Price in units of the token, as a decimal. */
@@ -3189,7 +3189,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3219,7 +3219,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3249,7 +3249,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3281,7 +3281,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3332,7 +3332,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3377,7 +3377,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3410,7 +3410,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3479,7 +3479,7 @@ export interface operations {
                                  * @description Coin in lower case.
                                  * @enum {string}
                                  */
-                                symbol?: "btc" | "eth" | "sol" | "xrp";
+                                symbol?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                                 /**
                                  * @description Outcome whose book this is.
                                  * @enum {string}
@@ -3547,7 +3547,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3595,7 +3595,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3630,7 +3630,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3693,7 +3693,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3744,7 +3744,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3797,7 +3797,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3840,7 +3840,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3882,7 +3882,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -3926,7 +3926,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -3989,7 +3989,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -4020,7 +4020,7 @@ export interface operations {
                 Range?: string;
             };
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description `name` of a file in GET /v1/{coin}/files. */
                 id: string;
@@ -4068,7 +4068,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
                 /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                 conditionId: string;
@@ -4109,7 +4109,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -4153,7 +4153,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Coin in any case: btc, eth, sol, xrp. */
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
                 coin: string;
             };
             cookie?: never;
@@ -4186,7 +4186,7 @@ export interface operations {
                 /** @description First moment, inclusive, at which a change was made by our clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 since?: number | string;
                 /** @description Only this coin; all of your tier when absent. */
-                coin?: "btc" | "eth" | "sol" | "xrp";
+                coin?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                 /** @description Changes on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */

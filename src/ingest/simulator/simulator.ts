@@ -2,6 +2,7 @@
 import {
   type Coin,
   coins,
+  mainCoins,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -171,10 +172,12 @@ function nameSimulation(options: SimulateOptions): string {
 const SAMPLE_MARKETS = 3
 /** Far below real rates: about 8,000 snapshots in all, made well within a second. */
 const SAMPLE_STATES_PER_SECOND = 1
+/** Of a coin that is not a main one: a fifth of the rate, in a single market. */
+const OTHERS_STATES_PER_SECOND = 0.2
 /** Recordings end a few seconds after their window; the sample is of the past altogether. */
 const SETTLE_MS = 10_000
 
-/** Fills an empty history with the last few 5-minute windows of every coin, for a first start. */
+/** Fills an empty history with the last few 5-minute windows of the main coins, and the last of others, for a first start. */
 export function makeSample(
   history: MarketHistory,
   { print, clock }: { print: (line: string) => void; clock: Clock },
@@ -182,9 +185,18 @@ export function makeSample(
   const windowMs = timeframeMs['5m']
   const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
   let quarters = 0
+  const others = storeSimulation(history, {
+    seed: 'sample',
+    coins: coins.filter((coin) => !mainCoins.includes(coin)),
+    timeframes: ['5m'],
+    markets: 1,
+    startMs: endMs - windowMs,
+    statesPerSecond: OTHERS_STATES_PER_SECOND,
+  })
+  for (const _ of others);
   const steps = storeSimulation(history, {
     seed: 'sample',
-    coins,
+    coins: mainCoins,
     timeframes: ['5m'],
     markets: SAMPLE_MARKETS,
     startMs: endMs - SAMPLE_MARKETS * windowMs,

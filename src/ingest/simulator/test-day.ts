@@ -8,7 +8,9 @@ import type { Gap } from '#src/core/coverage.ts'
 import {
   type Coin,
   coins,
+  coinTable,
   finalPriceFacts,
+  mainCoins,
   type Outcome,
   outcomes,
   strikeFacts,
@@ -50,13 +52,13 @@ const STATES_PER_SECOND = 0.25
 /** From which share of a window to which nothing is recorded; the last state is at its end. */
 const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
 const TICK_STATES = 5
+/** Coins that are not main ones have windows that start before this time of the day. */
+const OTHERS_MS = timeframeMs['15m']
 const VOLATILITY = 0.0008
-/** First prices in the smallest unit, and how many of them a dollar is. */
-const firstPrices: Record<Coin, { units: number; decimals: number }> = {
-  btc: { units: 6_400_000, decimals: 2 },
-  eth: { units: 310_000, decimals: 2 },
-  sol: { units: 1_450_000, decimals: 4 },
-  xrp: { units: 5_200_000, decimals: 6 },
+/** The first price of a coin in its smallest unit, and how many digits its prices have. */
+function firstPriceOf(coin: Coin): { units: number; decimals: number } {
+  const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
+  return { units: Number(whole + fraction), decimals: fraction.length }
 }
 
 type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; ticks: SpotTick[] }
@@ -66,7 +68,7 @@ export function* makeTestDay(
   histories: Partial<TestHistories>,
   { coins: some = coins, ranges = [[0, TEST_SPAN_MS]] }: TestDayPart = {},
 ): Generator<number, void> {
-  const price = new Map(some.map((coin) => [coin, firstPrices[coin].units]))
+  const price = new Map(some.map((coin) => [coin, firstPriceOf(coin).units]))
   const model = createQuietModel()
   for (const window of windowsOf(some, ranges)) {
     const { coin, timeframe, startMs } = window
@@ -99,7 +101,10 @@ function* windowsOf(
     if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
     const startMs = TEST_DAY_MS + timeMs
     const due = testTimeframes.filter((timeframe) => startMs % timeframeMs[timeframe] === 0)
-    for (const coin of some) for (const timeframe of due) yield { coin, timeframe, startMs }
+    for (const coin of some) {
+      if (timeMs >= OTHERS_MS && !mainCoins.includes(coin)) continue
+      for (const timeframe of due) yield { coin, timeframe, startMs }
+    }
   }
 }
 
@@ -197,6 +202,6 @@ const finalOf = (market: SimulatedMarket, strike: number): number =>
     : Math.min(unitsOf(market, strike), strike - 1)
 
 const toDigits = (coin: Coin, units: number): string => {
-  const { decimals } = firstPrices[coin]
+  const { decimals } = firstPriceOf(coin)
   return (units / 10 ** decimals).toFixed(decimals)
 }

@@ -64,7 +64,9 @@ export function readSlug(slug: string, nearMs?: number): SlugReading {
   const match = hourly ?? dayPattern.exec(slug)
   if (match === null) return leftOut('not an up-or-down market')
   const [, name, monthName = '', dayText, yearText, hourText, half] = match
-  const coin = coins.find((each) => coinTable[each].slugName === name)
+  const coin = coins.find((each) =>
+    coinTable[each].slugNames.some((slugName: string) => slugName === name),
+  )
   if (coin === undefined) return leftOut(`${name} is not a coin that is kept`)
   const month = months.indexOf(monthName) + 1
   const form = hourly === null ? 'day' : 'hour'

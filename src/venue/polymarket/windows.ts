@@ -34,14 +34,16 @@ export function namesOf(window: MarketWindow): string[] {
   const { coin, timeframe, startMs } = window
   const form = timeframeTable[timeframe].slug
   if (form === undefined) return [slugOf(window)]
-  const { slugName } = coinTable[coin]
+  const { slugNames } = coinTable[coin]
   const { month, day, year, hour } = easternDate(
     form === 'day' ? startMs + timeframeMs[timeframe] : startMs,
   )
   const half = hour < 12 ? 'am' : 'pm'
-  return [`-${year}`, ''].map((of) =>
-    form === 'day'
-      ? `${slugName}-up-or-down-on-${month}-${day}${of}`
-      : `${slugName}-up-or-down-${month}-${day}${of}-${hour % 12 || 12}${half}-et`,
+  return slugNames.flatMap((slugName) =>
+    [`-${year}`, ''].map((of) =>
+      form === 'day'
+        ? `${slugName}-up-or-down-on-${month}-${day}${of}`
+        : `${slugName}-up-or-down-${month}-${day}${of}-${hour % 12 || 12}${half}-et`,
+    ),
   )
 }

@@ -38,10 +38,11 @@ describe('makeSample', () => {
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
 
-  test('default: makes a few thousand snapshots of three markets a coin, and says how far it is', () => {
+  test('default: makes a few thousand snapshots of three markets of each main coin, and says how far it is', () => {
     const history = aHistory()
     makeSample(history, { print, clock: () => NOW_MS })
-    expect(history.totals().markets).toBe(12)
+    expect(history.totals().markets).toBe(4 * 3 + 4)
+    for (const coin of coins) expect(history.listMarkets({ coin, limit: 9 })).not.toEqual([])
     expect(history.totals().snapshots).toBeWithin(5_000, 12_000)
     expect(lines.length).toBeLessThanOrEqual(4)
     expect(lines.at(-1)).toBe('Making a simulated sample: 100 %')

@@ -26,6 +26,7 @@ describe('readSlug', () => {
     ['eth-updown-1h-1779940800', 'eth 1h 2026-05-28T04:00 2026-05-28T05:00'],
     ['btc-updown-4h-1767243600', 'btc 4h 2026-01-01T05:00 2026-01-01T09:00'],
     ['btc-updown-1d-1767286800', 'btc 1d 2026-01-01T17:00 2026-01-02T17:00'],
+    ['zec-updown-15m-1777516200', 'zec 15m 2026-04-30T02:30 2026-04-30T02:45'],
   ])('default: %s holds the start of its window', (slug, expected) => {
     expect(read(slug)).toBe(expected)
   })
@@ -36,6 +37,8 @@ describe('readSlug', () => {
     ['ethereum-up-or-down-september-20-2026-8pm-et', 'eth 1h 2026-09-21T00:00 2026-09-21T01:00'],
     ['solana-up-or-down-december-31-2026-12am-et', 'sol 1h 2026-12-31T05:00 2026-12-31T06:00'],
     ['xrp-up-or-down-december-31-2026-12pm-et', 'xrp 1h 2026-12-31T17:00 2026-12-31T18:00'],
+    ['hype-up-or-down-may-13-2026-5am-et', 'hype 1h 2026-05-13T09:00 2026-05-13T10:00'],
+    ['hyperliquid-up-or-down-june-19-2026-8am-et', 'hype 1h 2026-06-19T12:00 2026-06-19T13:00'],
   ])('default: %s opens at its Eastern hour', (slug, expected) => {
     expect(read(slug)).toBe(expected)
   })

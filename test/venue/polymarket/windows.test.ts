@@ -62,6 +62,12 @@ describe('namesOf', () => {
       'xrp-up-or-down-on-november-1-2026',
       'xrp-up-or-down-on-november-1',
     ])
+    expect(namesOf({ coin: 'hype', timeframe: '1h', startMs: ms('2026-11-22T17:00:00Z') })).toEqual(
+      ['hype', 'hyperliquid'].flatMap((name) => [
+        `${name}-up-or-down-november-22-2026-12pm-et`,
+        `${name}-up-or-down-november-22-12pm-et`,
+      ]),
+    )
   })
 
   test('behavior: on the days when clocks change, hours and days keep the names of Eastern time', () => {

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 
 import { act, isProblem, type Tier, type TierPlan, useAdmin } from '../../lib/admin.ts'
 import type { Problem } from '../../lib/api.ts'
+import { facts } from '../../lib/facts.ts'
 import { showCount, showSome } from '../../lib/format.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -11,7 +12,7 @@ import { Confirm, Field, Shown, textsOf } from './parts.tsx'
 
 type Tiers = { data: Tier[]; accounts: number }
 const NEW = 'new'
-const coins = ['btc', 'eth', 'sol', 'xrp']
+const coins = Object.keys(facts.coins ?? {})
 const routes = ['markets', 'prices', 'snapshots', 'quotes']
 
 export function Tiers() {
