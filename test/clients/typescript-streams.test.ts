@@ -89,69 +89,114 @@ describe('live', () => {
     }
   }
 
-  test('default: a coin, while markets open and are resolved during a break', async () => {
-    const { history, bookfeed, proxy, write, resolve } = await start()
-    for (const market of [1, 2]) putMarket(history, market)
-    for (const market of [1, 2]) write(market, 4)
-    const rows = new Map<string, number[]>()
-    const others: string[] = []
-    const count = () => [...rows.values()].flat().length
-    const has = (event: string) => others.includes(event)
-    const hear = (message: Message) => {
-      if (isRow(message)) {
-        const { conditionId } = message
-        rows.set(conditionId, [...(rows.get(conditionId) ?? []), idOf(message)])
-      } else if ('data' in message && !('channel' in message))
-        others.push(`${message.type} ${message.data.conditionId.at(-1)}`)
-    }
-    const goAway = () => {
-      proxy.refuse(true)
-      for (const market of [1, 2]) write(market, 5)
-      resolve(2)
-      putMarket(history, 3, 200_000)
-      write(3, 7)
-      setTimeout(() => proxy.refuse(false), 300)
-    }
-    const end = () => {
-      write(3)
-      resolve(1)
-    }
-    const steps = [
-      { isDue: () => count() === 4, act: () => [1, 2].forEach((market) => void write(market, 10)) },
-      { isDue: () => count() === 24, act: goAway },
-      { isDue: () => count() === 41 && has('market_resolved 2'), act: end },
-    ]
-    for await (const message of bookfeed.live({ channel: 'quotes', coin: 'btc' })) {
-      hear(message)
-      if (steps[0]?.isDue()) steps.shift()?.act()
-      if (has('market_resolved 1') && count() === 42) break
-    }
-    const counts = [1, 2, 3].map((market) => rows.get(conditionIdOf(market))?.length)
-    expect(counts).toEqual([17, 17, 8])
-    for (const ids of rows.values()) expect(new Set(ids).size).toBe(ids.length)
-    expect(others.filter((each) => each.startsWith('market_resolved'))).toEqual([
-      'market_resolved 2',
-      'market_resolved 1',
-    ])
-  })
+  const transports = ['websocket', 'sse'] as const
+  test.each(transports)(
+    'default: a coin over %s, while markets open and are resolved during a break',
+    async (transport) => {
+      const { history, bookfeed, proxy, write, resolve } = await start()
+      for (const market of [1, 2]) putMarket(history, market)
+      for (const market of [1, 2]) write(market, 4)
+      const rows = new Map<string, number[]>()
+      const others: string[] = []
+      const count = () => [...rows.values()].flat().length
+      const has = (event: string) => others.includes(event)
+      const hear = (message: Message) => {
+        if (isRow(message)) {
+          const { conditionId } = message
+          rows.set(conditionId, [...(rows.get(conditionId) ?? []), idOf(message)])
+        } else if ('data' in message && !('channel' in message))
+          others.push(`${message.type} ${message.data.conditionId.at(-1)}`)
+      }
+      const goAway = () => {
+        proxy.refuse(true)
+        for (const market of [1, 2]) write(market, 5)
+        resolve(2)
+        putMarket(history, 3, 200_000)
+        write(3, 7)
+        setTimeout(() => proxy.refuse(false), 300)
+      }
+      const end = () => {
+        write(3)
+        resolve(1)
+      }
+      const steps = [
+        {
+          isDue: () => count() === 4,
+          act: () => [1, 2].forEach((market) => void write(market, 10)),
+        },
+        { isDue: () => count() === 24, act: goAway },
+        { isDue: () => count() === 41 && has('market_resolved 2'), act: end },
+      ]
+      for await (const message of bookfeed.live({ channel: 'quotes', coin: 'btc', transport })) {
+        hear(message)
+        if (steps[0]?.isDue()) steps.shift()?.act()
+        if (has('market_resolved 1') && count() === 42) break
+      }
+      const counts = [1, 2, 3].map((market) => rows.get(conditionIdOf(market))?.length)
+      expect(counts).toEqual([17, 17, 8])
+      for (const ids of rows.values()) expect(new Set(ids).size).toBe(ids.length)
+      expect(others.filter((each) => each.startsWith('market_resolved'))).toEqual([
+        'market_resolved 2',
+        'market_resolved 1',
+      ])
+    },
+  )
 
-  test('default: a later run continues where the places of an earlier one are', async () => {
-    const { history, bookfeed, write } = await start()
+  test.each(transports)(
+    'default: over %s a later run continues where the places of an earlier one are',
+    async (transport) => {
+      const { history, bookfeed, write } = await start()
+      putMarket(history)
+      write(1, 2)
+      const query = { channel: 'snapshots', coin: 'btc', transport } as const
+      const places = {}
+      const ids: number[] = []
+      /** Takes rows until there are so many in all. */
+      const take = async (count: number, more: object) => {
+        for await (const message of bookfeed.live({ ...query, ...more })) {
+          if (isRow(message) && ids.push(idOf(message)) === 2) write(1, 20)
+          if (ids.length === count) return
+        }
+      }
+      await take(9, { places })
+      await take(22, { from: JSON.parse(JSON.stringify(places)) })
+      expect(ids.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 22 }, (_, i) => i + 1))
+    },
+  )
+
+  test('behavior: without a WebSocket a coin comes over server-sent events', async () => {
+    const { history, proxy, key, write } = await start()
     putMarket(history)
     write(1, 2)
-    const query = { channel: 'snapshots', coin: 'btc' } as const
-    const places = {}
-    const ids: number[] = []
-    /** Takes rows until there are so many in all. */
-    const take = async (count: number, more: object) => {
-      for await (const message of bookfeed.live({ ...query, ...more })) {
-        if (isRow(message) && ids.push(idOf(message)) === 2) write(1, 20)
-        if (ids.length === count) return
-      }
+    const real = globalThis.WebSocket
+    try {
+      // As in Node 20.
+      Reflect.deleteProperty(globalThis, 'WebSocket')
+      const bookfeed = new Bookfeed({ server: proxy.origin, key })
+      const places = {}
+      for await (const message of bookfeed.live({ channel: 'quotes', coin: 'btc', places }))
+        if (message.type === 'snapshot' && message.cursor) break
+      expect(Object.keys(places)).toEqual(['btc'])
+      const replay = bookfeed.replay({ channel: 'quotes', coin: 'btc', from: 0 })
+      expect(replay.next()).rejects.toMatchObject({
+        code: 'no_websocket',
+        message: expect.stringContaining('Node 22'),
+      })
+    } finally {
+      globalThis.WebSocket = real
     }
-    await take(9, { places })
-    await take(22, { from: JSON.parse(JSON.stringify(places)) })
-    expect(ids.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 22 }, (_, i) => i + 1))
+  })
+
+  test('error: places of the other transport are refused, with the reason', async () => {
+    const { bookfeed } = await start()
+    const query = { channel: 'quotes', coin: 'btc' } as const
+    const ofMarkets = { [conditionIdOf(1)]: 'AQ' }
+    expect(() => bookfeed.live({ ...query, transport: 'sse', from: ofMarkets })).toThrow(
+      'these are of a WebSocket',
+    )
+    expect(() => bookfeed.live({ ...query, transport: 'websocket', from: { btc: 'AQ' } })).toThrow(
+      'of server-sent events',
+    )
   })
 
   test('behavior: a reader who is too slow is cut off, and still gets every row', async () => {
@@ -187,9 +232,14 @@ describe('live', () => {
     expect(
       next(wrong.live({ ...query, conditionId: conditionIdOf(1), transport: 'sse' })),
     ).rejects.toMatchObject({ code: 'unauthenticated' })
-    expect(next(bookfeed.live({ ...query, transport: 'sse' }))).rejects.toMatchObject({
-      code: 'no_websocket',
+    expect(next(wrong.live({ ...query, transport: 'sse' }))).rejects.toMatchObject({
+      code: 'unauthenticated',
     })
+    for (const channel of ['spot', 'markets'] as const)
+      expect(next(bookfeed.live({ ...query, channel, transport: 'sse' }))).rejects.toMatchObject({
+        code: 'no_websocket',
+        message: expect.stringContaining('npm install ws'),
+      })
     const signal = AbortSignal.timeout(200)
     await expect(next(bookfeed.live({ ...query, signal }))).rejects.toThrow('timed out')
   })

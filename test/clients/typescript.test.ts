@@ -209,6 +209,44 @@ describe('exact numbers', () => {
   })
 })
 
+/** Only compiled: `bun check` fails where a type is another. */
+describe('types', () => {
+  type Equal<A, B> =
+    (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+  const holds = <T extends true>(_?: T): void => {}
+  const client = clientOf()
+
+  test('default: members of rows are there, unless the request names fields', () => {
+    const books = () => client.snapshots(place)
+    type Book = Awaited<ReturnType<ReturnType<typeof books>['take']>>[number]
+    holds<Equal<Book['timestamp'], string>>()
+    holds<Equal<Book['receivedAt'], string | null | undefined>>()
+    const cut = () => client.snapshots({ ...place, fields: 'timestamp' })
+    type Cut = Awaited<ReturnType<ReturnType<typeof cut>['take']>>[number]
+    holds<Equal<Cut['timestamp'], string | undefined>>()
+    const at = () => client.bookAt({ ...place, ts: 0 })
+    type At = Awaited<ReturnType<typeof at>>['data'][number]
+    holds<Equal<At['ageMs'], number>>()
+    holds<Equal<At['outcome'], 'up' | 'down'>>()
+    // @ts-expect-error: no such parameter
+    void (() => client.snapshots({ ...place, dept: 1 }))
+  })
+
+  test('default: a stream has the rows of its channel alone', () => {
+    const trades = () => client.live({ channel: 'trades', coin: 'btc' })
+    type Message = typeof trades extends () => AsyncGenerator<infer M> ? M : never
+    type Row = Extract<Message, { type: 'row' | 'snapshot' }>
+    holds<Equal<Row['channel'], 'trades'>>()
+    holds<Equal<Row['data']['price'], number>>()
+    const markets = () => client.live({ channel: 'markets', coin: 'btc' })
+    type Event = typeof markets extends () => AsyncGenerator<infer M> ? M : never
+    holds<Equal<Extract<Event, { type: 'row' }>, never>>()
+    const both = () => client.replay({ channel: 'quotes', coin: 'btc', with: 'spot' })
+    type Played = typeof both extends () => AsyncGenerator<infer M> ? M : never
+    holds<Equal<Extract<Played, { type: 'row' | 'snapshot' }>['channel'], 'quotes' | 'spot'>>()
+  })
+})
+
 describe('exports', () => {
   test('default: a file is there once it is whole and its digest is right', async () => {
     const path = join(folder, 'market.ndjson')

@@ -12,6 +12,6 @@ export {
 } from './errors.ts'
 export type { Payer, Payment, PayOptions, SignIn } from './pay.ts'
 export type { Fault, Options, WebSocketLike } from './request.ts'
-export type { Body, Input, ListInput, Row } from './shapes.ts'
-export type { LiveQuery, Message, Places, ReplayQuery } from './stream.ts'
+export type { Body, Input, ListInput, Row, Whole } from './shapes.ts'
+export type { Channel, LiveQuery, Message, Places, ReplayQuery } from './stream.ts'
 export type { Page, Walk } from './walk.ts'

@@ -2,8 +2,20 @@ import type { components } from './api.ts'
 import { BookfeedError } from './errors.ts'
 import { pay, type Payer, type Payment, type PayOptions, type SignIn, signUp } from './pay.ts'
 import { type Call, type Options, Requester } from './request.ts'
-import type { Body, Input, JsonOf, ListInput, Path, Post, Row } from './shapes.ts'
+import type {
+  AnswersWith,
+  Body,
+  BodyWith,
+  Input,
+  JsonOf,
+  ListInput,
+  Path,
+  Post,
+  Row,
+  RowWith,
+} from './shapes.ts'
 import {
+  type Channel,
   type LiveQuery,
   liveStream,
   type Message,
@@ -14,7 +26,7 @@ import { type Page, Walk } from './walk.ts'
 
 const MARKET = '/v1/{coin}/markets/{conditionId}' as const
 type Market = typeof MARKET
-type Messages<N> = AsyncGenerator<Message<N>, void, void>
+type Messages<N, C extends Channel> = AsyncGenerator<Message<N, C>, void, void>
 type Signal = { signal?: AbortSignal | undefined }
 type Asof = Post<'/v1/{coin}/snapshots/at'>
 type Moments = Asof extends { requestBody: { content: { 'application/json': infer B } } }
@@ -43,10 +55,14 @@ export class Bookfeed<N = number> {
 
   /** Any list: rows of pages that `nextCursor` joins. */
   walk<P extends Path>(path: P, input: ListInput<P> & Signal): Walk<Row<P, N>> {
+    return this.#walk(path, input)
+  }
+
+  #walk<R>(path: string, input: { cursor?: string | null | undefined } & Signal): Walk<R> {
     const { cursor, ...query } = input
-    const read = async (turn: object): Promise<Page<Row<P, N>>> => {
+    const read = async (turn: object): Promise<Page<R>> => {
       const { body, headers } = await this.requester.json(callOf(path, { ...query, ...turn }))
-      const { data, nextCursor = null } = body as Page<Row<P, N>>
+      const { data, nextCursor = null } = body as Page<R>
       const resumeCursor = headers.get('x-resume-cursor')
       return { data, nextCursor, resumeCursor, coverage: headers.get('x-coverage') }
     }
@@ -64,14 +80,18 @@ export class Bookfeed<N = number> {
     return await this.get(MARKET, input)
   }
 
-  /** Books of a market, a row for each state. */
-  snapshots(input: ListInput<`${Market}/snapshots`> & Signal): Walk<Row<`${Market}/snapshots`, N>> {
-    return this.walk(`${MARKET}/snapshots`, input)
+  /** Books of a market, a row for each state. With `fields`, rows have these members alone. */
+  snapshots<F extends string | undefined = undefined>(
+    input: ListInput<`${Market}/snapshots`> & { fields?: F | undefined } & Signal,
+  ): Walk<RowWith<F, Row<`${Market}/snapshots`, N>>> {
+    return this.#walk(`${MARKET}/snapshots`, input)
   }
 
   /** Top of book of a market: changes, or with `interval` what prevailed at each step. */
-  quotes(input: ListInput<`${Market}/quotes`> & Signal): Walk<Row<`${Market}/quotes`, N>> {
-    return this.walk(`${MARKET}/quotes`, input)
+  quotes<F extends string | undefined = undefined>(
+    input: ListInput<`${Market}/quotes`> & { fields?: F | undefined } & Signal,
+  ): Walk<RowWith<F, Row<`${Market}/quotes`, N>>> {
+    return this.#walk(`${MARKET}/quotes`, input)
   }
 
   /** Mids and last trades of a market, or with `interval` bars. */
@@ -101,17 +121,20 @@ export class Bookfeed<N = number> {
   }
 
   /** The book as of a moment, never later. Fails with `no_snapshot` and `stale`. */
-  async bookAt(
-    input: Input<`${Market}/snapshots/at`> & Signal,
-  ): Promise<Body<`${Market}/snapshots/at`, N>> {
-    return await this.get(`${MARKET}/snapshots/at`, input)
+  async bookAt<F extends string | undefined = undefined>(
+    input: Input<`${Market}/snapshots/at`> & { fields?: F | undefined } & Signal,
+  ): Promise<BodyWith<F, Body<`${Market}/snapshots/at`, N>>> {
+    const { body } = await this.requester.json(callOf(`${MARKET}/snapshots/at`, input))
+    return body as BodyWith<F, Body<`${Market}/snapshots/at`, N>>
   }
 
   /** Books as of up to 500 moments, each with its own error, in their order. */
-  async booksAt(input: { coin: string } & Moments & Signal): Promise<JsonOf<Asof, N>> {
+  async booksAt<F extends Moments['fields'] = undefined>(
+    input: { coin: string } & Moments & { fields?: F } & Signal,
+  ): Promise<AnswersWith<F, JsonOf<Asof, N>>> {
     const { coin, signal, ...body } = input
     const call = { path: '/v1/{coin}/snapshots/at', method: 'POST', input: { coin }, body, signal }
-    return (await this.requester.json(call)).body as JsonOf<Asof, N>
+    return (await this.requester.json(call)).body as AnswersWith<F, JsonOf<Asof, N>>
   }
 
   /**
@@ -119,13 +142,17 @@ export class Bookfeed<N = number> {
    * and then continues from its cursors: no row is missing and none comes twice. Of one market it
    * ends with `market_resolved`. Leave the loop, or abort, to end it.
    */
-  live(query: LiveQuery & Signal): Messages<N> {
-    return liveStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N>
+  live<C extends Channel>(query: LiveQuery<C> & Signal): Messages<N, C> {
+    return liveStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N, C>
   }
 
   /** What was recorded, in the same messages and the order of time; it ends with the last one. */
-  replay(query: ReplayQuery & Signal): Messages<N> {
-    return replayStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N>
+  replay<C extends Channel>(
+    query: ReplayQuery<C> & Signal & { with: 'spot' },
+  ): Messages<N, C | 'spot'>
+  replay<C extends Channel>(query: ReplayQuery<C> & Signal): Messages<N, C>
+  replay(query: ReplayQuery & Signal): Messages<N, Channel> {
+    return replayStream(this.requester, query) as AsyncGenerator<unknown> as Messages<N, Channel>
   }
 
   /**

@@ -1,6 +1,9 @@
-/** One market as server-sent events, for where a WebSocket is missing or does not get through. */
+/**
+ * A market, or the markets of a coin, as server-sent events: for where a WebSocket is missing or
+ * does not get through.
+ */
 import { BookfeedError } from './errors.ts'
-import type { Line, Wire } from './line.ts'
+import { isRow, type Line, noWebSocket, type Wire } from './line.ts'
 import { type Requester, watchdog } from './request.ts'
 
 const HEARTBEAT_SECONDS = 10
@@ -18,8 +21,8 @@ export class EventLine implements Line {
   }
 
   send({ op, id, from: cursor, onSlow: _, ...input }: Wire): void {
-    if (input.conditionId === undefined)
-      throw new BookfeedError('no_websocket', 'Without a WebSocket one market can be followed.')
+    if (input.channel === 'spot' || input.channel === 'markets')
+      throw noWebSocket(`Server-sent events have no channel \`${input.channel}\``)
     if (op === 'subscribe') this.#messages = this.#read(id, { ...input, cursor })
   }
 
@@ -34,9 +37,11 @@ export class EventLine implements Line {
 
   async *#read(id: unknown, input: Record<string, unknown>): AsyncGenerator<Wire, void, void> {
     const { signal } = this.#stop
-    // A row of quotes does not name its market.
-    const place = { channel: input.channel, conditionId: input.conditionId }
-    const path = '/v1/{coin}/markets/{conditionId}/live'
+    // The row of a market does not name it, but for a book.
+    const { channel, conditionId } = input
+    const place = conditionId === undefined ? { channel } : { channel, conditionId }
+    const path =
+      conditionId === undefined ? '/v1/{coin}/live' : '/v1/{coin}/markets/{conditionId}/live'
     const call = { path, input: { ...input, heartbeat: HEARTBEAT_SECONDS }, signal }
     try {
       const { body } = await this.#requester.send(call, (response) => response)
@@ -49,7 +54,7 @@ export class EventLine implements Line {
         text = blocks.pop() ?? ''
         for (const block of blocks) {
           const message = this.#messageOf(block)
-          if (message) yield { id, ...place, ...message }
+          if (message) yield isRow(message) ? { id, ...place, ...message } : { id, ...message }
         }
       }
     } catch (error) {

@@ -11,7 +11,14 @@ const finalCloses: Record<number, 'unauthenticated' | 'too_many_streams' | 'inva
   4029: 'too_many_streams',
 }
 
+export const noWebSocket = (need: string): BookfeedError =>
+  new BookfeedError(
+    'no_websocket',
+    `This runtime has no WebSocket, as Node 20 has none. ${need}: use Node 22 or newer, or run \`npm install ws\` and pass \`WebSocket\` of that package to \`new Bookfeed({ WebSocket })\`.`,
+  )
+
 export type Wire = Record<string, unknown>
+export const isRow = ({ type }: Wire): boolean => type === 'row' || type === 'snapshot'
 
 export type Line = {
   send: (operation: Wire) => void
@@ -34,8 +41,7 @@ export class SocketLine implements Line {
   constructor(requester: Requester, begin: (line: Line) => void, replayId?: string) {
     const { server, key, WebSocket: Socket = globalThis.WebSocket } = requester.options
     if (Socket === undefined) {
-      const detail = 'This runtime has no WebSocket: give one as `WebSocket`.'
-      throw new BookfeedError('no_websocket', detail)
+      throw noWebSocket('A replay, and the channels `spot` and `markets`, need one')
     }
     this.#requester = requester
     this.#replayId = replayId

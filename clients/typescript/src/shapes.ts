@@ -42,3 +42,21 @@ export type Body<P extends keyof paths, N = number> = JsonOf<Get<P>, N>
 /** A row of a list. */
 export type Row<P extends keyof paths, N = number> =
   Body<P, N> extends { data: (infer Item)[] } ? Item : never
+
+/** Members that a row has only if the request asks for them: with `fields`, `view` or `interval`. */
+type OnRequest = 'receivedAt' | 'sources' | 'time' | 'ageMs'
+/** A row of a request without `fields`: all members of a row, and those that it asked for. */
+export type Whole<R> = R extends object ? R & Required<Omit<R, OnRequest>> : R
+/** A row of a request with these `fields`, or without any. */
+export type RowWith<F, R> = [F] extends [undefined] ? Whole<R> : R
+/** A body with such rows. */
+export type BodyWith<F, B> = B extends { data: (infer Item)[] }
+  ? Omit<B, 'data'> & { data: RowWith<F, Item>[] }
+  : never
+/** A body with an answer for each of several moments, each with such a book. */
+export type AnswersWith<F, B> = B extends { data: (infer Item)[] }
+  ? Omit<B, 'data'> & { data: AnswerWith<F, Item>[] }
+  : never
+type AnswerWith<F, A> = A extends { snapshot: infer Book }
+  ? Omit<A, 'snapshot'> & { snapshot: RowWith<F, Book> }
+  : A

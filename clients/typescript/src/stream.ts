@@ -1,9 +1,11 @@
 /** Live rows and replays: what is asked for on each connection, and what of it is new. */
 import type { components } from './api.ts'
+import { BookfeedError } from './errors.ts'
 import { EventLine } from './events.ts'
-import { type Line, overLines, SocketLine, type Wire } from './line.ts'
+import { isRow, type Line, overLines, SocketLine, type Wire } from './line.ts'
 import type { Exact } from './numbers.ts'
 import type { Requester } from './request.ts'
+import type { Whole } from './shapes.ts'
 
 type Schemas = components['schemas']
 type Rows = {
@@ -14,7 +16,10 @@ type Rows = {
 }
 type MarketChannel = keyof Rows
 type Outcome = 'up' | 'down'
-/** Where a stream is: condition id → cursor of the last row that was taken; of `spot` under it. */
+/**
+ * Where a stream is: condition id → cursor of the last row that was taken. `spot` has one place,
+ * under `spot`, and a coin over server-sent events one under the coin.
+ */
 export type Places = Record<string, string>
 
 type RowMessage<C extends MarketChannel, N> = {
@@ -23,18 +28,20 @@ type RowMessage<C extends MarketChannel, N> = {
   conditionId: string
   /** Of the route of the channel too; only the last of several snapshots has one. */
   cursor?: string
-  data: Exact<Rows[C], N>
+  data: Whole<Exact<Rows[C], N>>
 }
-/** A message of a stream, as docs/live.md has it. */
-export type Message<N = number> =
-  | { [C in MarketChannel]: RowMessage<C, N> }[MarketChannel]
-  | {
-      type: 'snapshot' | 'row'
-      channel: 'spot'
-      coin: string
-      cursor?: string
-      data: Exact<Schemas['Spot'], N>
-    }
+type SpotMessage<N> = {
+  type: 'snapshot' | 'row'
+  channel: 'spot'
+  coin: string
+  cursor?: string
+  data: Exact<Schemas['Spot'], N>
+}
+export type Channel = MarketChannel | 'spot' | 'markets'
+/** A message of a stream of one channel, or of any, as docs/live.md has it. */
+export type Message<N = number, C extends Channel = Channel> =
+  | { [M in C & MarketChannel]: RowMessage<M, N> }[C & MarketChannel]
+  | ('spot' extends C ? SpotMessage<N> : never)
   | {
       type: 'gap'
       conditionId: string
@@ -49,8 +56,8 @@ export type Message<N = number> =
     }
   | { type: 'market_end'; conditionId: string }
 
-type Filter = {
-  channel: MarketChannel | 'spot' | 'markets'
+type Filter<C extends Channel> = {
+  channel: C
   coin: string
   timeframe?: Schemas['Market']['timeframe'] | undefined
   /** One market, by condition id, slug or asset id; without it every one of the coin. */
@@ -63,7 +70,7 @@ type Filter = {
   /** Of `spot`: seconds. */
   window?: number | undefined
 }
-export type LiveQuery = Filter & {
+export type LiveQuery<C extends Channel = Channel> = Filter<C> & {
   /** Continues an earlier stream: its `Places`, or of one market or `spot` a cursor. */
   from?: Places | string | undefined
   /**
@@ -71,10 +78,14 @@ export type LiveQuery = Filter & {
    * Store it, and give it as `from` of the next run.
    */
   places?: Places | undefined
-  /** `sse` where a WebSocket does not get through, or one market in a tenth of the bytes. */
+  /**
+   * `sse` where a WebSocket does not get through, or for a tenth of the bytes; it is taken where the
+   * runtime has no WebSocket. It carries rows of markets, so neither `spot` nor `markets`. A coin
+   * has one place there, under the name of the coin; the places of the two transports differ.
+   */
   transport?: 'websocket' | 'sse' | undefined
 }
-export type ReplayQuery = Filter & {
+export type ReplayQuery<C extends Channel = Channel> = Filter<C> & {
   /** Unix milliseconds or RFC 3339; of one market it may be left out. */
   from?: number | string | undefined
   /** Exclusive. */
@@ -91,7 +102,6 @@ type Signal = { signal?: AbortSignal | undefined }
 const ALL = 'all'
 /** Ids are shorter than a condition id with its prefix. */
 const idOf = (conditionId: string) => conditionId.slice(2)
-const isRow = ({ type }: Wire) => type === 'row' || type === 'snapshot'
 const passed = new Set(['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end'])
 /** The market that a message is of. */
 const keyOf = ({ conditionId, channel, data }: Wire): string =>
@@ -120,13 +130,13 @@ function createNews(): (message: Wire) => boolean {
 }
 
 /** Rows are passed on once one that has a cursor completes them: a cut leaves whole groups. */
-function createGroups() {
+function createGroups(groupOf: (message: Wire) => string) {
   const held = new Map<string, Wire[]>()
   return {
     clear: (): void => held.clear(),
     /** What to pass on now. */
     add(message: Wire): Wire[] {
-      const key = keyOf(message)
+      const key = groupOf(message)
       const group = [...(held.get(key) ?? []), message]
       if (message.cursor === undefined) held.set(key, group)
       else held.delete(key)
@@ -136,10 +146,19 @@ function createGroups() {
 }
 
 /** The places of a stream, those that it begins with included. */
-function placesOf({ from, places = {}, conditionId, channel }: LiveQuery): Places {
-  if (typeof from === 'string') places[channel === 'spot' ? channel : (conditionId ?? '')] = from
+function placesOf({ from, places = {}, conditionId, channel, coin }: LiveQuery): Places {
+  if (typeof from === 'string') places[channel === 'spot' ? channel : (conditionId ?? coin)] = from
   else Object.assign(places, from)
   return places
+}
+
+/** Throws where the places of a coin are those of the other transport. */
+function assertPlaces(places: Places, coin: string, isEvents: boolean): void {
+  if (Object.keys(places).every((name) => (name === coin) === isEvents)) return
+  const detail = isEvents
+    ? `Over server-sent events a coin has one place, under "${coin}"; these are of a WebSocket.`
+    : 'Over a WebSocket a coin has a place for each market; this one is of server-sent events.'
+  throw new BookfeedError('invalid_parameter', detail, { param: 'from' })
 }
 
 export function liveStream(
@@ -147,8 +166,9 @@ export function liveStream(
   query: LiveQuery & Signal,
 ): AsyncGenerator<Wire, void, void> {
   const { WebSocket = globalThis.WebSocket } = requester.options
-  const Kind = query.transport === 'sse' || WebSocket === undefined ? EventLine : SocketLine
-  const feed = new LiveFeed(requester, query)
+  const isEvents = query.transport === 'sse' || WebSocket === undefined
+  const Kind = isEvents ? EventLine : SocketLine
+  const feed = new LiveFeed(requester, query, isEvents)
   const open = () => new Kind(requester, (line) => feed.begin(line))
   const take = (message: Wire, line: Line) => feed.take(message, line)
   return overLines({ open, take, isOver: () => feed.isOver }, query.signal)
@@ -157,24 +177,29 @@ export function liveStream(
 class LiveFeed {
   isOver = false
   readonly #requester: Requester
-  readonly #filter: Filter
+  readonly #filter: Filter<Channel>
   readonly #signal: AbortSignal | undefined
   readonly #places: Places
   readonly #isCoin: boolean
+  /** Whether one cursor is the place in all markets of a coin. */
+  readonly #hasCoinPlace: boolean
   readonly #isNews = createNews()
-  readonly #groups = createGroups()
+  readonly #groups: ReturnType<typeof createGroups>
   /** Markets that have a subscription of their own on this connection. */
   readonly #own = new Set<string>()
   #hasBegun: boolean
   #wasAway = false
 
-  constructor(requester: Requester, query: LiveQuery & Signal) {
+  constructor(requester: Requester, query: LiveQuery & Signal, isEvents: boolean) {
     const { signal, from: _, places: __, transport: ___, ...filter } = query
     this.#requester = requester
     this.#filter = filter
     this.#signal = signal
     this.#places = placesOf(query)
     this.#isCoin = filter.conditionId === undefined && filter.channel !== 'spot'
+    this.#hasCoinPlace = this.#isCoin && isEvents
+    if (this.#isCoin) assertPlaces(this.#places, filter.coin, isEvents)
+    this.#groups = createGroups(this.#hasCoinPlace ? () => filter.coin : keyOf)
     this.#hasBegun = Object.keys(this.#places).length > 0
   }
 
@@ -183,8 +208,9 @@ class LiveFeed {
     this.#groups.clear()
     this.#wasAway = this.#hasBegun
     const places = Object.entries(this.#places)
-    if (this.#isCoin) for (const [market, from] of places) this.#follow(line, market, from)
-    const from = this.#isCoin ? undefined : places[0]?.[1]
+    const hasPlaces = this.#isCoin && !this.#hasCoinPlace
+    if (hasPlaces) for (const [market, from] of places) this.#follow(line, market, from)
+    const from = hasPlaces ? undefined : places[0]?.[1]
     line.send({ op: 'subscribe', ...this.#filter, id: ALL, from, ...onSlow })
   }
 
@@ -206,9 +232,11 @@ class LiveFeed {
   async *#row(message: Wire, key: string, line: Line): AsyncGenerator<Wire> {
     this.#hasBegun = true
     const isNew = this.#isCoin && this.#wasAway && !(key in this.#places)
-    if (isNew && message.type === 'snapshot') return yield* this.#fromFirst(line, key)
+    if (isNew && !this.#hasCoinPlace && message.type === 'snapshot')
+      return yield* this.#fromFirst(line, key)
     for (const row of this.#groups.add(message)) {
-      if (row.cursor !== undefined) this.#put(key, String(row.cursor))
+      const place = this.#hasCoinPlace ? this.#filter.coin : key
+      if (row.cursor !== undefined) this.#put(place, String(row.cursor))
       yield row
     }
   }
@@ -268,7 +296,7 @@ export function replayStream(
 ): AsyncGenerator<Wire, void, void> {
   const { signal, ...asked } = query
   const speed = asked.speed ?? 0
-  const [isNews, groups] = [createNews(), createGroups()]
+  const [isNews, groups] = [createNews(), createGroups(keyOf)]
   /** The last row of each market, and as it was when this connection began. */
   const last = new Map<string, Place>()
   let before = new Map<string, Place>()
