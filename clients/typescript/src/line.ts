@@ -31,7 +31,7 @@ export class SocketLine implements Line {
   readonly #socket: WebSocket
   readonly #requester: Requester
   readonly #replayId: string | undefined
-  readonly #dog = watchdog(() => this.end())
+  readonly #dog: ReturnType<typeof watchdog>
   readonly #queue: string[] = []
   #isHeld = false
   #close: { code: number; reason: string } | undefined
@@ -43,6 +43,7 @@ export class SocketLine implements Line {
     if (Socket === undefined) {
       throw noWebSocket('A replay, and the channels `spot` and `markets`, need one')
     }
+    this.#dog = watchdog(() => this.end())
     this.#requester = requester
     this.#replayId = replayId
     this.#socket = new Socket(new URL('/v1/stream', server).href.replace(/^http/, 'ws'))
