@@ -18,12 +18,20 @@ every winner is known or three days have passed. What became known later makes a
 day has snapshots, levels, quotes, trades and panel, with exact decimals and with doubles. It may run
 beside a server, which serves what is made at once; BOOKFEED_FILES=on makes a server do it by itself.
 
+A file that is not what was made is not served, and bookfeed verify names it. With --repair it is made again:
+under its name if it comes out the same, else the day gets another revision.
+
 Examples:
   bookfeed files make
   bookfeed files make --coins btc --timeframes 5m,15m
+  bookfeed files make --repair
   bookfeed files list`
 
-type MakeFlags = { coins?: (typeof coins)[number][]; timeframes?: (typeof timeframes)[number][] }
+type MakeFlags = {
+  coins?: (typeof coins)[number][]
+  timeframes?: (typeof timeframes)[number][]
+  repair?: true
+}
 
 export function filesCommand(context: CliContext): Command {
   const files = new Command('files').description('make and list Parquet files of whole days')
@@ -36,6 +44,7 @@ export function filesCommand(context: CliContext): Command {
       `of ${timeframes.join(', ')}; all by default`,
       asOption(listOf(timeframes)),
     )
+    .option('--repair', 'read every file that is made, and make those that are damaged again')
     .addHelpText('after', help)
     .action((flags: MakeFlags) => make(context, flags))
   files
@@ -57,6 +66,7 @@ function make(context: CliContext, flags: MakeFlags): void {
       history,
       store,
       nowMs,
+      isRepairing: flags.repair === true,
       assertMayWrite() {
         const fault = roomFault(context, dataPath)
         if (fault !== undefined) throw fault

@@ -53,7 +53,7 @@ export function createOperator(context: CliContext) {
       verifies === 'history'
         ? 'Re-reads the whole history, and reports damage.'
         : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
-      (job) => verifyAside({ verifies, path, nowMs: context.clock() }, job),
+      (job) => verifyAside({ verifies, path, dataPath, nowMs: context.clock() }, job),
     )
   verify('history', historyOf(config))
   verify('ledger', ledgerOf(config))

@@ -2,6 +2,8 @@
 import { setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
+import { verifyDayFiles } from '#src/files/verify.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { JobReport } from '#src/lib/job.ts'
@@ -9,7 +11,13 @@ import { messageOf } from '#src/lib/message.ts'
 
 import { count } from './command-line.ts'
 
-type Start = { verifies: 'history' | 'ledger'; path: string; nowMs: number }
+type Start = {
+  verifies: 'history' | 'ledger'
+  path: string
+  /** With the files of days, which are verified with the history. */
+  dataPath: string
+  nowMs: number
+}
 type Message = { done: number; total: number } | { faults: string[]; count: number; held: string }
 
 const FAULTS_SHOWN_MAX = 20
@@ -32,7 +40,7 @@ export function verifyAside(start: Start, report: JobReport): Promise<string> {
   return promise
 }
 
-function* listFaults({ verifies, path, nowMs }: Start): Generator<string, string> {
+function* listFaults({ verifies, path, dataPath, nowMs }: Start): Generator<string, string> {
   if (verifies === 'ledger') {
     using ledger = openLedger(path, { nowMs })
     const head = ledger.auditHead()
@@ -44,6 +52,7 @@ function* listFaults({ verifies, path, nowMs }: Start): Generator<string, string
     parentPort?.postMessage({ done, total } satisfies Message)
   }
   yield* history.verify(onProgress)
+  yield* verifyDayFiles(createFileStore(filesPathOf(dataPath)))
   const { markets, snapshots } = history.totals()
   history.dispose()
   return `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
+import { verifyDayFiles } from '#src/files/verify.ts'
+
 import { count, formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
@@ -12,8 +15,8 @@ const PROGRESS_EVERY_MS = 1000
 const help = `
 Every chunk is decoded and every snapshot parsed; order, counts, CRCs and the columns for best bid and
 ask are compared with the books themselves, totals with what they are of, and all else (trades, facts,
-gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Nothing is changed. A server
-may keep serving meanwhile.
+gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared
+with its SHA-256. Nothing is changed. A server may keep serving meanwhile.
 
 With --manifest a server is checked by its public routes: the chain of its manifests, their signatures, and
 the digests of the newest, or of the one that the address names. With a key, every market of it is asked for
@@ -56,7 +59,12 @@ function verify(context: CliContext): void {
     shownMs = clock()
     printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
   }
-  const faults = printFaults(context, history.verify(onProgress))
+  const files = createFileStore(filesPathOf(dataPath))
+  function* listFaults(): Generator<string> {
+    yield* history.verify(onProgress)
+    yield* verifyDayFiles(files)
+  }
+  const faults = printFaults(context, listFaults())
   const { markets, snapshots } = history.totals()
   const held = `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
   const seconds = ((clock() - startMs) / 1000).toFixed(1)

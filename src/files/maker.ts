@@ -17,6 +17,7 @@ import { createTable, type Numbers } from '#src/parquet/table.ts'
 
 import { columnsOf, type FileKind, fileKinds, rowsOf } from './day-tables.ts'
 import type { DayFile, FileStore, Place } from './store.ts'
+import { faultOf } from './verify.ts'
 
 /** A change of it makes every file anew. */
 const FORMAT = 1
@@ -29,6 +30,8 @@ type Deps = {
   history: MarketHistory
   store: FileStore
   nowMs: number
+  /** Compares the files that are made, and makes those that are damaged again. */
+  isRepairing?: boolean
   /** Called before each file; throws to end the work. */
   assertMayWrite: () => void
   onMade?: (file: DayFile) => void
@@ -108,9 +111,11 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
   const { store, onMade } = deps
   const known = store.find(place)
   const source = sourceOf(markets)
-  if (known?.source === source) return 0
-  const before = known?.files.map((file) => file.revision) ?? signedRevisions(deps.history, place)
-  const revision = 1 + Math.max(0, ...before)
+  if (known?.source === source && !known.isDamaged) {
+    const repaired = deps.isRepairing === true ? repairDay(deps, place, markets) : 0
+    if (repaired !== undefined) return repaired
+  }
+  const revision = 1 + Math.max(0, ...usedRevisions(deps, place))
   const made: DayFile[] = []
   for (const kind of fileKinds) {
     for (const numbers of numbersOf) {
@@ -122,6 +127,38 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
   store.putList(place, { source, files: [...(known?.files ?? []), ...made] })
   for (const file of made) onMade?.(file)
   return made.length
+}
+
+/**
+ * Makes the damaged files of the newest revision again, under their names; returns how many, or
+ * undefined where one comes out as another, so that the day needs another revision.
+ */
+function repairDay(deps: Deps, place: Place, markets: readonly Market[]): number | undefined {
+  const { store } = deps
+  const files = store.find(place)?.files ?? []
+  const newest = Math.max(0, ...files.map(({ revision }) => revision))
+  let repaired = 0
+  for (const listed of files.filter(({ revision }) => revision === newest)) {
+    const file = store.findFile(listed.name)
+    if (file === undefined || faultOf(file) === undefined) continue
+    deps.assertMayWrite()
+    const { kind, numbers, revision } = listed
+    const again = makeFile(deps, { ...place, kind, numbers, revision }, markets)
+    if (again.sha256 !== listed.sha256) return undefined
+    deps.onMade?.(listed)
+    repaired++
+  }
+  return repaired
+}
+
+/** Of what is listed, or may have been, and what was signed: no name is used again. */
+function usedRevisions({ store, history }: Deps, place: Place): number[] {
+  const list = store.find(place)
+  if (list === undefined) return signedRevisions(history, place)
+  const listed = list.files.map(({ revision }) => revision)
+  if (!list.isDamaged) return listed
+  const onDisk = store.namesOf(place).map((name) => Number(/-r(\d+)\.parquet/.exec(name)?.[1] ?? 0))
+  return [...onDisk, ...listed, ...signedRevisions(history, place)]
 }
 
 /** Those in the manifest of the day: also after the files were lost, no name is used again. */

@@ -19,10 +19,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
+import { AppError } from '#src/core/errors.ts'
 import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
+import { crc32 } from '#src/lib/crc32.ts'
+import { isRecord } from '#src/lib/record.ts'
 import type { Numbers } from '#src/parquet/table.ts'
 
-import type { FileKind } from './day-tables.ts'
+import { type FileKind, fileKinds } from './day-tables.ts'
 
 export type DayFile = {
   /** `btc-5m-2026-04-14-quotes-decimal-r1.parquet` */
@@ -43,15 +46,19 @@ export type DayFile = {
   madeMs: number
 }
 
-type DayList = {
+export type DayList = {
   /** What the newest revision was made of. */
   source: string
   files: DayFile[]
 }
 
+/** `files` are the entries that are sound; `isDamaged` where there were others. */
+export type StoredList = DayList & { isDamaged: boolean }
+
 export type Place = { coin: Coin; timeframe: Timeframe; day: string }
 
 const LIST = '.json'
+const listName = /^\d{4}-\d\d-\d\d\.json$/
 const namePattern =
   /^(?<coin>[a-z]+)-(?<timeframe>\w+)-(?<day>\d{4}-\d\d-\d\d)-[a-z]+-[a-z]+-r\d+\.parquet$/
 
@@ -61,16 +68,17 @@ export type FileStore = ReturnType<typeof createFileStore>
 
 /** `root` is made when the first file is. */
 export function createFileStore(root: string) {
-  const lists = new Map<string, { changedMs: number; list: DayList }>()
+  const lists = new Map<string, { changedMs: number; list: StoredList }>()
   const folderOf = ({ coin, timeframe }: Omit<Place, 'day'>) => join(root, coin, timeframe)
   const listPathOf = (place: Place) => join(folderOf(place), place.day + LIST)
 
-  function read(path: string): DayList | undefined {
+  function read(place: Place): StoredList | undefined {
+    const path = listPathOf(place)
     const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs
     if (changedMs === undefined) return undefined
     const known = lists.get(path)
     if (known?.changedMs === changedMs) return known.list
-    const list = JSON.parse(readFileSync(path, 'utf8')) as DayList
+    const list = parseList(readFileSync(path, 'utf8'), place)
     lists.set(path, { changedMs, list })
     return list
   }
@@ -78,28 +86,43 @@ export function createFileStore(root: string) {
   const daysOf = (place: Omit<Place, 'day'>): string[] => {
     const folder = folderOf(place)
     if (!existsSync(folder)) return []
-    const names = readdirSync(folder).filter((name) => name.endsWith(LIST))
+    const names = readdirSync(folder).filter((name) => listName.test(name))
     return names.map((name) => name.slice(0, -LIST.length)).sort()
+  }
+
+  /** Names of files of a day that are on the disk, listed or not. */
+  function namesOf(place: Place): string[] {
+    const folder = folderOf(place)
+    if (!existsSync(folder)) return []
+    const start = `${place.coin}-${place.timeframe}-${place.day}-`
+    return readdirSync(folder).filter((name) => name.startsWith(start))
   }
 
   return {
     /** Days that have files, ascending. */
     daysOf,
 
-    find: (place: Place): DayList | undefined => read(listPathOf(place)),
+    find: read,
 
+    namesOf,
+
+    /** Throws `damaged` where the entry of the file cannot be read. */
     findFile(name: string): (DayFile & { path: string }) | undefined {
       const { coin, timeframe, day } = namePattern.exec(name)?.groups ?? {}
       if (day === undefined) return undefined
       const place = { coin, timeframe, day } as Place
-      const file = read(listPathOf(place))?.files.find((each) => each.name === name)
-      return file && { ...file, path: join(folderOf(place), name) }
+      const list = read(place)
+      const path = join(folderOf(place), name)
+      const file = list?.files.find((each) => each.name === name)
+      if (file !== undefined) return { ...file, path }
+      if (list?.isDamaged === true && existsSync(path)) throw damagedFile(name)
+      return undefined
     },
 
     /** Of all files of a day, of every coin, for its manifest. */
     digestsOf(day: string) {
       const found = coins.flatMap((coin) =>
-        timeframes.flatMap((timeframe) => read(listPathOf({ coin, timeframe, day }))?.files ?? []),
+        timeframes.flatMap((timeframe) => read({ coin, timeframe, day })?.files ?? []),
       )
       const files = found.map(({ coin, name, bytes, sha256 }) => ({
         ...{ path: `/v1/${coin}/files/${name}`, bytes, sha256 },
@@ -118,19 +141,76 @@ export function createFileStore(root: string) {
     },
 
     putList(place: Place, list: DayList): void {
-      writeWhole(listPathOf(place), [Buffer.from(`${JSON.stringify(list)}\n`)])
+      const files = list.files.map((file) => ({ ...file, check: checkOf(file) }))
+      const text = JSON.stringify({ source: list.source, files })
+      writeWhole(listPathOf(place), [Buffer.from(`${text}\n`)])
     },
 
     /** Deletes a day, its list first. */
     remove(place: Place): void {
       const path = listPathOf(place)
-      const files = read(path)?.files ?? []
       rmSync(path, { force: true })
       lists.delete(path)
-      for (const { name } of files) rmSync(join(folderOf(place), name), { force: true })
+      for (const name of namesOf(place)) rmSync(join(folderOf(place), name), { force: true })
     },
   }
 }
+
+/** What is served in place of a file that is not what was listed. */
+export const damagedFile = (name: string, cause?: unknown): AppError =>
+  new AppError(
+    'damaged',
+    `File ${name} is damaged on the disk of this server, and not served. All other files are served as before.`,
+    { cause },
+  )
+
+/** Of an entry without its check: what was written is told from what came of it. */
+const checkOf = (file: DayFile): number => crc32(JSON.stringify(file))
+
+/** Entries are flat objects, so each is found also where another cannot be read. */
+const entryText = /\{"name":"[^{}]*\}/g
+
+function parseList(text: string, place: Place): StoredList {
+  const whole = attemptJson(text)
+  const source = isRecord(whole) && typeof whole.source === 'string' ? whole.source : ''
+  const isWhole = isRecord(whole) && Array.isArray(whole.files)
+  const entries: unknown[] = isWhole
+    ? (whole.files as unknown[])
+    : [...text.matchAll(entryText)].map(([entry]) => attemptJson(entry))
+  const files = entries.flatMap((entry) => readEntry(entry, place) ?? [])
+  return { source, files, isDamaged: !isWhole || files.length < entries.length }
+}
+
+function attemptJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for one that is not as it was written. Those of older lists have no check. */
+function readEntry(entry: unknown, place: Place): DayFile | undefined {
+  if (!isRecord(entry)) return undefined
+  const { check, ...members } = entry
+  const file = members as DayFile
+  const { coin, timeframe, day, kind, numbers, revision } = file
+  const name = `${place.coin}-${place.timeframe}-${place.day}-${kind}-${numbers}-r${revision}.parquet`
+  const isNamed = file.name === name && coin === place.coin && timeframe === place.timeframe
+  const counts = [revision, file.markets, file.rows, file.bytes, file.madeMs]
+  const isRead =
+    isNamed &&
+    day === place.day &&
+    fileKinds.includes(kind) &&
+    (numbers === 'decimal' || numbers === 'double') &&
+    counts.every((count) => Number.isSafeInteger(count) && count >= 0) &&
+    /^[0-9a-f]{64}$/.test(file.sha256) &&
+    Object.keys(file).length === MEMBERS
+  return isRead && (check === undefined || check === checkOf(file)) ? file : undefined
+}
+
+/** Of an entry. */
+const MEMBERS = 12
 
 /** By another name first, and on the disk before it has its own. Returns the bytes written. */
 function writeWhole(

@@ -27,7 +27,8 @@ export function createOneFile(): FileStore {
   }
   return {
     daysOf: ({ timeframe }) => (timeframe === '5m' ? [DAY] : []),
-    find: ({ coin }) => ({ source: '', files: [aFile(coin)] }),
+    find: ({ coin }) => ({ source: '', files: [aFile(coin)], isDamaged: false }),
+    namesOf: ({ coin }) => [fileNameOf(coin)],
     findFile(name) {
       const coin = /^(btc|eth|sol|xrp)-/.exec(name)?.[1] as Coin | undefined
       return coin !== undefined && name === fileNameOf(coin) ? { ...aFile(coin), path } : undefined

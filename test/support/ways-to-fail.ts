@@ -12,6 +12,7 @@ import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
 import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'
 import { conditionIdOf, createMarketHistory } from './market-history.ts'
+import { createOneFile } from './one-file.ts'
 import type { Entry } from './openapi-document.ts'
 import {
   accountOf,
@@ -73,7 +74,8 @@ async function askDamaged(entry: Entry): Promise<Response> {
   const revisions = refusingRevisions(refuse)
   const reads = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
   const verbs = { ...reads, revisions, manifests: refusingManifests(refuse) }
-  const server = serve({ history: fakeHistory(verbs) })
+  const files = { ...createOneFile(), findFile: refuse }
+  const server = serve({ history: fakeHistory(verbs), files })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
 }

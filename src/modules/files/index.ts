@@ -1,10 +1,12 @@
 /** Files of days that are final, as they were made: parts of them are read as well as the whole. */
+import { statSync } from 'node:fs'
+
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Timeframe, timeframes } from '#src/core/market.ts'
 import { toIso } from '#src/core/time.ts'
 import type { FileKind } from '#src/files/day-tables.ts'
-import type { DayFile, FileStore } from '#src/files/store.ts'
+import { damagedFile, type DayFile, type FileStore } from '#src/files/store.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
 import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
@@ -17,7 +19,7 @@ import { type FileBody, FileList, fileName, FileQuery } from './model.ts'
 
 type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
 
-const shared = { access: 'snapshots', tag: 'files', readsFiles: true } as const
+const shared = { access: 'snapshots', tag: 'files' } as const
 const CACHING = 'private, max-age=31536000, immutable'
 const DAY_LENGTH = 'YYYY-MM-DD'.length
 
@@ -49,6 +51,7 @@ export const fileRoutes = (
   route({
     ...shared,
     path: '/v1/:coin/files',
+    readsFiles: true,
     operationId: 'listFiles',
     summary: 'Files of whole days',
     description:
@@ -163,18 +166,27 @@ function findFile(files: FileStore, coin: Coin, name: string) {
 type Prepared = {
   coin: Coin
   kind: FileKind
+  path: string
   bytes: number
   etag: string
   unchanged: Record<string, string>
   headers: Headers
-  /** What parts are sent of without reading, or a file, which is read as it is sent. */
-  source: Blob
+  /** What parts are sent of without reading; undefined of a large file, which is read as it is sent. */
+  held: Blob | undefined
   /** When it was listed last, on the monotonic clock. */
   listedMs: number
+  /** The file whose bytes were compared with what was listed, and when. */
+  compared: FileState
+  comparedMs: number
 }
+
+/** What changes when a file is written to. */
+type FileState = { ino: number; size: number; mtimeMs: number }
 
 /** How long a file that is deleted may still be sent: to look at each request takes 10 µs. */
 const LISTED_MS = 1000
+/** A large file is read whole and compared again after so long: a disk may lose bits unwritten. */
+const COMPARED_MS = 3_600_000
 
 /** Of each serving thread. */
 const PREPARED_BYTES_MAX = 16 * 1024 * 1024
@@ -182,15 +194,25 @@ const PREPARED_BYTES_MAX = 16 * 1024 * 1024
 const BYTES_MAX = 2 * 1024 * 1024
 /** What else an entry takes. */
 const ENTRY_BYTES = 2048
+/** Damaged files that are not read again for each request. */
+const DAMAGED_MAX = 1000
 
 type FileRequest = { coin: Coin; name: string; request: Request; caller: Caller }
 
-/** Returns what sends a file, or the part that a request asks for. */
+/**
+ * Returns what sends a file, or the part that a request asks for. No byte of a file is sent that
+ * was not compared with its SHA-256: of a small one those in memory were, of a large one all of it,
+ * as long as it was not written to since.
+ */
 function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
   const prepared = createCache<string, Prepared>(PREPARED_BYTES_MAX)
+  const coming = new Map<string, Promise<Prepared>>()
+  const damaged = createCache<string, FileState>(DAMAGED_MAX)
+  /** One large file is read at a time. */
+  let reading: Promise<unknown> = Promise.resolve()
 
-  function prepare(file: DayFile, source: Blob): Prepared {
-    const { coin, kind, bytes, sha256, name } = file
+  function prepare(file: ListedFile, held: Blob | undefined, compared: FileState): Prepared {
+    const { coin, kind, path, bytes, sha256, name } = file
     const etag = etagOf(file)
     const unchanged = {
       'Cache-Control': CACHING,
@@ -202,19 +224,49 @@ function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
       ...{ ...unchanged, ETag: etag, 'Content-Type': PARQUET },
       'Content-Disposition': `attachment; filename="${name}"`,
     })
-    const listedMs = performance.now()
-    return { coin, kind, bytes, etag, unchanged, headers, source, listedMs }
+    const nowMs = performance.now()
+    const made = { coin, kind, path, bytes, etag, unchanged, headers, held }
+    return { ...made, compared, listedMs: nowMs, comparedMs: nowMs }
   }
 
-  /** Reads a file that is not large and keeps it. */
-  async function keep(file: DayFile & { path: string }): Promise<Prepared> {
-    const { bytes, name, path } = file
+  /** Reads a file and compares it; keeps it if it is not large. */
+  async function compare(file: ListedFile): Promise<Prepared> {
+    const { bytes, name, path, sha256 } = file
+    const state = stateOf(path)
+    if (state?.size !== bytes) throw damagedFile(name)
+    const known = damaged.get(name)
+    if (known !== undefined && isSame(known, state)) throw damagedFile(name)
     const read = bytes <= BYTES_MAX ? await Bun.file(path).bytes() : undefined
+    const digest = read === undefined ? await digestLarge(path) : digestOfBytes(read)
+    if (digest !== sha256) {
+      damaged.set(name, state, { size: 1 })
+      throw damagedFile(name)
+    }
+    const after = stateOf(path)
+    if (after === undefined || !isSame(after, state)) throw damagedFile(name)
     // Shared by all answers: those of bytes would be copied for each.
-    const source = read?.length === bytes ? new Blob([read]) : Bun.file(path)
-    const made = prepare(file, source)
-    const size = ENTRY_BYTES + (source.size === read?.length ? bytes : 0)
-    prepared.set(name, made, { size })
+    const made = prepare(file, read && new Blob([read]), state)
+    prepared.set(name, made, { size: ENTRY_BYTES + (read?.length ?? 0) })
+    return made
+  }
+
+  function digestLarge(path: string): Promise<string> {
+    const digest = reading.then(() => digestOfFile(path))
+    reading = digest.catch(() => undefined)
+    return digest
+  }
+
+  /** Once for all that ask for it. */
+  function keep(file: ListedFile): Promise<Prepared> {
+    const { name } = file
+    const running = coming.get(name)
+    if (running !== undefined) return running
+    const made = compare(file)
+      .catch((error: unknown) => {
+        throw error instanceof AppError ? error : damagedFile(name, error)
+      })
+      .finally(() => coming.delete(name))
+    coming.set(name, made)
     return made
   }
 
@@ -222,27 +274,59 @@ function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
     for (const access of kindRoutes[kind]) assertEntitled({ access, caller, coin }, listTiers)
   }
 
-  /** Throws `unknown_file`, `range_not_satisfiable` and `tier_route`. */
+  /** Throws and rejects with `unknown_file`, `range_not_satisfiable`, `tier_route` and `damaged`. */
   return ({ coin, name, request, caller }: FileRequest): Response | Promise<Response> => {
     const known = prepared.get(name)
     const nowMs = performance.now()
-    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS) {
+    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS && isCompared(known, nowMs)) {
       assertIncluded(caller, known)
       return send(known, request)
     }
     const file = findFile(files, coin, name)
     assertIncluded(caller, file)
-    if (known?.etag !== etagOf(file)) return keep(file).then((made) => send(made, request))
+    if (known?.etag !== etagOf(file) || !isCompared(known, nowMs))
+      return keep(file).then((made) => send(made, request))
     known.listedMs = nowMs
     return send(known, request)
   }
 }
 
+type ListedFile = DayFile & { path: string }
+
+function stateOf(path: string): FileState | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && { ino: found.ino, size: found.size, mtimeMs: found.mtimeMs }
+}
+
+const isSame = (a: FileState, b: FileState): boolean =>
+  a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs
+
+/** True while what would be sent is what was compared. */
+function isCompared({ held, path, compared, comparedMs }: Prepared, nowMs: number): boolean {
+  if (held !== undefined) return true
+  const now = stateOf(path)
+  return now !== undefined && isSame(now, compared) && nowMs - comparedMs < COMPARED_MS
+}
+
+const digestOfBytes = (bytes: Uint8Array): string =>
+  new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** In pieces, between which others have their turn. */
+async function digestOfFile(path: string): Promise<string> {
+  const hash = new Bun.CryptoHasher('sha256')
+  for await (const piece of Bun.file(path).stream()) hash.update(piece)
+  return hash.digest('hex')
+}
+
 const etagOf = ({ sha256 }: DayFile): string => `"${sha256}"`
 
-function send({ bytes, etag, unchanged, headers, source }: Prepared, request: Request): Response {
+function send(
+  { bytes, etag, unchanged, headers, held, path }: Prepared,
+  request: Request,
+): Response {
   const confirmed = answerUnchanged(request, etag, unchanged)
   if (confirmed !== undefined) return confirmed
+  const source = held ?? Bun.file(path)
   const part = byteRangeOf(request, { length: bytes, etag })
   if (part === undefined) return withLength(new Response(source, { headers }), bytes)
   const [start, end] = part
