@@ -759,7 +759,7 @@ export interface paths {
         put?: never;
         /**
          * Get an offer for a tier
-         * @description Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again.
+         * @description Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.
          */
         post: operations["createQuote"];
         delete?: never;
@@ -779,7 +779,7 @@ export interface paths {
         put?: never;
         /**
          * Pay for an offer
-         * @description Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. Nobody is asked to pay again while a signed payment may still arrive.
+         * @description Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.
          */
         post: operations["settlePayment"];
         delete?: never;
@@ -2780,7 +2780,7 @@ export interface components {
                     version: string;
                 } | null;
             };
-            /** @description A payment of your account that may still be made; absent if there is none. Wait for it unless you want to buy twice. */
+            /** @description A payment of your account that may still be made, or was made within the last hour for the same tier and token; absent if there is none, and with `anotherPeriod`. Sign nothing: ask `pollUrl` until the payment is decided. */
             paymentInFlight?: {
                 /** @description Name of the payment. */
                 paymentId: string;
@@ -4420,6 +4420,8 @@ export interface operations {
                     signature: string;
                     /** @description Your own name for the key. */
                     label?: string;
+                    /** @description True to end no key: if the account has bought nothing and has a valid key, the answer is 409 `key_limit`. By default that key ends, and the new one takes its place. */
+                    keepKeys?: boolean;
                 };
             };
         };
@@ -4625,6 +4627,8 @@ export interface operations {
                     token: string;
                     /** @description Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique. */
                     payer?: string;
+                    /** @description True to buy one more period although a payment for the same tier and token may still be made, or was made within the last hour. By default the answer is then the quote of that payment, with `paymentInFlight`. */
+                    anotherPeriod?: boolean;
                 };
             };
         };
