@@ -26,6 +26,7 @@ import { isRewritten } from '#src/http/raw-target.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, type Route } from '#src/http/route.ts'
 import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
+import { createUnread } from '#src/http/unread.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -146,6 +147,7 @@ export function createApp(given: AppDeps) {
   const answerAgent = createMcpAnswer({
     ...{ ...deps, routes: ofData },
     fetch: (request, peers) => app.fetch(request, peers),
+    charge: ports.charge,
   })
   let pages: Promise<Pages> | undefined
   let loaded: Pages | undefined
@@ -260,6 +262,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       // An agent reads the tools before there are data; what a tool asks for comes to test mode.
       sharedPaths: new Set([mcpRoute.path]),
       work,
+      unread: ports.unread,
       logsAs: deps.config.log,
     }),
     /** What time is counted under, by its place. */
@@ -328,6 +331,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
     pages: createPageCache(config.pageCacheBytes),
+    unread: createUnread(limits),
     findMarket,
     eventually: history.eventually,
     // One for all: whatever arrives waits for one step of the long work of all routes.
@@ -336,6 +340,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
       ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
       ...{ addressOf, timer, seed },
     }),
+    charge: gate.charge,
     takeSignup: gate.takeSignup,
     adopt: gate.adopt,
     listPacks: () => packsOf(ledger),

@@ -54,7 +54,7 @@ type StreamedDeps = ReaderDeps & Pick<BeginDeps, 'recorded'>
 
 function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
   const { history, clock, timer } = deps
-  const { listTiers, meter, work, limits } = ports
+  const { listTiers, meter, work, limits, unread } = ports
   const rows = rowsOf(history)
   const shared = {
     ...{ ...deps, ...ports, rows },
@@ -70,6 +70,7 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
+    unread,
     isTest: deps.asTest !== undefined,
     testSockets: deps.testMode?.sockets,
     random: () => integerFrom(deps.randomBytes) / 2 ** 32,

@@ -174,6 +174,17 @@ export function createGate(deps: GateDeps) {
       return { data, billing }
     },
 
+    /** Takes one from the data window of a caller for what was not counted. Throws `rate_limited`. */
+    async charge(request: Request, visit: Visit): Promise<void> {
+      const { caller, peers } = visit
+      const place = placeOf({ request, peers, allowance: 'data' }, caller)
+      const { rate, isTaken } = await take(place)
+      visit.rate = rate
+      visit.enteredMs = place.nowMs
+      if (!isTaken) throw allowanceError(rate)
+      if (caller !== undefined) meter.add(caller, NO_ROUTE, 0)
+    },
+
     takeSignup: createSignupGate(deps),
     adopt: createAdopt(ofKeys.data, timer),
   }

@@ -8,9 +8,14 @@ import { createLimits, type LimitMemory } from '#src/access/limits.ts'
 import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/app.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
+import { REQUEST_ID_HEADER } from '#src/http/common-headers.ts'
 import { openMeters } from '#src/http/meters.ts'
+import { problemResponse } from '#src/http/problem.ts'
+import { createUnread, type Unread } from '#src/http/unread.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
+import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
+import { callerLevels } from '#src/selling/caller.ts'
 
 import type { CliContext } from './context.ts'
 import { joinLimits } from './joint-limits.ts'
@@ -97,7 +102,9 @@ export async function serveThread(
     meters,
     log: log.write,
   }
-  const first = createQuestions((ask) => post({ ask }, [ask.body]))
+  const unread = createUnread(real.limits)
+  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
+  const first = createQuestions({ post: (ask) => post({ ask }, [ask.body]), unread, addressOf })
   const testData = openTestData(dataPath)
   const test = config.hasTestMode
     ? createTestServer<ReaderDeps>({
@@ -156,12 +163,22 @@ const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => (
   pageCacheBytes: Math.floor(config.pageCacheBytes / threads),
 })
 
-function createQuestions(post: (ask: Asked) => void) {
+type Questions = {
+  post: (ask: Asked) => void
+  unread: Pick<Unread, 'hold'>
+  addressOf: ReturnType<typeof createClientAddress>
+}
+
+/** Whose key a question came with, the first thread knows: here its address counts. */
+const LEVEL = callerLevels.indexOf('free')
+
+function createQuestions({ post, unread, addressOf }: Questions) {
   const asked = new Map<number, (answer: Answered) => void>()
   let lastId = 0
   return {
     async ask(...[request, peers]: Parameters<Reader['fetch']>): Promise<Response> {
       const { method, url, headers } = request
+      const holder = { owner: `address ${addressOf(request, peers)}`, level: LEVEL }
       const address = peers?.requestIP(request)?.address
       const body = await request.arrayBuffer()
       peers?.timeout?.(request, ASKED_SECONDS_MAX)
@@ -170,6 +187,14 @@ function createQuestions(post: (ask: Asked) => void) {
       asked.set(id, resolve)
       post({ id, method, url, headers: [...headers], body, address })
       const answer = await promise
+      const bytes = answer.body.byteLength
+      if (peers !== undefined) {
+        try {
+          unread.hold({ request, peers, bytes, holder })
+        } catch (error) {
+          return problemResponse(error, new Headers(answer.headers).get(REQUEST_ID_HEADER) ?? '')
+        }
+      }
       // Bun would send a length of 0 for an empty text.
       const hasBody = method !== 'HEAD' && answer.body.byteLength > 0
       return new Response(hasBody ? answer.body : null, answer)

@@ -26,7 +26,8 @@ import { hasManyHosts, isRewritten } from './raw-target.ts'
 import type { Place, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
-import type { Work } from './work.ts'
+import type { Unread } from './unread.ts'
+import { holderOf, type Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
@@ -45,6 +46,7 @@ type FrontDoorOptions = {
   /** Paths that keys of test mode are answered at as all others are. */
   sharedPaths: ReadonlySet<string>
   work: Pick<Work, 'enter' | 'spend'>
+  unread: Pick<Unread, 'assertRoom' | 'hold'>
   meters: Pick<Meters, 'request' | 'problem'>
   /** `off` leaves only the lines of our own faults, as JSON. */
   logsAs: 'json' | 'text' | 'off'
@@ -69,8 +71,8 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, work, meters, timer, testMode, sharedPaths } =
-    options
+  const { handle, takeError, routes, sockets, gate, testMode, sharedPaths } = options
+  const { work, unread, meters, timer } = options
   const mark = createMark(options)
   const finish = createFinish(options, mark)
   const arrive = createArrivals(options)
@@ -85,7 +87,23 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   const settle = (exchange: Exchange, response: Response) => {
     const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
-    return finish(exchange, thrown === undefined ? response : fail(exchange, thrown.error))
+    if (thrown !== undefined) return finish(exchange, fail(exchange, thrown.error))
+    try {
+      holdBytes(exchange, response)
+      return finish(exchange, response)
+    } catch (error) {
+      return finish(exchange, fail(exchange, error))
+    }
+  }
+
+  /** Counts what the client is to read, but for what is made while it is sent. */
+  function holdBytes({ request, peers, visit }: Exchange, { headers }: Response): void {
+    if (peers === undefined || request.method === 'HEAD') return
+    if (visit.body !== undefined || visit.isShared) return
+    const bytes = Number(headers.get('content-length') ?? 0)
+    // A caller that came without a key, and has one now, has paid for this answer.
+    const isPaidFor = visit.caller !== undefined && visit.address !== undefined
+    if (bytes > 0) unread.hold({ request, peers, bytes, holder: holderOf(visit) }, isPaidFor)
   }
 
   /** With a front door of its own. */
@@ -136,6 +154,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
         open(request, visit, upgraded.headers)
         return finish(exchange, upgraded)
       }
+      if (!place.isUrgent) unread.assertRoom(holderOf(visit))
       const wait = work.enter(visit, place.isUrgent)
       const arrived = { request: inner, place, visit }
       const result = wait === undefined ? handle(arrived) : wait.then(() => handle(arrived))

@@ -44,6 +44,8 @@ export type Visit = {
   route: string
   /** What its time is counted under. */
   timedAs?: number
+  /** True of a body that all answers share, or that is on the disk: it takes no memory. */
+  isShared?: boolean
   /** Set when the body is made while it is sent. */
   body?: SentBody
   /** True once bytes of the body were counted while it was sent. */

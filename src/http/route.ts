@@ -243,7 +243,8 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
 
   const act = (call: AnyCall) => finish(call, answer(call))
 
-  return ({ request, place }, params) => {
+  return ({ request, place, visit }, params) => {
+    if (spec.isAsStored) visit.isShared = true
     if (access === 'none') return eventually(() => act({ request, place }))
     const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access

@@ -73,36 +73,58 @@ export function createPlaces(
     })
   }
 
+  /** Rows of an owner and its group, and which bound is reached, if any. */
+  function weigh({ owner, ownMax, level = 0, group, size = 1 }: Wanted) {
+    const at = table.claim(owner, isEmpty)
+    const held = sum(at)
+    const rows = [at, common]
+    let heldByGroup = held
+    if (group !== undefined) {
+      // A row that is empty may be given away, and the owner's may be.
+      add(at, level, size)
+      const groupAt = table.claim(`group ${group}`, isEmpty)
+      add(at, level, -size)
+      heldByGroup = sum(groupAt)
+      rows.push(groupAt)
+    }
+    let refused: Refused | undefined
+    if (held > 0 && held + size > ownMax) refused = 'account'
+    else if (group !== undefined && heldByGroup > 0 && heldByGroup + size > groupMax)
+      refused = 'group'
+    else if (!hasRoom(level, size, heldByGroup === 0)) refused = 'all'
+    return { rows, refused }
+  }
+
+  /** Counts in rows; returns what takes it back. */
+  function fill(rows: readonly number[], level: number, size: number): () => void {
+    for (const row of rows) add(row, level, size)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      table.use(() => {
+        for (const row of rows) add(row, level, -size)
+      })
+    }
+  }
+
   return {
     /** Takes a place; returns what gives it back, or which bound is reached. */
-    open: ({ owner, ownMax, level = 0, group, size = 1 }: Wanted): Refused | (() => void) =>
+    open: (wanted: Wanted): Refused | (() => void) =>
       table.use(() => {
-        const at = table.claim(owner, isEmpty)
-        const held = sum(at)
-        if (held > 0 && held + size > ownMax) return 'account'
-        const rows = [at, common]
-        let isFirst = held === 0
-        if (group !== undefined) {
-          // A row that is empty may be given away, and the owner's is.
-          add(at, level, size)
-          const groupAt = table.claim(`group ${group}`, isEmpty)
-          add(at, level, -size)
-          const heldByGroup = sum(groupAt)
-          if (heldByGroup > 0 && heldByGroup + size > groupMax) return 'group'
-          isFirst = heldByGroup === 0
-          rows.push(groupAt)
-        }
-        if (!hasRoom(level, size, isFirst)) return 'all'
-        for (const row of rows) add(row, level, size)
-        let isOpen = true
-        return () => {
-          if (!isOpen) return
-          isOpen = false
-          table.use(() => {
-            for (const row of rows) add(row, level, -size)
-          })
-        }
+        const { rows, refused } = weigh(wanted)
+        return refused ?? fill(rows, wanted.level ?? 0, wanted.size ?? 1)
       }),
+
+    /** Takes a place whatever is bounded, for what is there already; returns what gives it back. */
+    force: (wanted: Omit<Wanted, 'ownMax'>): (() => void) =>
+      table.use(() => {
+        const { rows } = weigh({ ...wanted, ownMax: Number.POSITIVE_INFINITY })
+        return fill(rows, wanted.level ?? 0, wanted.size ?? 1)
+      }),
+
+    /** Which bound would be reached; undefined where there is room. */
+    wouldRefuse: (wanted: Wanted): Refused | undefined => table.use(() => weigh(wanted).refused),
 
     /** Whether an owner that has none would get a place. */
     isFull: (level = 0): boolean => !hasRoom(level, 1, true),

@@ -68,6 +68,7 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
     sockets: new Map(),
     gate,
     work: { enter: () => undefined, spend() {} },
+    unread: { assertRoom() {}, hold() {} },
     logsAs: options.logsAs ?? 'json',
     log: (line) => void lines.push(line),
     clock: () => 0,

@@ -216,6 +216,25 @@ describe('slow readers of GET /v1/stream', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB)
     socket.destroy()
   }, 30_000)
+
+  test('error: what waits on connections is bounded by account, and the one with the most is closed', () => {
+    const server = startWriting()
+    const clients = [20, 30, 40].map((megabytes) => {
+      const client = openStuck(server)
+      client.state.buffered = megabytes * 1_000_000
+      return client
+    })
+    const other = openStuck({ app: server.app, key: addKey(server.ledger, 'pro') })
+    other.state.buffered = 50_000_000
+    server.advance(100)
+    server.app.stream.tick()
+    expect(clients.map(({ isOver }) => isOver())).toEqual([false, false, true])
+    expect(other.isOver()).toBe(false)
+    // What it was sent waits no longer, either.
+    server.advance(100)
+    server.app.stream.tick()
+    expect(clients[2]?.state.isCut).toBe(true)
+  })
 })
 
 /** A frame of a client (RFC 6455, 5.2) whose mask changes nothing. */

@@ -104,7 +104,9 @@ async function received(response: Response): Promise<Response> {
 }
 
 const isLive = ({ headers, body }: Response): boolean =>
-  headers.get('content-type') === 'text/event-stream' && body !== null
+  headers.get('content-type') === 'text/event-stream' &&
+  !headers.has('content-length') &&
+  body !== null
 
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 

@@ -13,7 +13,7 @@ type Server = Pick<ReturnType<typeof startLiveServer>, 'app' | 'key'>
 export function openStuck({ app, key }: Server) {
   const { websocket } = app.stream
   const sent: Message[] = []
-  const state = { buffered: 0, most: 0, code: 0 }
+  const state = { buffered: 0, most: 0, code: 0, isCut: false }
   const data: StreamData = { authorization: `Bearer ${key}` }
   const connection = {
     data,
@@ -25,6 +25,10 @@ export function openStuck({ app, key }: Server) {
     getBufferedAmount: () => state.buffered,
     close(code: number) {
       state.code = code
+      websocket.close(connection)
+    },
+    terminate() {
+      state.isCut = true
       websocket.close(connection)
     },
   }

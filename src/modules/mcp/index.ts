@@ -1,4 +1,4 @@
-import { visitOf } from '#src/http/gate.ts'
+import { type Visit, visitOf } from '#src/http/gate.ts'
 import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
 
 import type { McpDeps } from './server.ts'
@@ -7,6 +7,8 @@ type Peers = { requestIP(): { address: string } | null }
 type Deps = Omit<McpDeps, 'ask'> & {
   /** The front door, which what a tool asks comes through, too. */
   fetch: (request: Request, peers: Peers) => Response | Promise<Response>
+  /** Takes one from the window of the caller. Throws `rate_limited`. */
+  charge: (request: Request, visit: Visit) => Promise<void>
 }
 
 export const mcpRoute = { method: 'POST', path: '/mcp' } as const
@@ -17,9 +19,13 @@ const ofMessage = [
   ...['if-none-match', 'transfer-encoding'],
 ]
 
-/** Returns what answers a message of an agent. */
-export function createMcpAnswer({ fetch, ...deps }: Deps) {
+/** Returns what answers messages of an agent. */
+export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
+  /** Requests of the API that the messages of a request have made. */
+  const asked = new WeakMap<Request, number>()
+  const countAsked = (request: Request): number => asked.get(request) ?? 0
   const ask: McpDeps['ask'] = async (request, target, payment) => {
+    asked.set(request, countAsked(request) + 1)
     const headers = new Headers(request.headers)
     for (const name of ofMessage) headers.delete(name)
     if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
@@ -32,9 +38,23 @@ export function createMcpAnswer({ fetch, ...deps }: Deps) {
     Object.assign(visit, { rate, enteredMs })
     return response
   }
-  let loaded: Promise<(request: Request) => Promise<Response>> | undefined
+
+  async function load() {
+    const [{ createMcp }, { createMessages }] = await Promise.all([
+      import('./server.ts'),
+      import('./messages.ts'),
+    ])
+    const answer = createMcp({ ...deps, ask })
+    return createMessages({
+      answerOne: answer,
+      answerText: (request) => answer(request),
+      charge: (request) => charge(request, visitOf(request)),
+      countAsked,
+    })
+  }
+  let loaded: ReturnType<typeof load> | undefined
   return async (request: Request): Promise<Response> => {
-    loaded ??= import('./server.ts').then(({ createMcp }) => createMcp({ ...deps, ask }))
+    loaded ??= load()
     return (await loaded)(request)
   }
 }

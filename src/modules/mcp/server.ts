@@ -108,10 +108,10 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
     { maxRequestBodySize: BODY_BYTES_MAX, maxSubscriptions: 1 },
   )
   // Tools see a copy of the request, which is not the one that came through the front door.
-  return async (request: Request): Promise<Response> => {
+  return async (request: Request, parsedBody?: unknown): Promise<Response> => {
     const extra: Record<string, unknown> = { request }
     const authInfo = { token: '', clientId: '', scopes: [], extra }
-    const response = await handler.fetch(request, { authInfo })
+    const response = await handler.fetch(request, { authInfo, parsedBody })
     // Of old revisions the SDK answers before the tool has: what is left is known after it.
     return extra.era === 'legacy' ? new Response(await response.arrayBuffer(), response) : response
   }

@@ -3,6 +3,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
 import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
+import type { Unread } from '#src/http/unread.ts'
 import { searchOf } from '#src/http/url.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Places } from '#src/lib/places.ts'
@@ -35,6 +36,7 @@ export type StreamDeps = BeginDeps & {
   authenticate: (authorization: string) => Caller | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
+  unread: Pick<Unread, 'take'>
   /** True in test mode, where the keys of a network address share its places. */
   isTest: boolean
   /** Takes over connections whose key is one of test mode; undefined while it cannot. */
@@ -55,6 +57,7 @@ export function createStreamService(deps: StreamDeps) {
   /** Those that began without a key, the oldest first; some have one by now. */
   const strangers = new Set<Session>()
   const ports = createPorts(deps)
+  const bound = createBound(deps)
   let [isStopping, tickedMs] = [false, 0]
 
   /** Of those whose key has not come yet, the one that has had most time to send it. */
@@ -92,6 +95,7 @@ export function createStreamService(deps: StreamDeps) {
         send: (text: string) => void connection.send(text),
         buffered: () => connection.getBufferedAmount(),
         close: (code: number, reason: string) => connection.close(code, reason),
+        cut: () => connection.terminate?.(),
       }
       const { data } = connection
       const session = openSession(wire, ports, {
@@ -114,6 +118,7 @@ export function createStreamService(deps: StreamDeps) {
     close({ data: { session } }: Connection): void {
       if (session === undefined) return
       session.ended()
+      bound.leave(session)
       sessions.delete(session)
       strangers.delete(session)
     },
@@ -156,6 +161,7 @@ export function createStreamService(deps: StreamDeps) {
       if (nowMs - tickedMs < SESSIONS_MS) return isOwing
       tickedMs = nowMs
       for (const session of [...sessions]) attempt(session.tick)
+      bound.tick(sessions)
       return isOwing
     },
 
@@ -172,6 +178,45 @@ export function createStreamService(deps: StreamDeps) {
 }
 
 export type StreamService = ReturnType<typeof createStreamService>
+
+/** A connection has so much on its way without being counted. */
+const UNCOUNTED_BYTES = 65_536
+
+/**
+ * Counts what waits on connections with the answers that wait. Where a bound is reached, those with
+ * the most are closed, and cut off where they do not take what was sent before.
+ */
+function createBound({ unread, isTest }: Pick<StreamDeps, 'unread' | 'isTest'>) {
+  const held = new Map<Session, () => void>()
+
+  function leave(session: Session): void {
+    held.get(session)?.()
+    held.delete(session)
+  }
+
+  return {
+    leave,
+
+    tick(sessions: ReadonlySet<Session>): void {
+      for (const session of held.keys()) leave(session)
+      const slow = [...sessions].filter(({ waitingBytes }) => waitingBytes > UNCOUNTED_BYTES)
+      for (const session of slow.toSorted((a, b) => a.waitingBytes - b.waitingBytes)) {
+        const { caller, address, waitingBytes } = session
+        const place = unread.take(
+          {
+            owner: caller?.accountId ?? `address ${address}`,
+            level: levelOf(caller),
+            group: isTest ? address : undefined,
+          },
+          waitingBytes,
+        )
+        if (typeof place !== 'string') held.set(session, place)
+        else if (session.isOver) session.cut()
+        else session.end('slow')
+      }
+    },
+  }
+}
 
 /** What cannot be read now is looked at again at the next tick. */
 function attempt<T>(work: () => T): T | undefined {

@@ -39,6 +39,8 @@ export type Wire = {
   /** Bytes that were sent and not yet taken. */
   buffered(): number
   close(code: number, reason: string): void
+  /** Closes it at once, without what waits. */
+  cut(): void
 }
 
 /** What subscriptions have of their connection. */
@@ -139,6 +141,24 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       holder.leave()
     },
 
+    /** Bytes that the client has not taken, on their way and held. */
+    get waitingBytes() {
+      return line.waitingBytes()
+    },
+
+    address,
+
+    /** Whom they are counted under; undefined before the key has come. */
+    get caller() {
+      return line.caller
+    },
+
+    /** Leaves the connection with what waits on it. */
+    cut(): void {
+      line.stop()
+      wire.cut()
+    },
+
     get isOver() {
       return line.isOver
     },
@@ -179,6 +199,7 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
   const line = {
     caller: undefined as Caller | undefined,
     sentMs: clock(),
+    waitingBytes: () => wire.buffered() + (line.isOver ? 0 : held),
     /** Nothing more is sent, and later the connection is closed. */
     ...{ isOver: false, isClosed: false },
     stop(): void {

@@ -20,6 +20,8 @@ export type Connection = {
   send(text: string): unknown
   getBufferedAmount(): number
   close(code: number, reason: string): void
+  /** Closes it at once. */
+  terminate?(): void
 }
 
 /** What is done with connections. */

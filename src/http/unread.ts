@@ -1,0 +1,132 @@
+/**
+ * Answers that were made and not yet taken by their clients. Their bytes are counted by caller and
+ * in all, and where a bound is reached, further answers are refused. Bun says nothing of an answer
+ * that has been sent, but then has no address of its request any more: so it is asked, now and then.
+ */
+import { AppError } from '#src/core/errors.ts'
+import type { Places, Refused } from '#src/lib/places.ts'
+
+import type { PeerSource } from './gate.ts'
+
+/**
+ * Answers from here on are counted before they are handed on, and refused where there is no room.
+ * Those below are counted when they were not taken at once: a connection has room for most of one.
+ */
+const LARGE_BYTES = 65_536
+/** The smallest answers fit into what the system keeps for a connection. */
+const SMALL_BYTES = 4_096
+/** A caller's answers, by level: paying, free, guests. A caller without any gets one of any size. */
+export const UNREAD_BYTES_MAX = [64_000_000, 16_000_000, 8_000_000] as const
+const LOOK_MS = 5
+/** Answers that are asked about in one look. */
+const LOOKS_MAX = 200
+/** How long a client may take nothing of an answer, also of one that it waited for. */
+const IDLE_SECONDS = 10
+const RETRY_SECONDS = 1
+
+/** Under whom bytes are counted. */
+export type Holder = { owner: string; level: number; group?: string | undefined }
+type Sent = { request: Request; peers: PeerSource; holder: Holder; bytes: number }
+/** `release` gives back what is counted. */
+type Waiting = Sent & { release?: () => void }
+
+export type Unread = ReturnType<typeof createUnread>
+
+export function createUnread({ bytes: places }: { bytes: Places }) {
+  /** The one that was asked about least lately is the first. */
+  const waiting = new Set<Waiting>()
+  let timer: ReturnType<typeof setInterval> | undefined
+
+  const isTaken = ({ request, peers }: Sent): boolean => peers.requestIP(request) === null
+
+  const wantedBy = ({ owner, level, group }: Holder, size: number) => ({
+    owner,
+    level,
+    group,
+    size,
+    ownMax: UNREAD_BYTES_MAX[level] ?? 0,
+  })
+
+  /** Counts what is there already. */
+  function force({ request, peers, holder, bytes }: Sent): () => void {
+    peers.timeout?.(request, IDLE_SECONDS)
+    return places.force(wantedBy(holder, bytes))
+  }
+
+  /** Takes room, after a look at all that waits where there seems to be none. */
+  function take(holder: Holder, size: number): Refused | (() => void) {
+    const wanted = wantedBy(holder, size)
+    const place = places.open(wanted)
+    if (typeof place !== 'string') return place
+    look(Number.POSITIVE_INFINITY)
+    return places.open(wanted)
+  }
+
+  function look(most = LOOKS_MAX): void {
+    // Those that still wait are put back at the end.
+    let left = Math.min(most, waiting.size)
+    for (const each of waiting) {
+      if (left-- === 0) break
+      waiting.delete(each)
+      if (isTaken(each)) {
+        each.release?.()
+        continue
+      }
+      each.release ??= force(each)
+      waiting.add(each)
+    }
+    if (waiting.size > 0 || timer === undefined) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function add(each: Waiting): void {
+    waiting.add(each)
+    timer ??= setInterval(look, LOOK_MS).unref()
+  }
+
+  return {
+    /** Throws `unavailable` where a caller has as much waiting as it may. */
+    assertRoom(holder: Holder): void {
+      if (places.total() === 0) return
+      const wanted = wantedBy(holder, 1)
+      if (places.wouldRefuse(wanted) === undefined) return
+      look(Number.POSITIVE_INFINITY)
+      const refused = places.wouldRefuse(wanted)
+      if (refused !== undefined) throw unreadError(refused)
+    },
+
+    /**
+     * To be called before an answer is handed on. Throws `unavailable` where there is no room, but
+     * not of what is `paidFor` by itself, which is counted all the same.
+     */
+    hold(sent: Sent, paidFor = false): void {
+      const { bytes, holder, peers } = sent
+      // Of a request that came by another one, there is no connection to ask.
+      if (bytes < SMALL_BYTES || peers.timeout === undefined) return
+      if (bytes < LARGE_BYTES || paidFor) {
+        add(sent)
+        return
+      }
+      const release = take(holder, bytes)
+      if (typeof release === 'string') throw unreadError(release)
+      peers.timeout(sent.request, IDLE_SECONDS)
+      add({ ...sent, release })
+    },
+
+    /** Counts what waits on a connection that is no request; returns as `Places` does. */
+    take,
+
+    /** Bytes that wait, by all. */
+    total: places.total,
+  }
+}
+
+const unreadError = (refused: Refused): AppError =>
+  new AppError(
+    'unavailable',
+    refused === 'all'
+      ? 'The server holds as many answers that were not read as it may. Try again in a moment.'
+      : 'Your connections have not read the answers before. Read them, then send the request again.',
+    { retryAfterSeconds: RETRY_SECONDS },
+  )
