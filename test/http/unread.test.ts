@@ -59,6 +59,7 @@ function startServer() {
     takeError: () => undefined,
     routes: createRouteTable([]),
     sockets: new Map(),
+    sharedPaths: new Set(),
     gate,
     work: { enter: () => undefined, spend() {} },
     unread,
