@@ -18,6 +18,7 @@ import type { LittlePolygon } from './little-polygon.ts'
 
 const SCRIPT = 'buy.ts'
 const KEY_BYTES = 32
+const BLOCK_EVERY_MS = 30_000
 /** What may be set for a sandbox too; all else of the environment is for real servers. */
 const kept = [
   ...['BOOKFEED_PORT', 'BOOKFEED_HOST', 'BOOKFEED_LOG', 'BOOKFEED_SAMPLE', 'BOOKFEED_KEYLESS'],
@@ -30,11 +31,14 @@ export async function sandbox(context: CliContext, data: string | undefined): Pr
   try {
     const { startLittlePolygon } = await import('./little-polygon.ts')
     const payer = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
-    // Nobody keeps mining here, so each block is final at once.
+    // Blocks come with transactions, and each is final at once.
     const chain = await startLittlePolygon({ slotsInAnEpoch: 0, keys: { payer } })
+    // A chain whose newest block is old looks like a node, or a clock, that is wrong.
+    const mining = setInterval(() => void chain.mine().catch(() => undefined), BLOCK_EVERY_MS)
     try {
       await serveOn(context, { chain, folder, root })
     } finally {
+      clearInterval(mining)
       await chain.stop()
     }
   } finally {

@@ -10,6 +10,7 @@ import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-v
 import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
+import { aheadOf, type Moment, readMoment } from './chain-clock.ts'
 import { assertFewFailed, missingPart } from './offers.ts'
 import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
@@ -21,11 +22,11 @@ import {
   unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
-import { askFaults, type Case, caseOf, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
+import { askFaults, type Case, caseOf, clockFault, isFresh } from './payment-machine.ts'
 
 /** A payload that was submitted, and what the chain has against it. */
 type Submitted = { deps: BillingDeps; accountId: string; parsed: ParsedPayment }
-type Asked = Submitted & { view: ChainView; faults: readonly PaymentFault[] }
+type Asked = Submitted & { view: ChainView; faults: readonly PaymentFault[]; moment: Moment }
 /** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
 type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
 
@@ -42,7 +43,8 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   const missing = missingPart(deps, sold)
   if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
   const unsealed = { ...signed, payload: '', payloadHash: '' }
-  const asked = { ...submitted, view, faults: await askFaults(view, unsealed, body.signature) }
+  const faults = await askFaults(view, unsealed, body.signature)
+  const asked = { ...submitted, view, faults, moment: await readMoment(deps.clock, view) }
   // A call with the same payload may have been faster.
   const taken = findAgain(submitted)
   if (taken) return taken
@@ -120,7 +122,7 @@ async function toSpent(asked: Asked): Promise<Fresh> {
 
 /** As far as the chain says nobody has made it, so it is judged by the offer and the clock. */
 async function toUnspent(asked: Asked): Promise<Fresh> {
-  const { deps, accountId, parsed, faults } = asked
+  const { deps, accountId, parsed, faults, moment } = asked
   const offer = findOffer(asked)
   if (offer === undefined) {
     // By a wallet that the offer is not for: nobody signs another while that one is being paid.
@@ -133,11 +135,10 @@ async function toUnspent(asked: Asked): Promise<Fresh> {
     )
   }
   assertFree(deps, offer)
-  const nowMs = deps.clock()
-  const isEnded = nowMs >= offer.expiresMs
+  const isEnded = deps.clock() >= offer.expiresMs
   const signed = sealPayment(parsed, offer)
   const forged = faults.find((fault) => fault === 'signature_invalid')
-  const reason = forged ?? faultOf(signed, offer, nowMs)
+  const reason = forged ?? faultOf(signed, offer, moment)
   // Written down, though not sent by us now: so nobody is asked to pay while it may land. If its
   // payer has submitted it, it may be mined until the chain says that its time is over.
   const isUntimely = isEnded || reason !== undefined
@@ -163,16 +164,14 @@ async function lookAt({ view, parsed }: Asked, offer: Offer): Promise<ChainVerdi
 }
 
 /** The offer that payer and amount name, ended or not, if it is one of the account's own. */
-function findOffer({ deps, accountId, parsed }: Submitted): Offer | undefined {
-  const at = { accountId, nowMs: deps.clock() }
+function findOffer({ deps, accountId, parsed, moment }: Asked): Offer | undefined {
+  const at = { accountId, nowMs: deps.clock(), aheadMs: aheadOf(moment) }
   const offer = deps.ledger.payments.findOfferFor(parsed.signed, at)
   return offer?.accountId === accountId ? offer : undefined
 }
 
-/** What the offer and the clock say against it; its amount and asset are those of the offer. */
-export function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
+/** What the offer and the time say against it; its amount and asset are those of the offer. */
+export function faultOf(signed: SignedPayment, offer: Offer, moment: Moment): string | undefined {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
-  // As numbers these may be inexact, but then they are far beyond every limit.
-  const endMs = Number(signed.validBefore) * 1000
-  return endMs < nowMs + FRESH_MS_MIN ? 'expires_too_soon' : clockFault(signed, nowMs)
+  return isFresh(signed, moment) ? clockFault(signed, moment) : 'expires_too_soon'
 }

@@ -94,6 +94,8 @@ export type Billing = {
   /** False where nothing can be sold, nor asked about. */
   isOpen: boolean
   chains(): readonly ChainStatus[]
+  /** What is wrong although payments are taken, as of the last `refresh`, for the operator. */
+  warnings(): readonly string[]
 
   /**
    * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign,
@@ -215,6 +217,7 @@ export function createBilling(deps: BillingDeps): Billing {
   return {
     isOpen: true,
     chains: availability.chains,
+    warnings: availability.warnings,
     refresh: availability.refresh,
     quote: createQuotes(deps, availability, poll),
     async challenge(caller, offerId, origin) {
@@ -282,6 +285,7 @@ export function closedBilling(
   return {
     isOpen: false,
     chains: () => statuses,
+    warnings: () => [],
     quote: async () => refuse(),
     challenge: async () => refuse(),
     settle: async () => refuse(),

@@ -5,17 +5,17 @@
 import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { blockedError } from '#src/selling/caller.ts'
-import type { Offer, Payment } from '#src/selling/payment.ts'
+import { type Offer, OFFER_LIFE_MS, type Payment } from '#src/selling/payment.ts'
 import { termsOf, type Tier } from '#src/selling/tier.ts'
 
 import { faultOf } from './admission.ts'
 import type { Billing, BillingDeps, PaymentRequired } from './billing.ts'
+import { readMoment } from './chain-clock.ts'
 import { extensionsOf, identifierOf } from './extensions.ts'
 import {
   assertFewFailed,
   type createAvailability,
   missingPart,
-  OFFER_LIFE_MS,
   requirementsOf,
   toAtomic,
   type Where,
@@ -101,7 +101,7 @@ export async function admitUnquoted(
   const offer = draftOffer(deps, product, { parsed, sealed, where })
   const signed = sealPayment(parsed, offer)
   const faults = await askFaults(view, signed, parsed.body.signature)
-  const fault = faults[0] ?? faultOf(signed, offer, deps.clock())
+  const fault = faults[0] ?? faultOf(signed, offer, await readMoment(deps.clock, view))
   // Whoever reads the chain could present it: only what comes here first is the payer's for sure.
   if (faults.includes('nonce_used')) {
     const taken = payments.findPaymentByNonce(signed)

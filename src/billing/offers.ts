@@ -7,6 +7,7 @@ import {
   isForAnotherPeriod,
   isUndecided,
   type Offer,
+  OFFER_LIFE_MS,
   type Payment,
   type PaymentRequirements,
 } from '#src/selling/payment.ts'
@@ -14,6 +15,7 @@ import { bookPeriod, paidPeriods } from '#src/selling/subscription.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
+import { describeDrift, readMoment } from './chain-clock.ts'
 import {
   expiredOfferError,
   heldOfferError,
@@ -23,7 +25,7 @@ import {
   usedOfferError,
 } from './payment-errors.ts'
 
-type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
+type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log' | 'clock'>
 
 const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
 
@@ -43,8 +45,22 @@ export function createAvailability(deps: Deps) {
     return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
   }
 
+  const drifts = new Map<SoldChain, string>()
+
+  /** Logs once when the clocks begin to differ, and once when they agree again. */
+  async function compareClocks(sold: SoldChain): Promise<void> {
+    const drift = describeDrift(await readMoment(deps.clock, sold.view), sold.chain)
+    const was = drifts.get(sold)
+    if (drift === undefined) drifts.delete(sold)
+    else drifts.set(sold, drift)
+    if (drift !== undefined && was === undefined) deps.log(`billing: ${drift}`, 'warn')
+    if (drift === undefined && was !== undefined) {
+      deps.log(`billing: the clock of this server agrees with ${sold.chain.name} again`)
+    }
+  }
+
   async function refresh(sold: SoldChain): Promise<void> {
-    const reasonNow = await checkChain(deps, sold)
+    const [reasonNow] = await Promise.all([checkChain(deps, sold), compareClocks(sold)])
     for (const token of sold.chain.tokens) {
       const [key, reason] = [keyOf(sold, token), reasonNow(token)]
       if (reason !== reasonOf(sold, token)) {
@@ -61,6 +77,7 @@ export function createAvailability(deps: Deps) {
     chains: (): readonly ChainStatus[] =>
       deps.chains.map((sold) => statusOf(sold.chain, (token) => reasonOf(sold, token))),
     reasonOf,
+    warnings: (): readonly string[] => [...drifts.values()],
     async refresh(): Promise<void> {
       await Promise.all(deps.chains.map(refresh))
     },
@@ -93,7 +110,6 @@ async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<stri
   return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
 }
 
-export const OFFER_LIFE_MS = 10 * 60_000
 /** What a wallet is asked for: seconds from signing for which the payment stays valid. */
 const PAYMENT_TIMEOUT_SECONDS = 600
 /** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */

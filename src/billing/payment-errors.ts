@@ -1,9 +1,15 @@
 /** The errors of payments that are not taken: why, and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
 import { findPaidChain } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
+import {
+  isReleasedOffer,
+  type Offer,
+  type Payment,
+  type SignedPayment,
+} from '#src/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
+import type { Moment } from './chain-clock.ts'
 import { SEAL } from './sealed-offer.ts'
 
 const RETRY_SECONDS = 10
@@ -24,14 +30,28 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/** We no longer send it; if the payer has submitted it, it may be mined until its time is over. */
-export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
-  const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
-  return new AppError(
-    'billing_unavailable',
-    'It is too late to send this payment, but it may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
-    { retryAfterSeconds: seconds + RETRY_SECONDS, ...retrySame('expires_too_soon') },
-  )
+/**
+ * We no longer send it; if the payer has submitted it, it may be mined until its time is over.
+ * `drift` says that the clocks of server and chain differ.
+ */
+export function tooLateError(
+  { validBefore }: Pick<SignedPayment, 'validBefore'>,
+  { moment, offer, drift }: { moment: Moment; offer: Offer; drift: string | undefined },
+): AppError {
+  const seconds = Math.max(0, Math.ceil(Number(validBefore) - moment.chainMs / 1000))
+  const isReleased = isReleasedOffer(offer)
+  const why = isReleased
+    ? 'The operator has released the quote of this payment, so it is not sent.'
+    : 'It is too late to send this payment.'
+  const sentences = [
+    why,
+    'It may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
+    ...(drift === undefined ? [] : [drift]),
+  ]
+  return new AppError('billing_unavailable', sentences.join(' '), {
+    retryAfterSeconds: seconds + RETRY_SECONDS,
+    ...retrySame(isReleased ? 'offer_released' : 'expires_too_soon'),
+  })
 }
 
 export const unscreenedError = (): AppError =>

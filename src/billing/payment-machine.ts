@@ -9,6 +9,7 @@ import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import {
   type Offer,
   type Payment,
@@ -19,6 +20,7 @@ import {
 } from '#src/selling/payment.ts'
 
 import type { BillingDeps, Origin } from './billing.ts'
+import { describeDrift, latestOf, type Moment, readMoment } from './chain-clock.ts'
 import { extensionsOf } from './extensions.ts'
 import { signatureOf } from './payload.ts'
 import {
@@ -97,21 +99,24 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const it = { payment: screened, offer }
   const fault = await findFault(flow, screened)
   // What came when its offer had ended is not sent at terms that may have changed.
-  const isLate = !isFresh(flow, payment) || payment.createdMs >= offer.expiresMs
+  const moment = await momentOf(flow)
+  const isLate = !isFresh(payment.signed, moment) || payment.createdMs >= offer.expiresMs
   if (fault === 'nonce_used' || isLate) {
     // Paid before by somebody who saw the signature, or canceled: the chain knows.
     const seen = await observe(flow, it)
     if (seen.state !== screened.state) return seen
     if (fault === 'nonce_used') return move(flow, seen, { to: 'unknown', reason: fault })
     // Only the payer can still submit it, until it is proved that nobody can.
-    throw tooLateError(payment.signed, flow.deps.clock())
+    const drift = describeDrift(moment, chainOf(flow, payment))
+    throw tooLateError(payment.signed, { moment, offer, drift })
   }
-  const reason = fault ?? clockFault(payment.signed, flow.deps.clock())
+  const reason = fault ?? clockFault(payment.signed, moment)
   return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
 }
 
-/** Why the clock is against sending a payment that has not ended; its payer may have it made. */
-export function clockFault({ validAfter, validBefore }: SignedPayment, nowMs: number) {
+/** Why the time is against sending a payment that has not ended; its payer may have it made. */
+export function clockFault({ validAfter, validBefore }: SignedPayment, moment: Moment) {
+  const nowMs = latestOf(moment)
   // As numbers these may be inexact, but then they are far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
@@ -122,6 +127,7 @@ async function follow(flow: Flow, it: Case): Promise<Payment> {
   const payment = await observe(flow, it)
   if (!mayResend(flow, payment)) return payment
   try {
+    if (!isFresh(payment.signed, await momentOf(flow))) return payment
     if ((await findFault(flow, payment)) !== undefined) return payment
     const screened = await screenPayer(flow, payment)
     return screened.state === payment.state ? await relay(flow, { ...it, payment }) : screened
@@ -135,7 +141,7 @@ async function follow(flow: Flow, it: Case): Promise<Payment> {
 function mayResend(flow: Flow, payment: Payment): boolean {
   const { state, attempts, leaseUntilMs, updatedMs } = payment
   const nowMs = flow.deps.clock()
-  if (!flow.facilitator || attempts >= ATTEMPTS_MAX || !isFresh(flow, payment)) return false
+  if (!flow.facilitator || attempts >= ATTEMPTS_MAX) return false
   if (state === 'settling') return (leaseUntilMs ?? 0) <= nowMs
   if (state === 'unknown') return updatedMs + RESEND_UNKNOWN_MS <= nowMs
   return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
@@ -151,10 +157,10 @@ async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const seen = await observe(flow, it)
   if (seen.state !== 'rejected') return seen
   const fault = await findFault(flow, seen)
-  const nowMs = flow.deps.clock()
-  const isTimely = isFresh(flow, seen) && clockFault(seen.signed, nowMs) === undefined
+  const moment = await momentOf(flow)
+  const isTimely = isFresh(seen.signed, moment) && clockFault(seen.signed, moment) === undefined
   const isMended = fault === undefined && mendable.includes(seen.reason) && isTimely
-  const mayBegin = isMended && nowMs < offer.expiresMs
+  const mayBegin = isMended && flow.deps.clock() < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = unlessRefused(
     () => move(flow, seen, { to: 'screened' }),
@@ -332,5 +338,15 @@ export function reread({ deps }: Flow, id: string): Payment {
 
 const deedOf = ({ deps, actor }: Flow): Deed => ({ actor, nowMs: deps.clock() })
 
-const isFresh = ({ deps }: Flow, { signed }: Payment): boolean =>
-  Number(signed.validBefore) * 1000 >= deps.clock() + FRESH_MS_MIN
+const momentOf = ({ deps, chain }: Flow): Promise<Moment> => readMoment(deps.clock, chain)
+
+function chainOf({ deps }: Flow, { signed }: Payment): PaymentChain {
+  const sold = deps.chains.find(({ chain }) => chain.network === signed.network)
+  assert(sold !== undefined, 'A flow is on a chain that is sold on.')
+  return sold.chain
+}
+
+export const isFresh = (
+  { validBefore }: Pick<SignedPayment, 'validBefore'>,
+  { chainMs }: Moment,
+): boolean => Number(validBefore) * 1000 >= chainMs + FRESH_MS_MIN

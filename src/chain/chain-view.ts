@@ -112,12 +112,17 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       rpc.getBlock('latest'),
     ])
     // Two nodes may share one address, and one may lag.
-    if (final && latest) return { final, latestNumber: Math.max(final.number, latest.number) }
+    if (final && latest) {
+      const newest = latest.number > final.number ? latest : final
+      return { final, latestNumber: newest.number, latestTime: newest.time }
+    }
   } else {
     const latest = await rpc.getBlock('latest')
     const number = Math.max(0, (latest?.number ?? 0) - confirmations + 1)
     const final = number === latest?.number ? latest : await rpc.getBlock(number)
-    if (final && latest) return { final, latestNumber: latest.number }
+    if (final && latest) {
+      return { final, latestNumber: latest.number, latestTime: latest.time }
+    }
   }
   throw new RpcFault('The RPC knows no block that is final.')
 }
@@ -125,7 +130,8 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
 const isTakenBack = (before: Block, after: Block): boolean =>
   after.number < before.number || (after.number === before.number && after.hash !== before.hash)
 
-const toChainHead = ({ final, latestNumber }: Head): ChainHead => ({
+const toChainHead = ({ final, latestNumber, latestTime }: Head): ChainHead => ({
   finalNumber: final.number,
   latestNumber,
+  latestMs: Number(latestTime) * 1000,
 })

@@ -37,7 +37,7 @@ export const topics = {
 } as const satisfies Record<string, Hex>
 
 /** How far the chain is: all up to `final` stays. */
-export type Head = { final: Block; latestNumber: number }
+export type Head = { final: Block; latestNumber: number; /** Unix seconds. */ latestTime: bigint }
 
 /** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
 type Search = { rpc: Rpc; signed: SignedPayment; range: { from: number; to: number }; final: Block }

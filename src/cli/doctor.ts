@@ -84,6 +84,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       checkBackup(context),
       checkRecorder(context),
       await checkClock(context),
+      ...checkKeptTime(context, ledger),
       ...(await checkPayments(context, ledger)),
       checkSanctions(context, ledger),
       ...checkPayee(config, ledger),
@@ -164,6 +165,18 @@ async function checkClock({ config, clock }: CliContext): Promise<Finding> {
   return Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)
 }
 
+/** A time that the ledger kept while the clock was ahead: a server goes on from there. */
+function checkKeptTime({ clock }: CliContext, ledger: Ledger | undefined): Finding[] {
+  const aheadMs = (ledger?.timeFloor() ?? 0) - clock()
+  if (aheadMs <= WRONG_MS) return []
+  const found = finder('kept time')
+  const seconds = Math.round(aheadMs / 1000)
+  const text = `The last time that a server kept is ${seconds} s ahead of the clock: the clock was wrong then, or is now.`
+  const todo =
+    'Keep the clock right with NTP. A server goes on from the time that it kept, at half speed until the clock has caught up; payments are judged by the time of their chain.'
+  return [found('warning', text, todo)]
+}
+
 /** Milliseconds by which our clock is ahead of a server's. */
 async function driftOf(url: string, clock: () => number): Promise<number | undefined> {
   try {
@@ -198,13 +211,17 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
     }
     await shop.billing.refresh()
     const todo = 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network.'
-    return shop.billing.chains().flatMap(({ chain, tokens }) =>
+    const clocks = shop.billing.warnings().map((text) => {
+      return found('warning', text, 'Compare both with a third clock. Payments go by the chain.')
+    })
+    const tokensOfAll = shop.billing.chains().flatMap(({ chain, tokens }) =>
       tokens.map(({ token, reason }) => {
         const name = `${token.symbol} on ${chain.name} (chain ${chain.chainId})`
         if (reason === undefined) return found('ok', `${name} can be paid with.`)
         return found('wrong', `${name} cannot be paid with: ${reason}`, todo)
       }),
     )
+    return [...tokensOfAll, ...clocks]
   } catch (error) {
     return [found('wrong', messageOf(error))]
   }

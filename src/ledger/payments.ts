@@ -31,11 +31,12 @@ export type PaymentStore = {
   /**
    * The offer that a signed payment is for. First the offers to its payer at that amount: of those
    * that it may have been signed for the newest that nobody has paid. Then the holder of the unique
-   * amount, whosever it is; then an ended one of `accountId`.
+   * amount, whosever it is; then an ended one of `accountId`. `aheadMs`: by how much `nowMs`, which
+   * offers are dated by, is ahead of the time that payments end by.
    */
   findOfferFor(
     signed: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'amount' | 'validBefore'>,
-    at: { accountId: string; nowMs: number },
+    at: { accountId: string; nowMs: number; aheadMs?: number },
   ): Offer | undefined
   /** True if a payment of the offer is on its way, was made, or is in review. */
   isOfferTaken(id: string): boolean

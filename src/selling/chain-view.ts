@@ -28,8 +28,15 @@ export type Preflight =
 
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
 
-/** `finalNumber`: the block up to which all is final. */
-export type ChainHead = { finalNumber: number; latestNumber: number }
+/**
+ * `finalNumber`: the block up to which all is final. `latestMs`: the time of the newest block;
+ * undefined where blocks have no time.
+ */
+export type ChainHead = {
+  finalNumber: number
+  latestNumber: number
+  latestMs?: number | undefined
+}
 
 export type ChainView = {
   /** Asks the chain alone whether a signed payment would go through now. Never rejects. */

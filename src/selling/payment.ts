@@ -56,6 +56,13 @@ export type Offer = {
   expiresMs: number
 }
 
+/** So long an offer can be paid. */
+export const OFFER_LIFE_MS = 10 * 60_000
+
+/** True if the operator has ended the offer before its time. */
+export const isReleasedOffer = ({ createdMs, expiresMs }: Offer): boolean =>
+  expiresMs < createdMs + OFFER_LIFE_MS
+
 /** Member of `extra` in an offer that was asked for beside a payment of the same tier and token. */
 export const ANOTHER_PERIOD = 'anotherPeriod'
 

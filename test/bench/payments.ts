@@ -8,11 +8,11 @@ import { join } from 'node:path'
 
 import { startFacilitatorProcess } from '#dev/sandbox/http-facilitator.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { OFFER_LIFE_MS } from '#src/billing/offers.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
+import { OFFER_LIFE_MS } from '#src/selling/payment.ts'
 
 import { addCustomer, type PaidServer, type QuoteAnswer } from '../support/paid-server.ts'
 import { median } from './measure.ts'

@@ -280,7 +280,7 @@ describe('challenge', () => {
 describe('refresh', () => {
   test('behavior: everything is unavailable until it was checked', () => {
     const chains = [{ chain: homeChain, view: undefined, facilitator: undefined }]
-    const deps = { chains, payTo: '', log: () => undefined }
+    const deps = { chains, payTo: '', log: () => undefined, clock: () => NOW_MS }
     const [chain] = createAvailability(deps).chains()
     expect(chain?.tokens.every(({ reason }) => reason !== undefined)).toBe(true)
   })

@@ -125,6 +125,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
   return {
     isOpen: true,
     chains: () => statuses,
+    warnings: () => [],
     quote: async ({ accountId }, { tierId, network, token }) => {
       if (tierId !== 'pro') throw new AppError('unknown_tier', 'No such tier.')
       if (network !== 'eip155:137') throw new AppError('unknown_network', 'No such chain.')

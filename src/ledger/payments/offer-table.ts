@@ -94,10 +94,10 @@ function createReads(db: Database, rows: Offers) {
     listOffersOf: ({ asset, amount, ...query }) =>
       ofAccount({ ...query, asset: asset.toLowerCase(), amount: String(amount) }),
 
-    findOfferFor(signed, { accountId, nowMs }) {
+    findOfferFor(signed, { accountId, nowMs, aheadMs = 0 }) {
       const { network, payer } = signed
       // The digits of a uint256 would be no integer to SQLite.
-      const endMs = Math.min(Number(signed.validBefore) * 1000, Number.MAX_SAFE_INTEGER)
+      const endMs = Math.min(Number(signed.validBefore) * 1000 + aheadMs, Number.MAX_SAFE_INTEGER)
       const asset = signed.asset.toLowerCase()
       const query = { network, asset, amount: String(signed.amount), nowMs, endMs }
       return ofPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })

@@ -18,6 +18,7 @@ type Deps = {
   timer: Clock
   signup: () => SignupState
   recording: () => RecordingState | undefined
+  billing: { warnings(): readonly string[] }
   version: string
 }
 
@@ -36,7 +37,7 @@ const RETRY_AFTER_SECONDS = 5
 const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
-  const { history, ledger, timer, signup, recording, version } = deps
+  const { history, ledger, timer, signup, recording, billing, version } = deps
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
   const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
@@ -70,21 +71,30 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
       operationId: 'getReadiness',
       summary: 'Whether requests should be sent here',
       description:
-        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served.',
+        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
       ok: { description: 'Send requests.', schema: Readiness },
       caching: 'no-store',
       fails: ['unavailable'],
       answer() {
         const recorder = recording()
-        return toReadiness(checkAll(recorder), { signup: signup(), recorder })
+        const states = { signup: signup(), recorder, selling: billing.warnings() }
+        return toReadiness(checkAll(recorder), states)
       },
     }),
   ]
 }
 
-type States = { signup: SignupState; recorder: RecordingState | undefined }
+type States = {
+  signup: SignupState
+  recorder: RecordingState | undefined
+  /** What is wrong with selling. */
+  selling: readonly string[]
+}
 
-function toReadiness(found: Record<string, Check>, { signup, recorder }: States): Readiness {
+function toReadiness(
+  found: Record<string, Check>,
+  { signup, recorder, selling }: States,
+): Readiness {
   const failed = Object.entries(found).filter(([, { holds }]) => !holds)
   if (failed.length > 0) {
     const names = failed.map(([name]) => name).join(', ')
@@ -96,12 +106,12 @@ function toReadiness(found: Record<string, Check>, { signup, recorder }: States)
   const checks = { history: true, ledger: true, accepting: true }
   const { isOpen: open } = signup
   const reason = signup.isOpen ? signup.warning : signup.reason
-  const warning = recorder?.fault ?? recorder?.warning
+  const warnings = [recorder?.fault ?? recorder?.warning ?? [], selling].flat()
   return {
     ready: true,
     checks: recorder?.isOwn ? { ...checks, recording: true } : checks,
     signup: reason === undefined ? { open } : { open, reason },
-    ...(warning !== undefined && { warning }),
+    ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
 }
 

@@ -30,7 +30,7 @@ export const Readiness = object('Readiness', {
   }),
   warning: Type.Optional(
     text(
-      'What is wrong with the recording, of this process or another, though requests may be sent.',
+      'What is wrong with the recording, of this process or another, or with the clock, though requests may be sent.',
       "The venue's feed is down; the recorder keeps trying.",
     ),
   ),
