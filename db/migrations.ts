@@ -20,8 +20,10 @@ import revisions from './history/migrations/0014_revisions.sql' with { type: 'te
 import manifests from './history/migrations/0015_manifests.sql' with { type: 'text' }
 import knownEvents from './history/migrations/0016_known_events.sql' with { type: 'text' }
 import segments from './history/migrations/0017_segments.sql' with { type: 'text' }
+import tradeTransactions from './history/migrations/0018_trade_transactions.sql' with { type: 'text' }
 import postgresHistory from './history/postgres/0000_history.sql' with { type: 'text' }
 import postgresSegments from './history/postgres/0001_segments.sql' with { type: 'text' }
+import postgresTradeTransactions from './history/postgres/0002_trade_transactions.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -51,9 +53,14 @@ export const historyMigrations: readonly string[] = [
   manifests,
   knownEvents,
   segments,
+  tradeTransactions,
 ]
 /** The same for PostgreSQL. */
-export const postgresHistoryMigrations: readonly string[] = [postgresHistory, postgresSegments]
+export const postgresHistoryMigrations: readonly string[] = [
+  postgresHistory,
+  postgresSegments,
+  postgresTradeTransactions,
+]
 export const postgresLedgerMigrations: readonly string[] = [postgresLedger]
 export const ledgerMigrations: readonly string[] = [
   ledger,

@@ -200,6 +200,10 @@ export const trade = sqliteTable(
     /** Side of the taker: 0 buy, 1 sell. */
     side: integer('side'),
     checksum: integer('checksum'),
+    /** Of the chain: `0x` and 64 lower-case hex digits. */
+    transactionHash: text('transaction_hash'),
+    /** The same trade with its transaction, which was accepted later. */
+    replacedBy: integer('replaced_by'),
   },
   // With the checksum, so that the sum of a market's needs no other page.
   (table) => [index('trade_order').on(table.marketId, table.timeMs, table.id, table.checksum)],

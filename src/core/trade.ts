@@ -14,6 +14,8 @@ export type Trade = {
   /** Shares. */
   readonly size?: Millionths | undefined
   readonly side?: 'buy' | 'sell' | undefined
+  /** Of the chain that settled it: `0x` and 64 lower-case hex digits. */
+  readonly transactionHash?: string | undefined
 }
 
 /** With its number among all that are held, of any market: later ones have greater numbers. */
@@ -27,29 +29,166 @@ export type TradeQuery = {
   fromMs?: number | undefined
   /** Exclusive. */
   toMs?: number | undefined
-  /** So many, from either end; all when both are absent. */
+  /** At least so many of the first ones, and none of their last millisecond is left out. */
   first?: number | undefined
+  /** Exactly so many of the last ones, if there are as many. */
   last?: number | undefined
+  /** Answers as if only the trades with smaller ids were known. */
+  belowId?: number | undefined
+}
+
+const transactionHashPattern = /^0x[0-9a-f]{64}$/
+
+/** Undefined for what is no hash of a transaction: the trade is one without it. */
+export function toTransactionHash(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.toLowerCase() : ''
+  return transactionHashPattern.test(text) ? text : undefined
+}
+
+const outcomeRanks = { up: 1, down: 2 } as const
+const sideRanks = { buy: 1, sell: 2 } as const
+
+/**
+ * The order of trades: by time, and within a millisecond by content, so that it does not depend on
+ * the order in which they were received or imported. What a source does not say comes first.
+ */
+export const compareTrades = (a: Trade, b: Trade): number =>
+  a.timestampMs - b.timestampMs ||
+  rank(a.outcome, outcomeRanks) - rank(b.outcome, outcomeRanks) ||
+  a.price - b.price ||
+  (a.size ?? -1) - (b.size ?? -1) ||
+  rank(a.side, sideRanks) - rank(b.side, sideRanks) ||
+  compareTexts(a.transactionHash ?? '', b.transactionHash ?? '')
+
+const rank = <Name extends string>(name: Name | undefined, ranks: Record<Name, number>): number =>
+  name === undefined ? 0 : ranks[name]
+
+const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a < b)
+
+/** Sorts trades that are in order of time. */
+export function sortMoments(trades: StoredTrade[]): StoredTrade[] {
+  const hasMoment = trades.some(
+    ({ timestampMs }, at) => timestampMs === trades[at - 1]?.timestampMs,
+  )
+  return hasMoment ? trades.sort((a, b) => compareTrades(a, b) || a.id - b.id) : trades
 }
 
 /**
- * A trade's place is its time and its number among those of its millisecond, from 1. The list
- * ascends, and lacks none of its first millisecond.
+ * A place among trades: a millisecond, how many of its trades come up to there, and the greatest id
+ * among its trades when it was read. Trades that are accepted later have greater ids, and follow
+ * the last place of their millisecond in the order of their ids, so a reader that goes on from any
+ * place gets each trade once.
  */
-export function* placeTrades<Each extends Trade>(
-  trades: readonly Each[],
-): Generator<{ trade: Each; at: Position }> {
-  let at: Position = { timestampMs: -1, id: 0 }
-  for (const trade of trades) {
-    const { timestampMs } = trade
-    at = { timestampMs, id: timestampMs === at.timestampMs ? at.id + 1 : 1 }
-    yield { trade, at }
+export type PlacedTrade = { trade: StoredTrade; at: Position }
+
+/** Of the trades of a millisecond; the last one of them has this number. */
+const COUNTS = 2 ** 15
+const LAST_COUNT = COUNTS - 1
+
+const toPlace = (timestampMs: number, seenId: number, count: number): Position => ({
+  timestampMs,
+  id: seenId * COUNTS + count,
+})
+
+/** Places trades; none of a millisecond is missing. */
+export function placeTrades(trades: readonly StoredTrade[]): PlacedTrade[] {
+  const placed: PlacedTrade[] = []
+  for (let start = 0; start < trades.length;) {
+    const { timestampMs = 0 } = trades[start] ?? {}
+    let end = start
+    let seenId = 0
+    for (; trades[end]?.timestampMs === timestampMs; end++)
+      seenId = Math.max(seenId, trades[end]?.id ?? 0)
+    for (const [index, trade] of trades.slice(start, end).entries()) {
+      const count = start + index + 1 === end ? LAST_COUNT : Math.min(index + 1, LAST_COUNT - 1)
+      placed.push({ trade, at: toPlace(timestampMs, seenId, count) })
+    }
+    start = end
   }
+  return placed
+}
+
+type ReadTrades = (query: TradeQuery) => readonly StoredTrade[]
+type TradesAfter = { market: Market; after: Position; toMs?: number | undefined }
+
+/** Reads the trades after a place: at least `first` of them where that is given and there are. */
+export function readTradesAfter(
+  read: ReadTrades,
+  { market, after, toMs, first }: TradesAfter & { first?: number | undefined },
+): PlacedTrade[] {
+  const fromMs = after.timestampMs
+  const trades = read({ market, fromMs, toMs, first })
+  const end = trades.findIndex(({ timestampMs }) => timestampMs !== fromMs)
+  const moment = end < 0 ? trades : trades.slice(0, end)
+  const placed = moment.length === 0 ? [] : readRest(read, { market, after }, moment)
+  if (end >= 0) placed.push(...placeTrades(trades.slice(end)))
+  const lastMs = trades.at(-1)?.timestampMs
+  const isCut = first !== undefined && trades.length >= first && placed.length < first
+  if (!isCut || lastMs === undefined) return placed
+  return [...placed, ...placeTrades(read({ market, fromMs: lastMs + 1, toMs, first }))]
+}
+
+/** Reads the trades before a place, the last one first. */
+export function readTradesBefore(
+  read: ReadTrades,
+  { market, after, fromMs }: { market: Market; after: Position; fromMs: number | undefined },
+): PlacedTrade[] {
+  const { timestampMs, id } = after
+  const earlier = placeTrades(read({ market, fromMs, toMs: timestampMs })).reverse()
+  if (id === 0) return earlier
+  const moment = read({ market, fromMs: timestampMs, toMs: timestampMs + 1 })
+  const { seen, isHeld } = readSeen(read, { market, after }, moment)
+  const before = seen.slice(0, Math.min(id % COUNTS, seen.length) - 1).filter(isHeld)
+  return [...before.reverse(), ...earlier]
+}
+
+/** Those of the millisecond of a place that follow it; `moment` has all that are held of it. */
+function readRest(
+  read: ReadTrades,
+  place: TradesAfter,
+  moment: readonly StoredTrade[],
+): PlacedTrade[] {
+  const { id } = place.after
+  if (id === 0) return placeTrades(moment)
+  const { seen, isHeld, seenId } = readSeen(read, place, moment)
+  const later = moment.filter((trade) => trade.id > seenId).sort((a, b) => a.id - b.id)
+  return [
+    ...seen.slice(id % COUNTS).filter(isHeld),
+    ...later.map((trade) => ({ trade, at: toPlace(trade.timestampMs, trade.id, LAST_COUNT) })),
+  ]
+}
+
+/** The trades of the millisecond of a place that were known when the place was made. */
+function readSeen(
+  read: ReadTrades,
+  { market, after }: TradesAfter,
+  moment: readonly StoredTrade[],
+) {
+  // Places of versions before 0.5.0 have the count alone.
+  const seenId = Math.floor(after.id / COUNTS) || Number.MAX_SAFE_INTEGER
+  const { timestampMs: fromMs } = after
+  const isAll = moment.every(({ id }) => id <= seenId)
+  const seen = isAll ? moment : read({ market, fromMs, toMs: fromMs + 1, belowId: seenId + 1 })
+  const held = new Set(moment.map(({ id }) => id))
+  const isHeld = ({ trade }: PlacedTrade): boolean => held.has(trade.id)
+  return { seen: placeTrades(seen), isHeld, seenId }
 }
 
 /** A trade as it is served. */
-export function tradeText({ timestampMs, price, outcome, size, side }: Trade): string {
+export function tradeText(trade: Trade): string {
+  const { timestampMs, price, outcome, size, side, transactionHash } = trade
   const text = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
   const shares = size === undefined ? 'null' : formatMillionths(size)
-  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)}}`
+  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)},"transactionHash":${text(transactionHash)}}`
+}
+
+const UNKNOWN_HASH = ',"transactionHash":null'
+
+/**
+ * A trade as manifests digest it: as it is served, without a hash that is null, because trades had
+ * no such member when the first manifests were signed.
+ */
+export function digestedTradeText(trade: Trade): string {
+  const text = tradeText(trade)
+  return trade.transactionHash === undefined ? text.replace(UNKNOWN_HASH, '') : text
 }

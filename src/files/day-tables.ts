@@ -4,7 +4,6 @@ import { tallyCoverage } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes, timeframeMs } from '#src/core/market.ts'
 import { isSameTop } from '#src/core/quote.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { placeTrades } from '#src/core/trade.ts'
 import type { MarketHistory, RowRun, Top } from '#src/history/history.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { Table, TableColumn } from '#src/parquet/table.ts'
@@ -85,6 +84,7 @@ const ownColumns: Record<FileKind, readonly TableColumn[]> = {
     { name: 'outcome', kind: 'text' },
     ...decimals('price', 'size'),
     { name: 'side', kind: 'text' },
+    { name: 'transaction_hash', kind: 'text' },
   ],
   panel: panelColumns,
 }
@@ -215,12 +215,13 @@ function* quoteRows({ history, market, table }: Asked): Generator<Uint8Array> {
 function* tradeRows({ history, market, table }: Asked): Generator<Uint8Array> {
   const end = createEnd({ market, table })
   const first = table.placeOf('timestamp')
-  for (const { trade } of placeTrades(history.trades({ market }))) {
+  for (const trade of history.trades({ market })) {
     table.put(first, trade.timestampMs)
     table.putText(first + 1, trade.outcome)
     table.put(first + 2, trade.price)
     table.put(first + 3, trade.size)
     table.putText(first + 4, trade.side)
+    table.putText(first + 5, trade.transactionHash)
     yield* end()
   }
 }

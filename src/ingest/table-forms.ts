@@ -315,7 +315,7 @@ function readMessage(rows: readonly Row[]): TableRecord {
   const own = {
     book: () => ({ ...token, bids: levels('bids'), asks: levels('asks') }),
     price_change: () => ({ price_changes: [change] }),
-    last_trade_price: () => change,
+    last_trade_price: () => ({ ...change, transaction_hash: text('transaction_hash') }),
     tick_size_change: () => ({ ...token, new_tick_size: text('new_tick_size') }),
   }[row('event_type')]
   return { message: JSON.stringify({ ...shared, ...own?.() }) }

@@ -2,6 +2,7 @@
 import { type Coin, factsText, type Market, statusOf } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { placeTrades } from '#src/core/trade.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
@@ -43,7 +44,7 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
       const [last] = history.trades({ market, last: 1 })
       if (last === undefined) return { timestampMs: 0, id: 0 }
       const same = history.trades({ market, fromMs: last.timestampMs })
-      return { timestampMs: last.timestampMs, id: same.length }
+      return placeTrades(same).at(-1)?.at ?? { timestampMs: last.timestampMs, id: 0 }
     }
     const page = history.page({ market, order: 'desc', limit: 1 })
     return page.last ?? { timestampMs: 0, id: 0 }

@@ -6,7 +6,7 @@ import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { placeTrades, type StoredTrade, tradeText } from '#src/core/trade.ts'
+import { type PlacedTrade, placeTrades, readTradesAfter, tradeText } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createRowCut } from '#src/wire/row-cut.ts'
@@ -138,16 +138,18 @@ function readSeries(
   return { rows, resume: resume ?? last ?? after ?? nowhere, hasMore }
 }
 
+/** A page does not end within a millisecond, so that all that follow a market have one place. */
 function readTrades(history: MarketHistory, query: RowQuery): RowPage {
   const { market, outcome, after, toMs, limit } = query
-  const first = after.id + limit + 1
-  const trades = history.trades({ market, fromMs: after.timestampMs, toMs, first })
-  const placed = [...placeTrades(trades)].filter(({ at }) => comparePositions(at, after) > 0)
-  const page = placed.slice(0, limit)
+  const placed = readTradesAfter(history.trades, { market, after, toMs, first: limit + 1 })
+  let end = Math.min(limit, placed.length)
+  const timeOf = (index: number): number | undefined => placed[index]?.trade.timestampMs
+  while (end < placed.length && timeOf(end) === timeOf(end - 1)) end++
+  const page = placed.slice(0, end)
   const rows = page
     .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
     .map(toTradeRow)
-  return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > limit }
+  return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > end }
 }
 
 function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefined {
@@ -157,10 +159,10 @@ function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefi
   const { timestampMs } = last
   // Its place is among all of its millisecond.
   const same = history.trades({ market, fromMs: timestampMs, toMs: timestampMs + 1 })
-  const found = [...placeTrades(same)].find(({ trade }) => trade.id === last.id)
+  const found = placeTrades(same).find(({ trade }) => trade.id === last.id)
   return found && toTradeRow(found)
 }
 
-const toTradeRow = ({ trade, at }: { trade: StoredTrade; at: Position }): LiveRow => ({
+const toTradeRow = ({ trade, at }: PlacedTrade): LiveRow => ({
   ...{ position: at, seq: trade.id, outcome: trade.outcome ?? null, text: tradeText(trade) },
 })

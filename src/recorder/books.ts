@@ -77,14 +77,14 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
   }
 
   function takeTrade(event: TradeEvent, receivedMs: number): void {
-    const { timestampMs, price, priceText, size, side } = event
+    const { timestampMs, price, priceText, size, side, transactionHash } = event
     const outcome = outcomeOf(event.assetId)
     if (outcome === undefined) {
       fault(false)
       return
     }
     counts.trades++
-    output.trade({ timestampMs, price, outcome, size, side }, conditionId)
+    output.trade({ timestampMs, price, outcome, size, side, transactionHash }, conditionId)
     trades.note(priceText, timestampMs)
     for (const each of outcomes) both[each].recheck(receivedMs)
   }

@@ -128,6 +128,8 @@ export type TradeEvent = OfToken & {
   size?: Millionths | undefined
   /** Of the taker. */
   side?: 'buy' | 'sell' | undefined
+  /** As `Trade` has it. */
+  transactionHash?: string | undefined
 }
 
 export type TickEvent = OfToken & { kind: 'tick'; tickSize: Millionths }

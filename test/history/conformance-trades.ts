@@ -1,7 +1,13 @@
 /** The conformance suite's part on trades. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Trade, TradeQuery } from '#src/core/trade.ts'
+import {
+  compareTrades,
+  readTradesAfter,
+  readTradesBefore,
+  type Trade,
+  type TradeQuery,
+} from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
 
@@ -46,9 +52,11 @@ export function conformTrades(use: Use): void {
   describe('putTrades', () => {
     conformPut(use)
     conformTradeBatches(use)
+    conformTransactions(use)
   })
   describe('trades', () => {
     conformList(use)
+    conformPlaces(use)
   })
 }
 
@@ -153,7 +161,7 @@ function conformTradeBatches(use: Use): void {
 
 function conformList(use: Use): void {
   test(
-    'default: ascends by time, and at one moment in the order of acceptance, whatever order they came in',
+    'default: ascends by time, and within a millisecond by content, whatever order they came in',
     use((history) => {
       withMarkets(history)
       const random = createRandom('trades')
@@ -169,7 +177,7 @@ function conformList(use: Use): void {
         putAll(history, trades)
         model.push(...trades)
       }
-      model.sort((a, b) => a.timestampMs - b.timestampMs)
+      model.sort(compareTrades)
       expect(tradesOf(history)).toEqual(model)
       for (let probe = 0; probe < 60; probe++) {
         const [fromMs, toMs] = [bound(random.integer(50)), bound(random.integer(50))]
@@ -188,6 +196,122 @@ function conformList(use: Use): void {
       }
     }),
   )
+}
+
+const hashOf = (number: number): string => `0x${String(number).padStart(64, '0')}`
+
+function conformTransactions(use: Use): void {
+  test(
+    'behavior: trades that differ in their transaction alone are several; one without it is one of them',
+    use((history) => {
+      withMarkets(history)
+      const named = [1, 2].map((number) => aTrade({ transactionHash: hashOf(number) }))
+      const orders = [
+        [aTrade(), named[0], named[1]],
+        [named[1], aTrade(), named[0], aTrade()],
+        [named[0], named[1], aTrade(), named[0]],
+      ]
+      for (const [index, order] of orders.entries()) {
+        const timestampMs = START_MS + index
+        for (const each of order) if (each) putAll(history, [{ ...each, timestampMs }])
+        expect(tradesOf(history, { fromMs: timestampMs })).toEqual(
+          named.map((each) => ({ ...each, timestampMs })),
+        )
+      }
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: any order, split and repetition gives the same trades, and one that was known then stays known',
+    use((history) => {
+      withMarkets(history)
+      const random = createRandom('transactions')
+      const all = Array.from({ length: 60 }, () =>
+        aTrade({
+          timestampMs: START_MS + random.integer(4),
+          price: 500_000 + random.integer(2),
+          transactionHash: random.pick([undefined, hashOf(1), hashOf(2)]),
+        }),
+      )
+      const shuffled = (): Trade[] =>
+        [...all, ...all]
+          .map((trade) => ({ trade, at: random.integer(1_000_000) }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ trade }) => trade)
+      const of = [1, 2].map((number) => {
+        for (const each of Array.from(chunked(shuffled(), 7))) putAll(history, each, number)
+        return tradesOf(history, {}, number)
+      })
+      expect(of[1]).toEqual(of[0] ?? [])
+      const market = getMarket(history, conditionIdOf(1))
+      const ids = history.trades({ market }).map(({ id }) => id)
+      const firstId = Math.min(...ids)
+      for (let belowId = firstId; belowId <= Math.max(...ids) + 1; belowId += 3) {
+        const known = history.trades({ market, belowId })
+        expect(known.every(({ id }) => id < belowId)).toBe(true)
+        expect(known).toEqual(known.toSorted(compareTrades))
+      }
+      expect(history.trades({ market, belowId: firstId + 1 })).toHaveLength(1)
+    }),
+  )
+}
+
+function conformPlaces(use: Use): void {
+  test(
+    'behavior: who goes on from a place gets every trade once, also those of its millisecond that come later',
+    use((history) => {
+      withMarkets(history)
+      const random = createRandom('places')
+      for (let round = 0; round < 12; round++) {
+        const timestampMs = START_MS + 10 * round
+        const trades = Array.from({ length: 9 }, (_, at) =>
+          aTrade({
+            timestampMs: timestampMs + Math.floor(at / 6),
+            price: 1 + random.integer(900_000),
+            size: at + 1,
+          }),
+        )
+        const market = getMarket(history, conditionIdOf(1))
+        let after = { timestampMs, id: 0 }
+        const seen: Trade[] = []
+        const read = (limit: number): number => {
+          const page = readTradesAfter(history.trades, { market, after, first: limit + 1 })
+          for (const { trade, at } of page.slice(0, limit)) {
+            seen.push(trade)
+            after = at
+          }
+          return page.length
+        }
+        // Only the last millisecond of what was read may grow.
+        const [first, last] = [trades.slice(0, 6), trades.slice(6)]
+        for (const each of chunked(first, 2)) {
+          putAll(history, each)
+          for (let reads = random.integer(3); reads > 0; reads--) read(1 + random.integer(2))
+        }
+        while (read(2) > 2);
+        putAll(history, last)
+        while (read(2) > 0);
+        expect(seen.toSorted(compareTrades)).toMatchObject(trades.toSorted(compareTrades))
+        const down = [{ timestampMs: timestampMs + 10, id: 0 }]
+        const back: Trade[] = []
+        for (let place = down.pop(); place !== undefined;) {
+          const [next] = readTradesBefore(history.trades, {
+            market,
+            after: place,
+            fromMs: timestampMs,
+          })
+          if (next) back.push(next.trade)
+          place = next?.at
+        }
+        expect(back.toReversed()).toMatchObject(trades.toSorted(compareTrades))
+      }
+    }),
+  )
+}
+
+function* chunked<T>(all: readonly T[], size: number): Generator<T[]> {
+  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size)
 }
 
 /** One in five is no bound. */

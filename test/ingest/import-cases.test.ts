@@ -368,6 +368,12 @@ describe('importFiles of ../shared/cases', () => {
     expect(faults).toEqual([])
     expect(report).toMatchObject({ trades: { accepted: 2 }, windowsNotHeld: 1, filesRefused: [] })
     expect(history.findMarket(id)).toMatchObject({ winner: 'up', tickSize: 10_000 })
+    const market = history.findMarket(id)
+    const trades = market === undefined ? [] : history.trades({ market })
+    expect(trades.map(({ transactionHash }) => transactionHash)).toEqual([
+      '0xabc0000000000000000000000000000000000000000000000000000000000001',
+      undefined,
+    ])
     // One of wide.csv, and of the messages those of all coins that are kept.
     expect(statesIn(history, `0x${'5'.repeat(64)}`)).toHaveLength(1)
     expect(statesIn(history, id).map(({ timestampMs }) => timestampMs % 1000)).toEqual([672, 673])

@@ -46,15 +46,15 @@ describe('trades of GET /v1/stream', () => {
     const first = [...(await client.untilType('snapshot')), ...(await client.untilType('snapshot'))]
     const trades = await list()
     const snapshots = first.filter(({ type }) => type === 'snapshot')
-    expect(snapshots.map(({ data }) => data)).toEqual([trades[2], trades[5]] as never)
+    expect(snapshots.map(({ data }) => data)).toEqual([trades[3], trades[6]] as never)
     expect(snapshots.map((each) => 'cursor' in each)).toEqual([false, true])
-    expect(await list(`cursor=${snapshots[1]?.cursor}`)).toEqual(trades.slice(6))
+    expect(await list(`cursor=${snapshots[1]?.cursor}`)).toEqual(trades.slice(7))
     record([[12, 'down']])
     await client.send({ op: 'snapshot', id: 'a' })
     const later = [...(await client.untilType('snapshot')), ...(await client.untilType('snapshot'))]
     const last = (await list()).at(-1)
     expect(later.map(({ type }) => type)).toEqual(['row', 'snapshot', 'snapshot'])
-    expect(later.map(({ data }) => data)).toEqual([last, trades[5], last] as never)
+    expect(later.map(({ data }) => data)).toEqual([last, trades[6], last] as never)
     // Of one outcome, and of a replay, those before its beginning.
     await client.send({ op: 'subscribe', id: 'd', ...shared, outcome: 'down' })
     const [, ofDown] = await client.untilType('snapshot')
@@ -63,7 +63,7 @@ describe('trades of GET /v1/stream', () => {
     await client.send({ op: 'replay', id: 'r', ...shared, conditionId, ...range, speed: 0 })
     const played = (await client.untilType('replay_end')).filter(({ data }) => data?.price)
     expect(played.map(({ type }) => type)).toEqual(['snapshot', 'snapshot', 'row', 'row', 'row'])
-    expect(played.map(({ data }) => data)).toEqual(trades.slice(2) as never)
+    expect(played.map(({ data }) => data)).toEqual([trades[1], ...trades.slice(3)] as never)
   })
 
   test('behavior: no two have the same `seq`, and `prevSeq` is that of the one before', async () => {
@@ -98,6 +98,22 @@ describe('trades of GET /v1/stream', () => {
     )
   })
 
+  test('behavior: trades of one millisecond that are stored one after the other each come once', async () => {
+    const { app, key, list, record } = start([[1, 'up']])
+    const headers = { authorization: `Bearer ${key}` }
+    const request = new Request(`http://localhost${path}/live?channel=trades`, { headers })
+    const client = followEvents(await app.fetch(request))
+    // Each comes before the ones of before by its content.
+    for (const outcome of ['down', 'up', undefined] as const) {
+      record([outcome === undefined ? [12] : [12, outcome]])
+      app.tick()
+    }
+    await client.until(() => client.rows().length === 3)
+    expect(client.rows().map(({ data }) => data.outcome)).toEqual(['down', 'up', null])
+    expect((await list()).map(({ outcome }) => outcome)).toEqual(['up', null, 'up', 'down'])
+    await client.leave()
+  })
+
   test('behavior: events begin with them too', async () => {
     const { app, key, list, record } = start(held)
     const headers = { authorization: `Bearer ${key}` }
@@ -109,7 +125,7 @@ describe('trades of GET /v1/stream', () => {
     await client.until(() => client.rows().length === 1)
     const trades = await list()
     expect(client.events().map(({ name }) => name)).toEqual(['snapshot', 'snapshot', 'row'])
-    expect(client.events().map(({ data }) => data)).toEqual([2, 5, 7].map((at) => trades[at] ?? {}))
+    expect(client.events().map(({ data }) => data)).toEqual([3, 6, 7].map((at) => trades[at] ?? {}))
     await client.leave()
   })
 })

@@ -13,10 +13,12 @@ const trade = (offset: number, price: number, more: Partial<Trade> = {}): Trade 
   ...{ timestampMs: START_MS + offset, price, outcome: 'up', size: 25_500_000, side: 'buy' },
   ...more,
 })
+const HASH = `0x${'ab'.repeat(32)}`
+
 /** Several share a millisecond. */
 const trades = [
   trade(1, 510_000),
-  trade(7, 520_000, { outcome: 'down', side: 'sell' }),
+  trade(7, 520_000, { outcome: 'down', side: 'sell', transactionHash: HASH }),
   trade(7, 530_000),
   trade(7, 540_000),
   trade(9, 550_000, { outcome: undefined, size: undefined, side: undefined }),
@@ -48,12 +50,12 @@ function serve() {
 describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
   test('default: every trade by time, as it was announced', async () => {
     const { data, nextCursor } = await serve().get()
-    expect(data.map(({ price }) => price)).toEqual([0.51, 0.52, 0.53, 0.54, 0.55])
-    expect(data[1]).toEqual({
+    expect(data.map(({ price }) => price)).toEqual([0.51, 0.53, 0.54, 0.52, 0.55])
+    expect(data[3]).toEqual({
       ...{ timestamp: new Date(START_MS + 7).toISOString(), outcome: 'down' },
-      ...{ price: 0.52, size: 25.5, side: 'sell' },
+      ...{ price: 0.52, size: 25.5, side: 'sell', transactionHash: HASH },
     })
-    expect(data[4]).toMatchObject({ outcome: null, size: null, side: null })
+    expect(data[4]).toMatchObject({ outcome: null, size: null, side: null, transactionHash: null })
     expect(nextCursor).toBeNull()
   })
 

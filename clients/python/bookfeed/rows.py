@@ -38,7 +38,8 @@ Price = TypedDict(
 )  # fmt: skip
 Trade = TypedDict(
     "Trade",
-    {"timestamp": str, "outcome": Side_, "price": Amount, "size": Amount_, "side": Text_},
+    {"timestamp": str, "outcome": Side_, "price": Amount, "size": Amount_, "side": Text_,
+     "transactionHash": Text_},
 )  # fmt: skip
 Market = TypedDict(
     "Market",

@@ -1874,6 +1874,8 @@ export interface components {
              * @enum {string|null}
              */
             side: "buy" | "sell" | null;
+            /** @description Hash of the transaction on the chain that settled it; null where the source does not say. */
+            transactionHash: string | null;
         };
         PanelRow: {
             /** @description Market identifier: `0x` and lower-case hex digits. */
@@ -2330,7 +2332,7 @@ export interface components {
             snapshotsSha256: string;
             /** @description Trades that were digested. */
             trades: number;
-            /** @description SHA-256 in hex of every object of `…/trades`, likewise. */
+            /** @description SHA-256 in hex of every object of `…/trades`, likewise, without a `transactionHash` that is null. */
             tradesSha256: string;
             /** @description SHA-256 in hex of the JSON array, without white space, of conditionId, symbol, timeframe, source, slug, windowStart, windowEnd, strike, finalPrice and winner as texts (numbers with the digits that are printed) or null. */
             factsSha256: string;
@@ -3760,7 +3762,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Trades by `timestamp`, those of one moment as they were received. Turned around by `order=desc`. */
+                        /** @description Trades by `timestamp`, those of one millisecond by outcome, price, size, side and transaction, whatever came first. Turned around by `order=desc`. */
                         data: components["schemas"]["Trade"][];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;

@@ -23,8 +23,6 @@ export const BLOCK = 2000
 const FIRST_BLOCK = 8
 /** Rows whose texts are read at once. */
 const TEXTS = 100
-/** Of how many trades are read where those that were known are too few. */
-const TRADES_GROWTH = 8
 
 type Log = Pick<MarketHistory, 'revisions'>
 
@@ -263,18 +261,7 @@ function createKnownReads(history: MarketHistory, bounds: Bounds) {
   return { tops, page, at, spot, trades: createKnownTrades(history, belowTradeId) }
 }
 
-function createKnownTrades(history: MarketHistory, belowId: number) {
-  const isKnown = ({ id }: StoredTrade): boolean => id < belowId
-  return (query: TradeQuery): StoredTrade[] => {
-    const { first, last } = query
-    const wanted = first ?? last
-    if (wanted === undefined) return history.trades(query).filter(isKnown)
-    const isUp = first !== undefined
-    for (let size = wanted; ; size *= TRADES_GROWTH) {
-      const found = history.trades({ ...query, ...(isUp ? { first: size } : { last: size }) })
-      const known = found.filter(isKnown)
-      if (known.length < wanted && found.length === size) continue
-      return isUp ? known.slice(0, wanted) : known.slice(-wanted)
-    }
-  }
-}
+const createKnownTrades =
+  (history: Pick<MarketHistory, 'trades'>, belowId: number) =>
+  (query: TradeQuery): StoredTrade[] =>
+    history.trades({ ...query, belowId: Math.min(query.belowId ?? belowId, belowId) })

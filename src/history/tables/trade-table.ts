@@ -1,6 +1,6 @@
 import { trade } from '#db/history/schema.ts'
 import { outcomes } from '#src/core/market.ts'
-import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
+import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/core/trade.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
@@ -9,7 +9,8 @@ import { outcomeCodes } from '../codec/chunk.ts'
 import type { Moments } from './revision-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
-type Range = { marketId: number; fromMs: number; toMs: number; outcome: number | null }
+type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId', number> & { outcome: number | null }
+type Replacement = Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
@@ -19,12 +20,22 @@ export function createTradeTable(db: Database, moments: Moments) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
-      AND (CAST($outcome AS BIGINT) IS NULL OR outcome = $outcome)`
+      AND (CAST($outcome AS BIGINT) IS NULL OR outcome = $outcome)
+      AND id < $belowId AND (replaced_by IS NULL OR replaced_by >= $belowId)`
+  const isEqual = `market_id = $marketId AND time_ms = $timeMs AND price = $price
+         AND outcome IS NOT DISTINCT FROM $outcome AND size IS NOT DISTINCT FROM $size
+         AND side IS NOT DISTINCT FROM $side`
   const insert = db.prepare<unknown, [TradeRow]>(
     `INSERT INTO trade (${sql.names()}) SELECT ${sql.parameters()} WHERE NOT EXISTS (
-       SELECT 1 FROM trade WHERE market_id = $marketId AND time_ms = $timeMs AND price = $price
-         AND outcome IS NOT DISTINCT FROM $outcome AND size IS NOT DISTINCT FROM $size
-         AND side IS NOT DISTINCT FROM $side)`,
+       SELECT 1 FROM trade WHERE ${isEqual}
+         AND (CAST($transactionHash AS TEXT) IS NULL OR transaction_hash = $transactionHash))`,
+  )
+  const unnamed = db.prepare<TradeRow, [TradeRow]>(
+    `SELECT ${sql.columns()} FROM trade WHERE ${isEqual}
+       AND transaction_hash IS NULL AND replaced_by IS NULL`,
+  )
+  const replace = db.prepare<unknown, [Replacement]>(
+    'UPDATE trade SET replaced_by = $replacedBy, checksum = $checksum WHERE id = $id',
   )
   const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade')
   const addToSum = db.prepare<unknown, [{ sum: number; marketId: number }]>(
@@ -41,24 +52,62 @@ export function createTradeTable(db: Database, moments: Moments) {
     )
   const [ascending, descending] = [select(''), select('DESC')]
 
+  const all = db.prepare<TradeRow, [Pick<TradeRow, 'marketId'>]>(
+    `SELECT ${sql.columns()} FROM trade WHERE market_id = $marketId ORDER BY id`,
+  )
   const putChecksum = db.prepare<unknown, [TradeRow]>(
     'UPDATE trade SET checksum = $checksum WHERE id = $id',
   )
 
+  /**
+   * A trade that was known without its transaction, and is now known with it, is one trade. It
+   * stays, because it is what was served until now. Returns what that adds to the sum.
+   */
+  function replaceUnnamed(row: TradeRow): number {
+    const found = unnamed.get(row)
+    if (found === null) return 0
+    const replaced = { ...found, replacedBy: row.id }
+    const checksum = checksumOf(replaced)
+    replace.run({ ...replaced, checksum })
+    return checksum - (found.checksum ?? 0)
+  }
+
+  /** With the whole millisecond at which the limit cuts. */
+  function readFrom(range: Range, limit: number, read: typeof ascending): TradeRow[] {
+    // The one after tells whether the millisecond goes on.
+    const rows = read.all({ ...range, limit: Math.min(limit + 1, NO_LIMIT) })
+    if (rows.length <= limit) return rows
+    const next = rows.pop()
+    const lastMs = rows.at(-1)?.timeMs
+    if (next === undefined || lastMs !== next.timeMs) return rows
+    const moment = { ...range, fromMs: lastMs, toMs: lastMs + 1, limit: NO_LIMIT }
+    return [...rows.filter(({ timeMs }) => timeMs !== lastMs), ...read.all(moment)]
+  }
+
   return {
     sealAll(marketId: number): void {
-      const range = { marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, outcome: null }
-      for (const row of ascending.all({ ...range, limit: NO_LIMIT }))
+      for (const row of all.all({ marketId }))
         putChecksum.run({ ...row, checksum: checksumOf(row) })
     },
 
-    /** Adds trades that are not held yet; returns how many. */
+    /**
+     * Adds trades that are not held yet; returns how many. One without a transaction is held where
+     * one with a transaction is that is equal in all else.
+     */
     insert(marketId: number, trades: readonly Trade[]): number {
       let id = Math.max((lastId.get()?.id ?? 0) + 1, moments.leastId())
       if (trades.length > 0) moments.noteIds(id)
-      let [added, sumAdded] = [0, 0]
-      for (const { timestampMs, price, outcome, size = null, side } of trades) {
-        const row = {
+      let added = 0
+      let sumAdded = 0
+      for (const {
+        timestampMs,
+        price,
+        outcome,
+        size = null,
+        side,
+        transactionHash = null,
+      } of trades) {
+        const row: TradeRow = {
           id,
           marketId,
           timeMs: timestampMs,
@@ -67,11 +116,14 @@ export function createTradeTable(db: Database, moments: Moments) {
           size,
           side: side === undefined ? null : sides.indexOf(side),
           checksum: 0,
+          transactionHash,
+          replacedBy: null,
         }
         row.checksum = checksumOf(row)
         if (insert.run(row).changes === 0) continue
         added++
         sumAdded += row.checksum + timestampMs + id++
+        if (transactionHash !== null) sumAdded += replaceUnnamed(row)
       }
       addToSum.run({ sum: sumAdded % SUM_END, marketId })
       return added
@@ -80,23 +132,36 @@ export function createTradeTable(db: Database, moments: Moments) {
     /** What `tradeSum` of a market should be. */
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
-    /** Ascending by time; those of one moment in the order of acceptance. Throws `Damage`. */
-    list(query: TradeQuery) {
-      const { market, outcome, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, first, last } = query
+    /** Throws `Damage` where a trade is not as it was written. */
+    assertAll(marketId: number): void {
+      for (const row of all.all({ marketId })) toTrade(row)
+    },
+
+    /** In the order of `compareTrades`. Throws `Damage`. */
+    list(query: TradeQuery): StoredTrade[] {
+      const {
+        market,
+        outcome,
+        fromMs = 0,
+        toMs = NO_LIMIT,
+        first,
+        last,
+        belowId = NO_LIMIT,
+      } = query
       const code = outcome === undefined ? null : outcomeCodes[outcome]
-      const range = { marketId: market.id, fromMs, toMs, outcome: code }
-      const rows =
-        last === undefined
-          ? ascending.all({ ...range, limit: first ?? NO_LIMIT })
-          : descending.all({ ...range, limit: last }).reverse()
-      return rows.map(toTrade)
+      const range = { marketId: market.id, fromMs, toMs, outcome: code, belowId }
+      if (last === undefined)
+        return sortMoments(readFrom(range, first ?? NO_LIMIT, ascending).map(toTrade))
+      const rows = readFrom(range, last, descending)
+      const trades = sortMoments(rows.map(toTrade).reverse())
+      return trades.slice(Math.max(0, trades.length - last))
     },
   }
 }
 
 function toTrade(row: TradeRow): StoredTrade {
   assertSealed(row, `trade ${row.id} of market ${row.marketId}`)
-  const { id, timeMs, price, outcome, size, side } = row
+  const { id, timeMs, price, outcome, size, side, transactionHash } = row
   return {
     id,
     timestampMs: timeMs,
@@ -104,5 +169,6 @@ function toTrade(row: TradeRow): StoredTrade {
     outcome: outcome === null ? undefined : outcomes[outcome],
     size: size ?? undefined,
     side: side === null ? undefined : sides[side],
+    transactionHash: transactionHash ?? undefined,
   }
 }

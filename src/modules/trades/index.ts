@@ -1,9 +1,9 @@
 import { coverageText } from '#src/core/coverage.ts'
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
 import type { Market } from '#src/core/market.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import type { Position } from '#src/core/snapshot.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
-import { placeTrades, tradeText } from '#src/core/trade.ts'
+import { readTradesAfter, readTradesBefore, tradeText } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openKnown, toMoment } from '#src/history/reads/known.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
@@ -67,40 +67,20 @@ function tradePage({ history, cursors, clock }: Deps, market: Market, query: Tra
   const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${knownAt === undefined ? '' : `known${knownAt}`}`
   const scope = `trades ${market.conditionId} ${filters}`
   const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
-  const first = outcome === undefined ? (after?.id ?? 0) + limit + 1 : undefined
-  const placed = readPlaced(history, { market, order, after, fromMs, toMs, first }).filter(
-    ({ trade }) => outcome === undefined || trade.outcome === outcome,
-  )
+  const start = after ?? startOf({ order, fromMs, toMs })
+  // Of one outcome, it is not known how many have to be read.
+  const first = outcome === undefined ? limit + 1 : undefined
+  const found =
+    order === 'asc'
+      ? readTradesAfter(history.trades, { market, after: start, toMs, first })
+      : readTradesBefore(history.trades, { market, after: start, fromMs })
+  const placed = found.filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
   const page = placed.slice(0, limit)
-  const place: Position = page.at(-1)?.at ?? after ?? startOf({ order, fromMs, toMs })
+  const place: Position = page.at(-1)?.at ?? start
   const resumeCursor = cursors.encode(scope, encodePosition(place))
   const nextCursor = placed.length > limit ? `"${resumeCursor}"` : 'null'
   const rows = page.map(({ trade }) => tradeText(trade)).join(',')
   const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
   const coverage = coverageText(question)
   return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor, coverage }
-}
-
-type Part = ReturnType<typeof readRange> & {
-  market: Market
-  order: 'asc' | 'desc'
-  after: Position | undefined
-  /** As many as a page can need, where that is known. */
-  first: number | undefined
-}
-
-/** Those after a place, in their order; the millisecond of the place is read whole. */
-function readPlaced(
-  history: Pick<MarketHistory, 'trades'>,
-  { market, order, after, fromMs, toMs, first }: Part,
-) {
-  const part =
-    order === 'asc'
-      ? { fromMs: after?.timestampMs ?? fromMs, toMs, first }
-      : { fromMs, toMs: after === undefined ? toMs : after.timestampMs + 1 }
-  const sign = order === 'asc' ? 1 : -1
-  const placed = [...placeTrades(history.trades({ market, ...part }))].filter(
-    ({ at }) => after === undefined || comparePositions(at, after) * sign > 0,
-  )
-  return order === 'asc' ? placed : placed.toReversed()
 }

@@ -9,7 +9,15 @@ import {
   outcomeParameter,
   rangeParameters,
 } from '#src/http/data-query.ts'
-import { decimal, decimalOrNull, listOf, nullable, object, time } from '#src/http/fields.ts'
+import {
+  decimal,
+  decimalOrNull,
+  listOf,
+  nullable,
+  object,
+  textOrNull,
+  time,
+} from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { Type } from '#src/http/schema.ts'
 
@@ -39,12 +47,16 @@ export const TradeRow = object(
       'Side of the taker; null where the source does not say.',
       'buy',
     ),
+    transactionHash: textOrNull(
+      'Hash of the transaction on the chain that settled it; null where the source does not say.',
+      `0x${'9c1f4e07'.repeat(8)}`,
+    ),
   },
   { description: 'A trade, as the venue announced it.' },
 )
 
 export const TradeList = listOf(
   TradeRow,
-  'Trades by `timestamp`, those of one moment as they were received. Turned around by `order=desc`.',
+  'Trades by `timestamp`, those of one millisecond by outcome, price, size, side and transaction, whatever came first. Turned around by `order=desc`.',
 )
 export type TradeRow = Static<typeof TradeRow>

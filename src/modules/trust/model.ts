@@ -120,7 +120,9 @@ const MarketDigestBody = object('MarketDigest', {
     'every object of `…/snapshots` in its order, each followed by a newline; of a recorded market that is `…/export`',
   ),
   trades: count('Trades that were digested.', 310),
-  tradesSha256: sha256('every object of `…/trades`, likewise'),
+  tradesSha256: sha256(
+    'every object of `…/trades`, likewise, without a `transactionHash` that is null',
+  ),
   factsSha256: sha256(
     'the JSON array, without white space, of conditionId, symbol, timeframe, source, slug, windowStart, windowEnd, strike, finalPrice and winner as texts (numbers with the digits that are printed) or null',
   ),

@@ -6,6 +6,7 @@ import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import type { Outcome } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault } from '#src/core/time.ts'
+import { toTransactionHash } from '#src/core/trade.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import {
@@ -115,7 +116,14 @@ function readDataTrade(value: JsonObject, { nowMs }: Reading): MarketRecord[] {
     {
       kind: 'trade',
       facts: { ...named, assetIds: { [outcome]: assetId } },
-      trade: { timestampMs, price, outcome, size, side },
+      trade: {
+        timestampMs,
+        price,
+        outcome,
+        size,
+        side,
+        transactionHash: toTransactionHash(value.transactionHash ?? value.transaction_hash),
+      },
     },
   ]
 }

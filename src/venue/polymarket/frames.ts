@@ -7,6 +7,7 @@ import { assetIdPattern, assetIdRule, conditionIdRule, parseConditionId } from '
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
+import { toTransactionHash } from '#src/core/trade.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import type { FeedEvent, LevelChange } from '../feed.ts'
@@ -94,6 +95,7 @@ const otherReaders: Readers = new Map<string, (message: JsonObject) => FeedEvent
       priceText: readText(message.price, 'price'),
       size: isEmpty(message.size) ? undefined : readSize(message.size, 'size'),
       side: isEmpty(message.side) ? undefined : takerSides[readSide(message.side)],
+      transactionHash: toTransactionHash(message.transaction_hash),
     }),
   ],
   [

@@ -163,6 +163,15 @@ describe('decodeFrames', () => {
     expect(decode(aTrade({ price: '.48', side: 'SELL', size: undefined }))).toMatchObject([
       { price: 480_000, priceText: '.48', size: undefined, side: 'sell' },
     ])
+    const hash = `0x${'AB12'.repeat(16)}`
+    expect(decode(aTrade({ transaction_hash: hash }))).toMatchObject([
+      { transactionHash: hash.toLowerCase() },
+    ])
+    // A trade whose transaction cannot be read is one without it.
+    for (const transaction of ['', null, '0x12', 7])
+      expect(decode(aTrade({ transaction_hash: transaction }))).toMatchObject([
+        { kind: 'trade', transactionHash: undefined },
+      ])
   })
 
   test.each<[string, number]>([
