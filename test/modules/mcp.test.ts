@@ -11,6 +11,7 @@ import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
+import { createTestGround, openMarket } from '../support/test-mode.ts'
 
 const known = createMarketHistory()
 const { both } = known
@@ -23,6 +24,9 @@ const limits = createLimits(makeLimitMemory(1), 8, {
 })
 const server = createHarness({ history: known.history, limits })
 const { conditionId, rows } = both
+const { assetIds } = known.history.findMarket(conditionId) ?? {}
+/** Another name of the market. */
+const otherName = assetIds?.up
 
 const url = new URL('http://localhost/mcp')
 const me = { name: 'test', version: '1' }
@@ -87,7 +91,7 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     const { call } = await clients[kind](server.key)
     const found = await call('find_markets', { coin: 'btc', limit: 1 })
     expect(dataOf(found)).toHaveLength(1)
-    const quotes = await call('quotes', { coin: 'btc', market: conditionId, limit: 3 })
+    const quotes = await call('quotes', { coin: 'btc', market: conditionId, limit: 3, full: true })
     const path = `/v1/btc/markets/${conditionId}/quotes?limit=3`
     const route = await server.send(path)
     expect(quotes.structuredContent).toEqual({
@@ -140,6 +144,56 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     expect(before - (await leftOf())).toBe(2)
   })
 
+  test('default: a market, a number, a list and a moment are taken in any form', async () => {
+    const { call } = await clients[kind](server.key)
+    const ts = rows.at(-1)?.timestampMs ?? 0
+    const same = async (name: string, forms: readonly Record<string, unknown>[]) => {
+      const answers = []
+      for (const args of forms) answers.push((await call(name, args)).structuredContent)
+      const [first] = answers
+      expect(first).not.toHaveProperty('code')
+      expect(answers).toEqual(forms.map(() => first))
+    }
+    await same('quotes', [
+      { coin: 'btc', market: conditionId, limit: 3, outcome: 'up' },
+      { coin: 'BTC', conditionId, limit: '3', outcome: 'Up' },
+      { coin: [' Btc '], market: otherName, limit: 3.0, outcome: ['up'], full: 'false', to: null },
+      {
+        coin: 'btc',
+        conditionId: conditionId.toUpperCase().replace('0X', '0x'),
+        limit: 3,
+        outcome: 'UP',
+        full: false,
+      },
+    ])
+    await same('book_as_of', [
+      { coin: 'btc', market: conditionId, ts },
+      { coin: 'btc', market: conditionId, ts: String(ts), depth: '5' },
+      { coin: 'btc', market: conditionId, ts: ts / 1000 },
+      { coin: 'btc', market: conditionId, ts: new Date(ts).toISOString() },
+    ])
+    await same('book_as_of', [
+      { coin: 'btc', market: conditionId, ts: 'now' },
+      { coin: 'btc', market: conditionId, ts: server.time.nowMs },
+    ])
+    const fill = { coin: 'btc', market: conditionId, ts, outcome: 'up', side: 'buy' }
+    await same('fill_cost', [
+      { ...fill, size: 1.5 },
+      { ...fill, size: '1.5' },
+    ])
+    const panel = { coin: 'btc', timeframe: '5m', limit: 2 }
+    await same('panel', [
+      { ...panel, offsets: '-240s,-60s' },
+      { ...panel, offsets: ['-240s', '-60s'] },
+      { ...panel, offsets: [240, '-60'] },
+      { ...panel, offsets: ' -240s, -60 ' },
+    ])
+    await same('find_markets', [
+      { coin: 'btc', market: conditionId },
+      { coin: 'btc', conditionId: otherName },
+    ])
+  })
+
   test('error: without a key, or of what is not there, it says what to do', async () => {
     const stranger = await clients[kind](undefined)
     expect(await stranger.call('spot', { coin: 'btc' })).toMatchObject({
@@ -164,7 +218,11 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       ['coverage', { ...market, market: '..' }, 'market'],
       ['export_link', { ...market, market: '' }, 'market'],
       ['quotes', { ...market, limit: 101 }, 'limit'],
-      ['quotes', { ...market, limit: '20' }, 'limit'],
+      ['quotes', { ...market, limit: '20.5' }, 'limit'],
+      ['quotes', { ...market, limit: { max: 5 } }, 'limit'],
+      ['quotes', { ...market, conditionId: 'another' }, 'conditionId'],
+      ['quotes', { ...market, full: 'maybe' }, 'full'],
+      ['find_markets', { ...market, status: 'open' }, 'status'],
       ['quotes', { ...market, fields: 'bid' }, 'fields'],
       ['fill_cost', { ...market, ts: true }, 'ts'],
       ['export_link', { coin: 'btc', format: 'xml' }, 'format'],
@@ -175,6 +233,69 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
         true,
         { code: 'invalid_parameter', status: 400, param, requestId: expect.any(String) },
       ])
+    }
+  })
+})
+
+describe('answers of tools', () => {
+  const { ask } = createTestGround()
+  async function call(name: string, args: Record<string, unknown>) {
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: args },
+    }
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const answer = await ask('/mcp', { method: 'POST', headers, body: JSON.stringify(message) })
+    const text = await answer.text()
+    const line = text.split('\n').find((each) => each.startsWith('data: {'))
+    const { result } = JSON.parse(line?.slice(6) ?? text) as { result: Answer }
+    return { result, bytes: text.length, data: dataOf(result) }
+  }
+
+  test('default: ten markets are at most 8 kB, text and structure together; full is the route', async () => {
+    const { bytes, data } = await call('find_markets', {
+      coin: 'btc',
+      limit: 10,
+      status: 'resolved',
+    })
+    expect(data.length).toBeGreaterThan(5)
+    expect(bytes / data.length).toBeLessThan(800)
+    const [first] = data
+    expect(Object.keys(first ?? {})).toEqual([
+      ...['conditionId', 'slug', 'timeframe', 'source', 'status', 'windowStart'],
+      ...['strike', 'finalPrice', 'winner', 'covered'],
+    ])
+    const full = await call('find_markets', {
+      coin: 'btc',
+      limit: 1,
+      status: 'resolved',
+      full: true,
+    })
+    const route = await ask('/v1/btc/markets?limit=1')
+    const { data: rowsOfRoute } = (await route.json()) as { data: object[] }
+    expect<object[]>(full.data).toEqual(rowsOfRoute)
+  })
+
+  test('default: every tool leaves out what repeats, and full has it', async () => {
+    const market = { coin: 'btc', market: openMarket.slug }
+    const ts = openMarket.windowMs + 60_000
+    for (const [name, args, gone] of [
+      ['book_as_of', { ...market, ts }, 'assetId'],
+      ['quotes', { ...market, limit: 1 }, '"id"'],
+      ['fill_cost', { ...market, ts, outcome: 'up', side: 'buy', size: 500 }, 'levels":'],
+      ['coverage', market, 'intervals'],
+      ['spot', { coin: 'btc', limit: 1 }, 'sequence'],
+    ] as const) {
+      const short = await call(name, args)
+      const full = await call(name, { ...args, full: true })
+      expect([name, short.bytes < full.bytes]).toEqual([name, true])
+      expect(JSON.stringify(short.result)).not.toContain(gone)
+      expect(JSON.stringify(full.result.structuredContent)).toContain(gone)
     }
   })
 })

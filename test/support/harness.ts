@@ -66,7 +66,9 @@ export function createHarness(options: Partial<AppDeps> = {}) {
       headers.set('authorization', `Bearer ${token}`)
     }
     const request = new Request(`http://localhost${path}`, { ...init, headers })
-    return received(await app.fetch(request))
+    const response = await app.fetch(request)
+    // Its events are one answer, and end.
+    return path === '/mcp' ? response : received(response)
   }
   const send = (path: string, init?: RequestInit) => sendAs(key, path, init)
   const advance = (ms: number) => {

@@ -7,11 +7,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
+import type { Clock } from '#src/core/time.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import { visitOf } from '#src/http/gate.ts'
+import { openApiParameters } from '#src/http/openapi-operation.ts'
 import { problemResponse } from '#src/http/problem.ts'
 import type { Route } from '#src/http/route.ts'
-import { parseBody } from '#src/http/schema-reader.ts'
+import { parseQuery } from '#src/http/schema-reader.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
 import accessText from '../../../docs/access.md' with { type: 'text' }
@@ -20,7 +22,17 @@ import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import liveText from '../../../docs/live.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 import paymentsText from '../../../docs/payments.md' with { type: 'text' }
-import { exportInput, exportTargetOf, type Input, listed, toolsOf } from './tools.ts'
+import { type Arguments, createArgumentReader } from './arguments.ts'
+import {
+  assertMarket,
+  exportInput,
+  exportTargetOf,
+  type Input,
+  listed,
+  namesMarket,
+  type Tool,
+  toolsOf,
+} from './tools.ts'
 
 /**
  * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
@@ -36,11 +48,12 @@ export type McpDeps = {
   ask: Ask
   /** Of this service, as its users reach it. */
   origin: () => string
+  clock: Clock
   version: string
 }
 
 const instructions =
-  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC; prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC, or `now`; numbers may be sent as text, lists as comma-separated text. Answers have what matters; `full` adds the rest. Prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
 
 const documents = {
   overview: ['The service in one page', llmsText],
@@ -59,31 +72,39 @@ const anything: jsonSchemaValidator = {
 }
 
 /** Answers MCP, in its stateless revision and in those before it, without sessions. */
-export function createMcp({ routes, ask, origin, version }: McpDeps) {
-  const schemaOf = (input: Input) =>
-    fromJsonSchema<Record<string, unknown>>(listed(input), anything)
-  const tools = toolsOf(routes).map((tool) => ({ ...tool, inputSchema: schemaOf(tool.input) }))
-  const exportSchema = schemaOf(exportInput)
+export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
+  const prepare = <T extends { input: Input }>(tool: T) => ({
+    ...tool,
+    read: createArgumentReader(openApiParameters(tool.input, 'query')),
+    inputSchema: fromJsonSchema<Record<string, unknown>>(listed(tool.input), anything),
+  })
+  const tools = toolsOf(routes).map(prepare)
+  const exports = prepare({ input: exportInput })
 
   function serve(request: Request): McpServer {
     const server = new McpServer({ name: 'bookfeed', version }, { instructions })
-    for (const { name, title, description, input, inputSchema, targetOf } of tools) {
+    for (const tool of tools) {
+      const { name, title, description, inputSchema, targetOf, isOfMarket, compact } = tool
       const config = { title, description, inputSchema, annotations: readOnly }
-      const answer: Answer = async ({ args, payment }) =>
-        answerOf(await ask(request, targetOf(args), payment))
-      server.registerTool(name, config, checked(request, input, answer))
+      const answer: Answer = async ({ texts, payment }) => {
+        const response = await ask(request, targetOf(texts), payment)
+        const isList = !isOfMarket && namesMarket(texts)
+        return answerOf(response, { isList, compact: texts.full === 'true' ? undefined : compact })
+      }
+      const checks = { ...tool, isOfMarket, clock }
+      server.registerTool(name, config, checked(request, checks, answer))
     }
     server.registerTool(
       'export_link',
       {
         title: 'Link to an export',
         description:
-          'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to whoever needs more rows than fit in an answer.',
-        inputSchema: exportSchema,
+          'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to the user who needs more rows than fit in an answer.',
+        inputSchema: exports.inputSchema,
         annotations: readOnly,
       },
-      checked(request, exportInput, async ({ args }) => {
-        const url = origin() + exportTargetOf(args)
+      checked(request, { ...exports, isOfMarket: false, clock }, async ({ texts }) => {
+        const url = origin() + exportTargetOf(texts)
         const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
         return toResult({ url, curl })
       }),
@@ -118,34 +139,63 @@ export function createMcp({ routes, ask, origin, version }: McpDeps) {
 }
 
 type Answer = (given: Given) => Promise<ReturnType<typeof toResult>>
-type Given = { args: Readonly<Record<string, unknown>>; payment: unknown }
+type Given = { texts: Readonly<Record<string, string>>; payment: unknown }
+
+type Checks = {
+  input: Input
+  read: ReturnType<typeof createArgumentReader>
+  isOfMarket: boolean
+  clock: Clock
+}
 
 /** Answers what is wrong with the arguments, if anything is, as a route would. */
 const checked =
-  (request: Request, input: Input, answer: Answer) =>
-  async (args: Given['args'], { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
+  (request: Request, { input, read, isOfMarket, clock }: Checks, answer: Answer) =>
+  async (args: Arguments, { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
+    let texts: Readonly<Record<string, string>>
     try {
-      parseBody(input, { ...args })
+      texts = read(args, clock())
+      parseQuery(input, new URLSearchParams(texts).toString())
+      assertMarket(texts, { isRequired: isOfMarket, input })
     } catch (error) {
       return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
     }
-    return answer({ args, payment: mcpReq._meta?.[PAYMENT] })
+    return answer({ texts, payment: mcpReq._meta?.[PAYMENT] })
   }
 
+type Shape = {
+  /** Whether a single market is shown as a list of one. */
+  isList?: boolean
+  /** What matters of a row; undefined for all of it. */
+  compact?: Tool['compact'] | undefined
+}
+
 /** What a route says, its failures too: their `detail` says what to do. */
-async function answerOf(response: Response) {
+async function answerOf(response: Response, { isList = false, compact }: Shape = {}) {
   const body = (await response.json()) as object
   // What is to be paid is all of the answer, as clients of x402 expect it.
   if (response.status === 402 && 'paymentRequired' in body) {
     return toResult(body.paymentRequired as object, true)
   }
   const coverage = response.headers.get('x-coverage')
-  const content = Array.isArray(body) ? { data: body } : body
-  const result = toResult(coverage === null ? content : { ...content, coverage }, !response.ok)
+  const content = toContent(body, isList && response.ok)
+  const shown = response.ok && compact ? shorten(content, compact) : content
+  const result = toResult(coverage === null ? shown : { ...shown, coverage }, !response.ok)
   const receipt = response.headers.get(PAYMENT_RESPONSE_HEADER)
   return receipt === null
     ? result
     : { ...result, _meta: { [PAYMENT_RESPONSE]: fromPaymentHeader(receipt) } }
+}
+
+function toContent(body: object, isList: boolean): object {
+  if (isList) return { data: [body], nextCursor: null }
+  return Array.isArray(body) ? { data: body } : body
+}
+
+/** A list keeps all but its rows as it is. */
+function shorten(body: object, compact: Tool['compact']): object {
+  if (!('data' in body) || !Array.isArray(body.data)) return compact({ ...body })
+  return { ...body, data: body.data.map((row: object) => compact({ ...row })) }
 }
 
 function toResult(content: object, isError = false) {
