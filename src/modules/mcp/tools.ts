@@ -1,13 +1,11 @@
 /** Tools for agents: each is a route of the API with the parameters that a question needs. */
-import type { TObject } from '@sinclair/typebox'
-
 import { parameterError } from '#src/core/errors.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { coins } from '#src/core/market.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import type { Route } from '#src/http/route.ts'
-import { literals } from '#src/http/schema-reader.ts'
+import { literals, type parseQuery } from '#src/http/schema-reader.ts'
 import { Type } from '#src/http/schema.ts'
 import { isRecord } from '#src/lib/record.ts'
 
@@ -153,7 +151,7 @@ const specs: readonly ToolSpec[] = [
 ]
 
 /** Arguments, as they are read once they are text. */
-export type Input = TObject
+export type Input = Parameters<typeof parseQuery>[0]
 
 export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description' | 'compact'> & {
   input: Input
