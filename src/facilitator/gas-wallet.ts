@@ -1,7 +1,8 @@
 /**
  * The account that pays for gas. Settlements run side by side, but sign and send one after the
  * other, so that no two take the same nonce; a transaction's hash is known before the node is given
- * it.
+ * it. What the node has forgotten before it was mined is sent again, the same bytes, before anything
+ * else: all later transactions would wait for its nonce.
  */
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
@@ -25,13 +26,73 @@ export type Broadcast = {
 
 type Call = { to: Hex; data: Hex }
 
+/** A transaction that was sent and is not known to be mined. */
+type Outstanding = { nonce: number; hash: Hex; serialized: Hex }
+
+/** Of transactions that a node did not take back; a payment that had one is sent anew. */
+const LOST_MAX = 1000
+
 export type GasWallet = ReturnType<typeof createGasWallet>
 
-/** `chainId` is that of each transaction, whatever the node says. */
-export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId: number) {
+type WalletOptions = {
+  /** Of each transaction, whatever the node says. */
+  chainId: number
+  /** Questions about earlier transactions, whose failures say nothing of the one that is sent. */
+  connect: () => PublicClient
+}
+
+export function createGasWallet(
+  viem: Viem,
+  account: PrivateKeyAccount,
+  { chainId, connect }: WalletOptions,
+) {
   const { address } = account
   let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
+  /** By nonce. */
+  let outstanding: Outstanding[] = []
+  const lost = new Set<Hex>()
+
+  /** Runs when all before it is done, whatever came of that. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = queue.then(work)
+    queue = done.catch(() => {})
+    return done
+  }
+
+  function forget(hash: Hex): void {
+    lost.add(hash)
+    for (const oldest of lost) if (lost.size > LOST_MAX) lost.delete(oldest)
+  }
+
+  /** Sends again what is in no block and unknown to the node. Rejects without an answer. */
+  async function restore(): Promise<void> {
+    if (outstanding.length === 0) return
+    const client = connect()
+    const mined = await client.getTransactionCount({ address, blockTag: 'latest' })
+    for (const { hash } of outstanding.filter(({ nonce }) => nonce < mined)) {
+      const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+      // Another transaction has its nonce.
+      if (receipt === null) forget(hash)
+    }
+    outstanding = outstanding.filter(({ nonce }) => nonce >= mined)
+    for (const { nonce, hash, serialized } of outstanding) {
+      const known = await client.request({ method: 'eth_getTransactionByHash', params: [hash] })
+      if (known !== null) continue
+      try {
+        await client.sendRawTransaction({ serializedTransaction: serialized })
+      } catch (error) {
+        const answer = answerOf(viem, error)
+        if (answer === undefined) throw error
+        if (knownWords.test(answer.details)) continue
+        // The node does not want it: its nonce is free, and so are those after it.
+        for (const gone of outstanding) if (gone.nonce >= nonce) forget(gone.hash)
+        outstanding = outstanding.filter((kept) => kept.nonce < nonce)
+        nextNonce = 0
+        return
+      }
+    }
+  }
 
   async function sign(client: PublicClient, call: Call & { gas: bigint }, broadcast: Broadcast) {
     const [seen, { maxFeePerGas, maxPriorityFeePerGas }, balance] = await Promise.all([
@@ -44,7 +105,7 @@ export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId:
     // The SDK that could not see everything has not checked everything.
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
     // The node may be one of several that do not yet know of our last transaction.
-    const nonce = Math.max(seen, nextNonce)
+    const nonce = Math.max(seen, nextNonce, (outstanding.at(-1)?.nonce ?? -1) + 1)
     const fees = { maxFeePerGas, maxPriorityFeePerGas }
     const transaction = { ...call, ...fees, nonce, chainId, type: 'eip1559' } as const
     return { nonce, serialized: await account.signTransaction(transaction) }
@@ -58,24 +119,31 @@ export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId:
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      const sent = queue.then(async () => {
+      return inTurn(async () => {
+        await restore().catch(() => undefined)
         const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
         const hash = viem.keccak256(serialized)
         broadcast.txHash = hash
         try {
           await client.sendRawTransaction({ serializedTransaction: serialized })
         } catch (error) {
-          if (!knownWords.test(answerOf(viem, error)?.details ?? '')) {
+          const answer = answerOf(viem, error)
+          if (!knownWords.test(answer?.details ?? '')) {
+            // Without an answer the node may have it.
+            if (answer === undefined) outstanding.push({ nonce, hash, serialized })
             nextNonce = 0
             throw error
           }
         }
+        outstanding.push({ nonce, hash, serialized })
         nextNonce = nonce + 1
         return hash
       })
-      queue = sent.catch(() => {})
-      return sent
     },
+    /** Sends again what the node has forgotten. Never rejects. */
+    restore: (): Promise<void> => inTurn(restore).catch(() => undefined),
+    /** True of a transaction that was sent, and that its nonce will never carry out any more. */
+    isLost: (hash: string): boolean => lost.has(hash as Hex),
     /** After a transaction that did not come through: believes the node about the next nonce. */
     resetNonce(): void {
       nextNonce = 0

@@ -1,4 +1,5 @@
 /** The SDK's facilitator behind a guard: what it makes of a node that fails is not believed. */
+import type { PendingSettlementStore } from '@x402/core/facilitator'
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
@@ -77,9 +78,20 @@ async function load(options: LocalOptions) {
       import('@x402/core/facilitator'),
     ])
   const connect = (broadcast: Broadcast) => connectTo(node, broadcast, options)
-  const wallet = createGasWallet(node.viem, privateKeyToAccount(gasKey), chain.chainId)
-  // Makes a repeated settlement wait for the transaction that is on its way.
-  const pendingSettlementStore = new InMemoryPendingSettlementStore()
+  const wallet = createGasWallet(node.viem, privateKeyToAccount(gasKey), {
+    chainId: chain.chainId,
+    connect: () => connect(unseen()),
+  })
+  // Makes a repeated settlement wait for the transaction that is on its way, if it still is.
+  const pending = new InMemoryPendingSettlementStore()
+  const pendingSettlementStore: PendingSettlementStore = {
+    async get(key) {
+      const hash = await pending.get(key)
+      return hash !== undefined && wallet.isLost(hash) ? undefined : hash
+    },
+    set: (key, hash) => pending.set(key, hash),
+    delete: (key) => pending.delete(key),
+  }
 
   /** Asked once, and again after a failure: another node may have taken the place of this one. */
   let checking: Promise<string | undefined> | undefined
@@ -116,6 +128,7 @@ async function load(options: LocalOptions) {
       const fault = await checking
       if (fault === 'rpc_unavailable') return { kind: 'unknown', reason: fault }
       if (fault !== undefined) return { kind: 'refused', reason: fault }
+      await wallet.restore()
       const parsed: unknown = JSON.parse(payload)
       const broadcast = unseen()
       const answer = await attempt(broadcast, parsed, requirements)
@@ -128,6 +141,7 @@ async function load(options: LocalOptions) {
 
     async findFault(): Promise<string | undefined> {
       wallet.resetNonce()
+      await wallet.restore()
       checking = findChainFault()
       const fault = await checking
       if (fault !== undefined) return fault

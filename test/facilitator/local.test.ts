@@ -105,7 +105,7 @@ async function signUsdt() {
   return { accepted, payload: payloadOf(accepted, { permit2Authorization, signature }) }
 }
 
-type Rpc = { method: string; params: string[] }
+type Rpc = { method: string; params?: string[] }
 /** A node in front of the node, that does as it is told. */
 function startProxy(around: (call: Rpc, forward: () => Promise<Response>) => unknown) {
   const server = Bun.serve({
@@ -191,19 +191,75 @@ describe.skipIf(!hasAnvil)('settle', () => {
     expect(await paid()).toBe(BigInt(amount))
   })
 
-  test('behavior: goes on after a gap of nonces', async () => {
+  test('behavior: what a reorganisation took back is sent again, and no nonce is left out', async () => {
     const facilitator = open({ confirmationTimeoutMs: 300 })
     const before = await chain.snapshot()
-    const [first, second, third] = [await signUsdc(), await signUsdc(), await signUsdc()]
+    const [first, second] = [await signUsdc(), await signUsdc()]
     expect(await facilitator.settle(first.payload, first.accepted)).toMatchObject({
       kind: 'success',
     })
     await chain.revert(before)
-    const stuck = await facilitator.settle(second.payload, second.accepted)
-    expect(stuck).toMatchObject({ kind: 'pending' })
-    expect(await facilitator.settle(third.payload, third.accepted)).toMatchObject({
+    expect(await paid()).toBe(0n)
+    expect(await facilitator.settle(second.payload, second.accepted)).toMatchObject({
       kind: 'success',
     })
+    expect(await paid()).toBe(2n * BigInt(amount))
+  })
+
+  /** Settles one payment without a miner, and has the node forget its transaction. */
+  async function dropFirst(facilitator: ReturnType<typeof open>) {
+    const { accepted, payload } = await signUsdc()
+    await chain.stopMining()
+    const result = await facilitator.settle(payload, accepted)
+    if (result.kind !== 'pending') throw new Error(`It is ${result.kind}.`)
+    await chain.rpc('anvil_dropTransaction', [result.txHash])
+    expect(await chain.rpc('eth_getTransactionByHash', [result.txHash])).toBeNull()
+    return { accepted, payload, txHash: result.txHash }
+  }
+
+  test('behavior: a transaction that the node has forgotten is sent again, the same bytes', async () => {
+    const facilitator = open({ confirmationTimeoutMs: 50 })
+    const { accepted, payload, txHash } = await dropFirst(facilitator)
+    expect(await facilitator.settle(payload, accepted)).toEqual({ kind: 'pending', txHash })
+    expect(await chain.rpc('eth_getTransactionByHash', [txHash])).toMatchObject({ hash: txHash })
+    await chain.startMining()
+    expect(await facilitator.settle(payload, accepted)).toEqual({ kind: 'success', txHash })
+    expect(await paid()).toBe(BigInt(amount))
+  })
+
+  test('behavior: it is sent again by a check, and before the next payer, who does not wait behind it', async () => {
+    const facilitator = open({ confirmationTimeoutMs: 50 })
+    const { txHash } = await dropFirst(facilitator)
+    const next = await signUsdc()
+    expect(await facilitator.settle(next.payload, next.accepted)).toMatchObject({ kind: 'pending' })
+    await chain.rpc('anvil_dropTransaction', [txHash])
+    await facilitator.supported()
+    await chain.startMining()
+    expect(await facilitator.settle(next.payload, next.accepted)).toMatchObject({ kind: 'success' })
+    expect(await paid()).toBe(2n * BigInt(amount))
+  })
+
+  test('behavior: where the node does not take it back, the next payer has its nonce', async () => {
+    const refused = new Set<string>()
+    const proxy = startProxy(({ method, params }, forward) => {
+      const [raw = ''] = params ?? []
+      if (method === 'eth_sendRawTransaction' && refused.has(keccak256(raw as Hex))) {
+        const error = { code: -32000, message: 'transaction underpriced' }
+        return Response.json({ jsonrpc: '2.0', id: 1, error })
+      }
+      return forward()
+    })
+    const facilitator = open({ rpcUrl: proxy.url, confirmationTimeoutMs: 300 })
+    const first = await dropFirst(facilitator)
+    refused.add(first.txHash)
+    await chain.startMining()
+    const next = await signUsdc()
+    expect(await facilitator.settle(next.payload, next.accepted)).toMatchObject({ kind: 'success' })
+    // The first payment has another transaction now.
+    const again = await facilitator.settle(first.payload, first.accepted)
+    expect(again).toEqual({ kind: 'success', txHash: expect.stringMatching(hashFormat) })
+    expect(again).not.toMatchObject({ txHash: first.txHash })
+    expect(await paid()).toBe(2n * BigInt(amount))
   })
 
   test('error: a dead node is no forged signature, and recovers', async () => {
@@ -245,7 +301,7 @@ describe.skipIf(!hasAnvil)('settle', () => {
     const proxy = startProxy(async ({ method, params }, forward) => {
       const response = await forward()
       if (method !== 'eth_sendRawTransaction') return response
-      sent = keccak256(params[0] as Hex)
+      sent = keccak256(params?.[0] as Hex)
       return new Response('', { status: 502 })
     })
     const { accepted, payload } = await signUsdc()
