@@ -32,7 +32,9 @@ import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type:
 import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { type: 'text' }
 import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with { type: 'text' }
 import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
+import paidAnswers from './ledger/migrations/0008_paid_answers.sql' with { type: 'text' }
 import postgresLedger from './ledger/postgres/0000_ledger.sql' with { type: 'text' }
+import postgresPaidAnswers from './ledger/postgres/0001_paid_answers.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -61,7 +63,7 @@ export const postgresHistoryMigrations: readonly string[] = [
   postgresSegments,
   postgresTradeTransactions,
 ]
-export const postgresLedgerMigrations: readonly string[] = [postgresLedger]
+export const postgresLedgerMigrations: readonly string[] = [postgresLedger, postgresPaidAnswers]
 export const ledgerMigrations: readonly string[] = [
   ledger,
   auditTriggers,
@@ -71,4 +73,5 @@ export const ledgerMigrations: readonly string[] = [
   freeAccounts,
   insertionOrder,
   credits,
+  paidAnswers,
 ]

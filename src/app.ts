@@ -342,7 +342,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     }),
     charge: gate.charge,
     takeSignup: gate.takeSignup,
-    adopt: gate.adopt,
+    chargeWindow: gate.chargeWindow,
     listPacks: () => packsOf(ledger),
     creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
     listTiers: authenticator.listTiers,

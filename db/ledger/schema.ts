@@ -109,6 +109,17 @@ export const credit = sqliteTable(
   (table) => [index('credit_account').on(table.accountId, table.createdMs)],
 )
 
+/** What a payment for a single request is read with; named by the payment. */
+export const paidAnswer = sqliteTable('paid_answer', {
+  id: text('id').primaryKey(),
+  /** SHA-256 of method, path and query, hex: the payment reads no other. */
+  address: text('address').notNull(),
+  /** Answers that were begun. */
+  answers: integer('answers').notNull(),
+  /** When the first whole body was handed to a connection; null until then. */
+  deliveredMs: integer('delivered_ms'),
+})
+
 /** Challenges that were answered, until they would have expired anyway. */
 export const usedNonce = sqliteTable('used_nonce', {
   nonce: text('nonce').primaryKey(),

@@ -12,7 +12,7 @@ import {
   writeRateHeaders,
   writeRatePolicy,
 } from '#src/http/common-headers.ts'
-import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
+import type { Arrival, ChargeWindow, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { after, type Eventually } from '#src/lib/eventually.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/lib/rate-windows.ts'
 import { testKeyOf } from '#src/selling/api-key.ts'
@@ -190,21 +190,18 @@ export function createGate(deps: GateDeps) {
     },
 
     takeSignup: createSignupGate(deps),
-    adopt: createAdopt(ofKeys.data, timer),
+    chargeWindow: createCharge(ofKeys.data, timer),
   }
 }
 
-/** Takes one from the window of a caller who was found after the visit began. */
-const createAdopt =
-  (windows: RateWindows, timer: Clock) =>
-  async (visit: Visit, caller: Caller): Promise<void> => {
-    const limit = caller.standing.terms.requestsPerMinute
-    const place = { windows, key: caller.familyId, limit, nowMs: timer() }
+const createCharge =
+  (windows: RateWindows, timer: Clock): ChargeWindow =>
+  async (visit, { key, limit }) => {
+    const place = { windows, key, limit, nowMs: timer() }
     const { rate, isTaken } = await take(place)
     visit.rate = rate
     visit.enteredMs = place.nowMs
     if (!isTaken) throw allowanceError(rate)
-    visit.caller = caller
   }
 
 /** Of an address, where requests may be paid for: each takes two, one to learn what to pay. */

@@ -143,8 +143,11 @@ export type Billing = {
   /**
    * As `settle`, of a payment of `demand`: what it buys is the payer's, whose account is made where
    * there is none. A payment that cannot be made is not written down. Throws what `settle` throws.
+   * `origin.onAdmitted` is awaited with the payer's address, in lower case, once the payment is
+   * known to be the payer's and before it is taken: what that throws is thrown, and nothing is
+   * settled.
    */
-  settleUnquoted(product: Tier, payload: unknown, origin?: Origin): Promise<Settlement>
+  settleUnquoted(product: Tier, payload: unknown, origin?: UnquotedOrigin): Promise<Settlement>
 
   /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
@@ -169,6 +172,10 @@ export type Origin = {
   trace?: string | undefined
   /** Names it in lines of the log. */
   requestId?: string | undefined
+}
+
+export type UnquotedOrigin = Origin & {
+  onAdmitted?: ((payer: string) => Promise<void>) | undefined
 }
 
 /** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
@@ -237,8 +244,8 @@ export function createBilling(deps: BillingDeps): Billing {
     settle: async (caller, payload, origin) =>
       finish(await admit(deps, caller, payload), origin).finally(tell),
     demand: createDemand(deps, availability),
-    settleUnquoted: async (product, payload, origin) =>
-      finish(await admitUnquoted(deps, product, payload), origin).finally(tell),
+    settleUnquoted: async (product, payload, { onAdmitted, ...origin } = {}) =>
+      finish(await admitUnquoted(deps, product, payload, onAdmitted), origin).finally(tell),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
     watch,

@@ -9,7 +9,7 @@ import { type Offer, OFFER_LIFE_MS, type Payment } from '#src/selling/payment.ts
 import { termsOf, type Tier } from '#src/selling/tier.ts'
 
 import { faultOf } from './admission.ts'
-import type { Billing, BillingDeps, PaymentRequired } from './billing.ts'
+import type { Billing, BillingDeps, PaymentRequired, UnquotedOrigin } from './billing.ts'
 import { readMoment } from './chain-clock.ts'
 import { extensionsOf, identifierOf } from './extensions.ts'
 import {
@@ -88,12 +88,17 @@ export async function admitUnquoted(
   deps: BillingDeps,
   product: Tier,
   input: unknown,
+  onAdmitted: UnquotedOrigin['onAdmitted'],
 ): Promise<Case> {
   const parsed = parsePayment(input)
   const identifier = identifierOf(input)
   const { payments } = deps.ledger
   const known = payments.findPaymentByNonce(parsed.signed)
-  if (known) return sameCase(deps, { product, input, parsed, payment: known })
+  if (known) {
+    const again = sameCase(deps, { product, input, parsed, payment: known })
+    await onAdmitted?.(parsed.signed.payer)
+    return again
+  }
   const { sealed, where } = readOffer(deps, product, { input, parsed })
   const { view } = where.sold
   const missing = missingPart(deps, where.sold)
@@ -105,7 +110,11 @@ export async function admitUnquoted(
   // Whoever reads the chain could present it: only what comes here first is the payer's for sure.
   if (faults.includes('nonce_used')) {
     const taken = payments.findPaymentByNonce(signed)
-    if (taken) return sameCase(deps, { product, input, parsed, payment: taken })
+    if (taken) {
+      const again = sameCase(deps, { product, input, parsed, payment: taken })
+      await onAdmitted?.(parsed.signed.payer)
+      return again
+    }
     throw conflictError(
       'This payment was made before it was sent here. Do not pay again: ask the operator, who sees the money.',
     )
@@ -114,6 +123,7 @@ export async function admitUnquoted(
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
   assertFewFailed(deps, offer)
+  await onAdmitted?.(signed.payer)
   const ids = { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, identifier }
   const { kind, payment } = payments.claimUnquoted(
     { ...ids, offer, signed },

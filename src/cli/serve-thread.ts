@@ -9,6 +9,7 @@ import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/ap
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
 import { REQUEST_ID_HEADER } from '#src/http/common-headers.ts'
+import { trackDelivery } from '#src/http/delivery.ts'
 import { openMeters } from '#src/http/meters.ts'
 import { problemResponse } from '#src/http/problem.ts'
 import { createUnread, type Unread } from '#src/http/unread.ts'
@@ -58,12 +59,15 @@ export type Answered = {
   status: number
   headers: [name: string, value: string][]
   body: ArrayBuffer
+  /** The first thread is to learn whether the whole body was handed over. */
+  isTracked: boolean
 }
 export type ToThread = { answer: Answered } | { wake: true } | { stop: true }
 export type FromThread =
   | { listening: true }
   | { stopped: true }
   | { ask: Asked }
+  | { sent: { id: number; isWhole: boolean } }
   | Record<'used' | 'testUsed', ReturnType<Reader['takeUsage']>>
   | { log: string }
 
@@ -104,7 +108,12 @@ export async function serveThread(
   }
   const unread = createUnread(real.limits)
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
-  const first = createQuestions({ post: (ask) => post({ ask }, [ask.body]), unread, addressOf })
+  const first = createQuestions({
+    post: (ask) => post({ ask }, [ask.body]),
+    onSent: (id, isWhole) => post({ sent: { id, isWhole } }),
+    unread,
+    addressOf,
+  })
   const testData = openTestData(dataPath)
   const test = config.hasTestMode
     ? createTestServer<ReaderDeps>({
@@ -165,6 +174,8 @@ const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => (
 
 type Questions = {
   post: (ask: Asked) => void
+  /** Of an answer that is tracked: whether the connection took the whole body. */
+  onSent: (id: number, isWhole: boolean) => void
   unread: Pick<Unread, 'hold'>
   addressOf: ReturnType<typeof createClientAddress>
 }
@@ -172,7 +183,7 @@ type Questions = {
 /** Whose key a question came with, the first thread knows: here its address counts. */
 const LEVEL = callerLevels.indexOf('free')
 
-function createQuestions({ post, unread, addressOf }: Questions) {
+function createQuestions({ post, onSent, unread, addressOf }: Questions) {
   const asked = new Map<number, (answer: Answered) => void>()
   let lastId = 0
   return {
@@ -190,14 +201,15 @@ function createQuestions({ post, unread, addressOf }: Questions) {
       const bytes = answer.body.byteLength
       if (peers !== undefined) {
         try {
-          unread.hold({ request, peers, bytes, holder })
+          unread.hold({ request, peers, bytes, holder }, answer.isTracked)
         } catch (error) {
           return problemResponse(error, new Headers(answer.headers).get(REQUEST_ID_HEADER) ?? '')
         }
       }
       // Bun would send a length of 0 for an empty text.
       const hasBody = method !== 'HEAD' && answer.body.byteLength > 0
-      return new Response(hasBody ? answer.body : null, answer)
+      const response = new Response(hasBody ? answer.body : null, answer)
+      return answer.isTracked ? trackDelivery(response, (isWhole) => onSent(id, isWhole)) : response
     },
 
     resolve(answer: Answered): void {

@@ -64,6 +64,13 @@ export async function startThreads(deps: Deps) {
       workerData: { ...own, startedMs: timer() } satisfies ThreadStart,
     })
     running.set(thread, worker)
+    /** By request: what to call once this thread has handed the whole answer over. */
+    const deliveries = new Map<number, () => void>()
+    function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {
+      const onDelivered = deliveries.get(id)
+      deliveries.delete(id)
+      if (isWhole) onDelivered?.()
+    }
     ends.add(ended.promise)
     worker.on('error', (error) => {
       context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
@@ -81,7 +88,11 @@ export async function startThreads(deps: Deps) {
       else if ('stopped' in message) void worker.terminate()
       else if ('log' in message) context.writeLog(message.log)
       else if ('used' in message) putUsage(message)
-      else void answer(app, message.ask).then((reply) => post(worker, { answer: reply }))
+      else if ('sent' in message) endDelivery(message.sent)
+      else {
+        const onDelivered = (then: () => void) => void deliveries.set(message.ask.id, then)
+        void answer(app, message.ask, onDelivered).then((reply) => post(worker, { answer: reply }))
+      }
     })
     return listening.promise
   }
@@ -116,11 +127,23 @@ export async function startThreads(deps: Deps) {
 
 const post = (worker: Worker, message: ToThread): void => worker.postMessage(message)
 
-async function answer(app: App, asked: Asked): Promise<Answered> {
+async function answer(
+  app: App,
+  asked: Asked,
+  onDelivered: (then: () => void) => void,
+): Promise<Answered> {
   const { id, method, url, headers, body, address } = asked
   const request = new Request(url, { method, headers, ...(body.byteLength > 0 && { body }) })
-  const peers = { requestIP: () => (address === undefined ? null : { address }) }
+  let isTracked = false
+  const peers = {
+    requestIP: () => (address === undefined ? null : { address }),
+    deliver(then: () => void) {
+      isTracked = true
+      onDelivered(then)
+    },
+  }
   const response = await app.fetch(request, peers)
   const { status } = response
-  return { id, status, headers: [...response.headers], body: await response.arrayBuffer() }
+  const answerBody = await response.arrayBuffer()
+  return { id, status, headers: [...response.headers], body: answerBody, isTracked }
 }

@@ -18,6 +18,7 @@ import {
   writeCorsHeaders,
   writePreflightHeaders,
 } from './common-headers.ts'
+import { trackDelivery } from './delivery.ts'
 import type { ErrorTrap } from './error-trap.ts'
 import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { type Meters, OTHER, SOCKETS } from './meters.ts'
@@ -82,7 +83,9 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       return answerMissing(exchange, routes.methodsAt(exchange.place.path))
     meters.problem(codeOf(error))
     exchange.fault = describeFault(error)
-    return problemResponse(error, exchange.requestId)
+    const { keepsPayment } = exchange.visit
+    const extras = keepsPayment ? { retryAction: 'retry_same_payment' as const } : {}
+    return problemResponse(error, exchange.requestId, extras)
   }
 
   const settle = (exchange: Exchange, response: Response) => {
@@ -127,6 +130,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const { request, inner, peers, requestId, traceparent, place, startedMs } = arrival
     bindVisit(inner, visit)
     visit.requestId = requestId
+    visit.isHead = request.method === 'HEAD'
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }
     if (!visit.isTest) return answer(exchange)
@@ -269,7 +273,9 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
     mark(exchange, response)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)
-      return response
+      return visit.onDelivered === undefined || status >= 400
+        ? response
+        : passOn(response, visit.onDelivered, exchange.peers)
     }
     return withoutBody(response, visit.body !== undefined)
       .catch((error: unknown) => {
@@ -281,6 +287,19 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
         return bare
       })
   }
+}
+
+/** Has `onDelivered` called by what hands the body to the connection. */
+function passOn(
+  response: Response,
+  onDelivered: () => void,
+  peers: PeerSource | undefined,
+): Response | Promise<Response> {
+  if (peers?.deliver === undefined) {
+    return trackDelivery(response, (isWhole) => isWhole && onDelivered())
+  }
+  peers.deliver(onDelivered)
+  return response
 }
 
 function toBytes(status: number, length: string | null): number | undefined {

@@ -30,6 +30,17 @@ export type Visit = {
   isCounted: boolean
   /** What somebody without a key has asked for, where it may be paid for or signed in to. */
   asked?: Unpaid
+  /** True of HEAD, which is answered as GET and then loses its body. */
+  isHead?: boolean
+  /**
+   * Set while a request is rehearsed before it is paid for: whom the answer would be for. The route
+   * reads and refuses the request as ever, and makes no answer.
+   */
+  rehearsedFor?: Caller | undefined
+  /** True while the payment that came with the request stays usable if the request fails. */
+  keepsPayment?: boolean
+  /** Called once the whole body was handed to the connection. */
+  onDelivered?: () => void
   /** The header PAYMENT-RESPONSE of what was paid for here. */
   receipt?: string
   /** True of a key of test mode, which somebody else answers. */
@@ -65,6 +76,11 @@ export type SentBody = {
 export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
+  /**
+   * Given where the answer reaches its connection by other means: takes `Visit.onDelivered`, to be
+   * called from there.
+   */
+  deliver?(onDelivered: () => void): void
   /** Makes a WebSocket of the connection; false where it was not asked for properly. */
   upgrade?(request: Request, options: { data: unknown; headers?: Bun.HeadersInit }): boolean
 }
@@ -96,6 +112,12 @@ export type Gate = {
  * Rejects with `rate_limited`, and then the headers report that window.
  */
 export type TakeSignup = (request: Request, visit: Visit) => Promise<void>
+
+/**
+ * Takes one from the window of a caller that is found after the visit began. Rejects with
+ * `rate_limited`; the headers report that window either way.
+ */
+export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }) => Promise<void>
 
 const VISIT = Symbol('visit')
 type Visited = Request & { [VISIT]?: Visit }
@@ -175,6 +197,7 @@ export function admit(
     sample.assertIncluded({ ...asked, method: request.method })
     return visit.guest
   }
+  if (visit.rehearsedFor !== undefined) return visit.rehearsedFor
   if (visit.caller === undefined) visit.asked = { access, coin, isSold: asked.isSold === true }
   const caller = requireCaller(visit.caller)
   if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)

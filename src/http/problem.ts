@@ -24,7 +24,9 @@ import {
   PAYMENT_RESPONSE_HEADER,
   PaymentFailure,
   PaymentRequired,
+  RequirementsV1,
   toPaymentHeader,
+  toV1Members,
 } from './x402.ts'
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
@@ -57,6 +59,10 @@ export const Problem = object(
     ),
     paymentRequired: Type.Optional(Type.Unsafe<unknown>(PaymentRequired)),
     paymentResponse: Type.Optional(PaymentFailure),
+    x402Version: Type.Optional(
+      Type.Literal(1, { description: 'For clients of x402 v1, with `accepts`.' }),
+    ),
+    accepts: Type.Optional(Type.Unsafe<unknown>(Type.Array(RequirementsV1))),
   },
   { description: 'A failure, as RFC 9457 describes it.' },
 )
@@ -66,14 +72,29 @@ type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
   const { status, title } = errorCodes[code]
-  return { type: `/errors#${code}`, title, status, code, error: code, detail, requestId, ...extras }
+  const problem = {
+    type: `/errors#${code}`,
+    title,
+    status,
+    code,
+    error: code,
+    detail,
+    requestId,
+    ...extras,
+  }
+  return Object.assign(problem, toV1Members(extras.paymentRequired))
 }
 
 export const codeOf = (error: unknown): ErrorCode => toFailure(error).code
 
 /** Answers anything thrown; what is not known to be harmless becomes `internal`. Never cached. */
-export function problemResponse(error: unknown, requestId: string): Response {
-  const problem = toProblem(toFailure(error), requestId)
+export function problemResponse(
+  error: unknown,
+  requestId: string,
+  defaults: Pick<ErrorExtras, 'retryAction'> = {},
+): Response {
+  const { code, detail, extras } = toFailure(error)
+  const problem = toProblem({ code, detail, extras: { ...defaults, ...extras } }, requestId)
   const { status, retryAfterSeconds, paymentRequired, paymentResponse } = problem
   const response = jsonResponse(problem, {
     status,

@@ -1,7 +1,10 @@
 /** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
 
+import type { Static } from '@sinclair/typebox'
+
 import { AppError, unsoundPayment } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
+import { findPaidChain } from '#src/selling/payment-chain.ts'
 
 import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
@@ -15,6 +18,9 @@ export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
 export const SIGN_IN_HEADER = 'SIGN-IN-WITH-X'
 /** What became of it: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
+
+/** A signed payment of v1, which no route takes. */
+const V1_PAYMENT_HEADER = 'X-PAYMENT'
 
 /** A signed payment as JSON; those of contract wallets are the longest. */
 export const PAYMENT_BYTES_MAX = 16 * 1024
@@ -74,6 +80,51 @@ export const PaymentRequired = object(
   { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
 )
 
+/** What clients of v1 read in the body of a 402. They sign it, and are then answered a sentence. */
+export const RequirementsV1 = object(
+  'PaymentRequirementsV1',
+  {
+    scheme: Type.Literal('exact'),
+    network: text('Name of the chain in x402 v1.', 'polygon'),
+    maxAmountRequired: Type.String({ pattern: '^[0-9]+$', examples: ['1000'] }),
+    resource: Type.String({ examples: ['https://api.example.com/v1/btc/markets'] }),
+    description: Type.String({ examples: ['A request of markets or prices'] }),
+    mimeType: Type.String({ examples: ['application/json'] }),
+    payTo: Type.String({ examples: ['0x1111111111111111111111111111111111111111'] }),
+    maxTimeoutSeconds: Type.Integer({ minimum: 1, examples: [600] }),
+    asset: Type.String({ examples: ['0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'] }),
+    extra: Type.Object({ name: Type.String(), version: Type.String() }),
+  },
+  { description: 'Payment requirements of x402 v1, which this server does not take payments of.' },
+)
+
+/** The members of a 402 that clients of v1 read; undefined where nothing is to be signed. */
+export function toV1Members(challenge: unknown) {
+  if (!isRecord(challenge) || !Array.isArray(challenge.accepts)) return undefined
+  const { accepts, resource } = challenge as Static<typeof PaymentRequired>
+  const offers = accepts.flatMap((offer) => {
+    const network = findPaidChain(offer.network)?.v1Name
+    const { name, version } = offer.extra
+    // v1 knows no token that is moved by Permit2.
+    if (network === undefined || name === undefined || version === undefined) return []
+    const { scheme, amount, payTo, maxTimeoutSeconds, asset } = offer
+    const { url, description, mimeType } = resource
+    return {
+      scheme,
+      network,
+      maxAmountRequired: amount,
+      resource: url,
+      description,
+      mimeType,
+      payTo,
+      maxTimeoutSeconds,
+      asset,
+      extra: { name, version },
+    }
+  })
+  return offers.length === 0 ? undefined : { x402Version: 1 as const, accepts: offers }
+}
+
 export const PaymentFailure = object(
   'PaymentFailure',
   {
@@ -96,8 +147,17 @@ export const fromPaymentHeader = (header: string): unknown =>
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */
-export const readPaymentHeader = (request: Request): Record<string, unknown> | undefined =>
-  readHeader(request, PAYMENT_SIGNATURE_HEADER, 'payment_invalid')
+export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
+  const payment = readHeader(request, PAYMENT_SIGNATURE_HEADER, 'payment_invalid')
+  if (payment === undefined && request.headers.has(V1_PAYMENT_HEADER)) {
+    throw new AppError(
+      'payment_invalid',
+      'The header `X-PAYMENT` is of x402 v1, and this server takes payments of x402 v2 alone. Nothing was paid, and the payment that was signed is not kept. Use a client of v2, such as `@x402/fetch`.',
+      { param: V1_PAYMENT_HEADER, reason: 'payload_invalid', retryAction: 'sign_anew' },
+    )
+  }
+  return payment
+}
 
 /** Undefined without the header. Throws `challenge_invalid`; never shows what was sent. */
 export const readSignInHeader = (request: Request): Record<string, unknown> | undefined =>

@@ -1,11 +1,18 @@
 /** Rows of accounts, their keys and subscriptions, and of the tiers that they have. */
 import { timingSafeEqual } from 'node:crypto'
 
-import { account, apiKey, credit, subscription, tier as tiers } from '#db/ledger/schema.ts'
+import {
+  account,
+  apiKey,
+  credit,
+  paidAnswer,
+  subscription,
+  tier as tiers,
+} from '#db/ledger/schema.ts'
 import { coins } from '#src/core/market.ts'
 import type { Database } from '#src/database/database.ts'
 import { assert } from '#src/lib/assert.ts'
-import type { Credit } from '#src/selling/credit.ts'
+import type { Credit, PaidAnswer } from '#src/selling/credit.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
 
@@ -194,6 +201,27 @@ export function createCreditTable(db: Database) {
     giveBack: change<[id: string]>(
       db,
       'UPDATE credit SET used = used - 1 WHERE id = $1 AND used > 0',
+    ),
+  }
+}
+
+export function createPaidAnswerTable(db: Database) {
+  const rows = createRows(db, paidAnswer, {
+    what: 'paid answer',
+    parse: (row): PaidAnswer => row,
+  })
+  return {
+    find: rows.find,
+    insert: (row: PaidAnswer): void =>
+      rows.insert({ ...row, deliveredMs: row.deliveredMs ?? null }),
+    addAnswer: change<[id: string]>(
+      db,
+      'UPDATE paid_answer SET answers = answers + 1 WHERE id = $1',
+    ),
+    /** False if it was delivered before, or never begun. */
+    deliver: change<[nowMs: number, id: string]>(
+      db,
+      'UPDATE paid_answer SET delivered_ms = $1 WHERE id = $2 AND delivered_ms IS NULL',
     ),
   }
 }

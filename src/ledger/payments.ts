@@ -1,4 +1,4 @@
-import type { Credit } from '#src/selling/credit.ts'
+import type { Credit, PaidAnswer } from '#src/selling/credit.ts'
 import type {
   Offer,
   Payment,
@@ -148,6 +148,16 @@ export type PaymentStore = {
   useCredit(paymentId: string): boolean
   /** Takes back that one was answered. */
   returnCredit(paymentId: string): void
+
+  /** What a payment for a single request has read; undefined before its first answer. */
+  findPaidAnswer(paymentId: string): PaidAnswer | undefined
+  /**
+   * Binds the payment of a single request to an address, and counts an answer there; false where it
+   * may not be answered there (`mayAnswer`).
+   */
+  beginPaidAnswer(paymentId: string, at: { address: string; nowMs: number }): boolean
+  /** Notes that the whole body was handed to a connection: the request is spent. */
+  deliverPaidAnswer(paymentId: string, nowMs: number): void
 
   /** Money that arrived without a payment of ours; kept once per log. */
   addUnmatchedTransfer(transfer: UnmatchedTransfer, by: Deed): boolean

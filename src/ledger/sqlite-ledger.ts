@@ -9,6 +9,7 @@ import {
   createAccountTable,
   createCreditTable,
   createKeyTable,
+  createPaidAnswerTable,
   createSubscriptionTable,
   createTierTable,
 } from './account-tables.ts'
@@ -132,6 +133,7 @@ function createTables(db: Database, lagMs: number) {
     keys: createKeyTable(db),
     subscriptions: createSubscriptionTable(db),
     credits: createCreditTable(db),
+    paidAnswers: createPaidAnswerTable(db),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db),
     offers: createOfferTable(db),

@@ -15,6 +15,36 @@ export type Credit = {
   createdMs: number
 }
 
+/** What a payment for a single request has read. */
+export type PaidAnswer = {
+  /** The payment. */
+  id: string
+  /** SHA-256 of method, path and query, hex. The payment reads no other address. */
+  address: string
+  /** Answers that were begun. */
+  answers: number
+  /** When a whole body was handed to a connection for the first time. */
+  deliveredMs?: number | undefined
+}
+
+/** For so long after the first delivery the same payment reads the same address again. */
+export const REPEAT_MS = 10 * 60_000
+/** Answers to one payment in all, so that no payment follows an address for nothing. */
+export const ANSWERS_MAX = 20
+
+/**
+ * Whether the payment of a single request may be answered at an address. `known` is what it has
+ * read before; `isUsed` is true of a payment whose credit is spent.
+ */
+export function mayAnswer(
+  known: PaidAnswer | undefined,
+  { address, isUsed, nowMs }: { address: string; isUsed: boolean; nowMs: number },
+): boolean {
+  if (known === undefined) return !isUsed
+  const { deliveredMs = nowMs } = known
+  return known.address === address && known.answers < ANSWERS_MAX && nowMs - deliveredMs < REPEAT_MS
+}
+
 /** True if a request of a route may be paid with it; without a coin, of any. */
 export const covers = (
   { terms }: Pick<Credit, 'terms'>,

@@ -30,6 +30,8 @@ export type PaymentChain = {
   /** CAIP-2. */
   network: Network
   name: string
+  /** What x402 v1 calls it; undefined where that has no name for it. */
+  v1Name?: string
   gasSymbol: string
   /** Addresses of pages for people: `${explorer}/tx/0x…`. */
   explorer: string
@@ -65,6 +67,7 @@ export const homeChain: PaymentChain = {
   chainId: 137,
   network: 'eip155:137',
   name: 'Polygon',
+  v1Name: 'polygon',
   gasSymbol: 'POL',
   explorer: 'https://polygonscan.com',
   ...everywhere,
@@ -89,6 +92,7 @@ export const paymentChains: readonly PaymentChain[] = [
     chainId: 8453,
     network: 'eip155:8453',
     name: 'Base',
+    v1Name: 'base',
     gasSymbol: 'ETH',
     explorer: 'https://basescan.org',
     ...everywhere,

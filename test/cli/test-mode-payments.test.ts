@@ -5,6 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { x402Client } from '@x402/core/client'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { openLedger } from '#src/ledger/open.ts'
@@ -14,6 +17,7 @@ import { NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 import { createTestGround } from '../support/test-mode.ts'
 import { transferTypes } from '../support/typed-data.ts'
+import { systemClock } from '../support/venue/venue.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-mode-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -118,6 +122,41 @@ describe('payments of test mode', () => {
     const refused = await readProblem(await ask('/v1/billing/x402/settle', bodyOf(forged)))
     expect([refused.status, refused.code]).toEqual([402, 'payment_rejected'])
     expect(contents()).toEqual(before)
+  })
+
+  test('default: @x402/fetch as it is buys with the settings that the documents name', async () => {
+    const later = createTestGround()
+    // The stock client goes by the wall clock.
+    later.time.nowMs = systemClock()
+    const client = new x402Client().register(testChain.network, new ExactEvmScheme(payer))
+    const [asset = ''] = testChain.tokens.map(({ address }) => address)
+    client.setSpendControls({
+      maxAmountPerPayment: '$50',
+      allowedAssets: [{ network: testChain.network, asset, maxAmountPerPayment: '50000000' }],
+    })
+    const documents = await Bun.file(new URL('../../docs/payments.md', import.meta.url)).text()
+    expect(documents).toContain(
+      `{ network: '${testChain.network}', asset: '${asset}', maxAmountPerPayment: '50000000' }`,
+    )
+    const send = async (request: Request): Promise<Response> => {
+      const { pathname } = new URL(request.url)
+      return later.ask(pathname, {
+        method: 'POST',
+        headers: Object.fromEntries(request.headers),
+        body: await request.text(),
+      })
+    }
+    const order = { tierId: 'pro', network: testChain.network, token: 'USDC', payer: payer.address }
+    const init = { method: 'POST', headers }
+    const quoted = await later.ask('/v1/billing/x402/quote', {
+      ...init,
+      body: JSON.stringify(order),
+    })
+    const { quoteId } = (await quoted.json()) as { quoteId: string }
+    const pay = wrapFetchWithPayment(send as unknown as typeof fetch, client)
+    const url = 'http://127.0.0.1/v1/billing/x402/settle'
+    const bought = await pay(url, { ...init, body: JSON.stringify({ quoteId }) })
+    expect([bought.status, await bought.json()]).toMatchObject([200, { status: 'active' }])
   })
 
   test('behavior: so many a day are kept, then all of them are forgotten', async () => {

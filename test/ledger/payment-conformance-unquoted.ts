@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { ANSWERS_MAX, REPEAT_MS } from '#src/selling/credit.ts'
 import type { Offer } from '#src/selling/payment.ts'
 import { defaultPacks, termsOf } from '#src/selling/tier.ts'
 
@@ -61,6 +62,14 @@ export function buyPack(ledger: Ledger, number: number) {
   claim(ledger, number)
   settle(ledger, number)
   return ledger.payments.provision(paymentIdOf(number), idsOf(number), by())
+}
+
+/** Has a wallet pay for a single request. */
+function buySingle(ledger: Ledger, number: number): string {
+  claim(ledger, number, { ...anUnquoted(number), requests: 1 })
+  settle(ledger, number)
+  ledger.payments.provision(paymentIdOf(number), idsOf(number), by())
+  return paymentIdOf(number)
 }
 
 export function conformUnquoted(use: UsePayments): void {
@@ -171,6 +180,56 @@ function conformCredits(use: UsePayments): void {
       ledger.payments.returnCredit(paymentIdOf(1))
       expect(ledger.payments.listCredits(accountIdOf(7))).toMatchObject([{ used: 2 }])
       expect(ledger.payments.useCredit('pay_none')).toBe(false)
+    }),
+  )
+
+  test(
+    'default: the payment of a single request reads one address, until ten minutes after its delivery',
+    use((ledger) => {
+      const { payments } = ledger
+      const id = buySingle(ledger, 1)
+      const begin = (address: string, nowMs: number) =>
+        payments.beginPaidAnswer(id, { address, nowMs })
+      expect(payments.findPaidAnswer(id)).toBeUndefined()
+      expect(begin('a', NOW_MS)).toBe(true)
+      // It was not handed over: it is not spent, and reads no other address.
+      expect(payments.findPaidAnswer(id)).toEqual({ id, address: 'a', answers: 1 })
+      expect(payments.findCredit(id)).toMatchObject({ used: 0 })
+      expect([begin('b', NOW_MS), begin('a', NOW_MS + 100 * REPEAT_MS)]).toEqual([false, true])
+      payments.deliverPaidAnswer(id, NOW_MS)
+      expect(payments.findCredit(id)).toMatchObject({ used: 1 })
+      // The first delivery counts.
+      payments.deliverPaidAnswer(id, NOW_MS + REPEAT_MS)
+      const later = NOW_MS + REPEAT_MS
+      expect([begin('a', later - 1), begin('b', later - 1), begin('a', later)]).toEqual([
+        true,
+        false,
+        false,
+      ])
+      expect(payments.findPaidAnswer(id)).toEqual({
+        id,
+        address: 'a',
+        answers: 3,
+        deliveredMs: NOW_MS,
+      })
+      expect(payments.findCredit(id)).toMatchObject({ used: 1 })
+    }),
+  )
+
+  test(
+    'behavior: a payment is answered so often at most, and one that was used before never',
+    use((ledger) => {
+      const { payments } = ledger
+      const [often, used] = [buySingle(ledger, 1), buySingle(ledger, 2)]
+      const at = { address: 'a', nowMs: NOW_MS }
+      const begun = Array.from({ length: ANSWERS_MAX + 1 }, () =>
+        payments.beginPaidAnswer(often, at),
+      )
+      expect(begun).toEqual([...Array<boolean>(ANSWERS_MAX).fill(true), false])
+      payments.useCredit(used)
+      expect(payments.beginPaidAnswer(used, at)).toBe(false)
+      expect(payments.beginPaidAnswer('pay_none', at)).toBe(false)
+      payments.deliverPaidAnswer('pay_none', NOW_MS)
     }),
   )
 

@@ -1,5 +1,6 @@
 /** Offers and payments in the ledger's file: each verb is one transaction with its audit rows. */
 import { assert } from '#src/lib/assert.ts'
+import { mayAnswer } from '#src/selling/credit.ts'
 import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
 import { bookPeriod, paidPeriods, type Period } from '#src/selling/subscription.ts'
 
@@ -32,6 +33,7 @@ export function createPayments(tables: Tables): PaymentStore {
     listCredits: credits.listLeft,
     useCredit: (id) => atomically(() => credits.use(id)),
     returnCredit: (id) => atomically(() => void credits.giveBack(id)),
+    ...createPaidAnswers(tables),
     ...createReview(tables),
     ...createScans(tables),
   }
@@ -231,6 +233,29 @@ function book(
   // What was cut off carries no payment: that has one subscription, which goes on being its.
   if (rest !== undefined) add({ ...rest, id: ids.restId })
   add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
+}
+
+function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
+  return {
+    findPaidAnswer: paidAnswers.find,
+
+    beginPaidAnswer: (id, { address, nowMs }) =>
+      atomically(() => {
+        const credit = credits.find(id)
+        if (credit === undefined) return false
+        const isUsed = credit.used >= credit.requests
+        const known = paidAnswers.find(id)
+        if (!mayAnswer(known, { address, isUsed, nowMs })) return false
+        if (known === undefined) paidAnswers.insert({ id, address, answers: 1 })
+        else paidAnswers.addAnswer(id)
+        return true
+      }),
+
+    deliverPaidAnswer: (id, nowMs) =>
+      atomically(() => {
+        if (paidAnswers.deliver(nowMs, id)) credits.use(id)
+      }),
+  } satisfies Partial<PaymentStore>
 }
 
 function createReview({ db, atomically, note, payments }: Tables) {

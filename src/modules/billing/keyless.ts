@@ -1,19 +1,42 @@
 /**
- * Requests without a key. A 402 says what to sign; a payment is settled first and answered then,
- * and counts only if it was answered. Whoever has paid before may sign in instead.
+ * Requests without a key. What can fail is found out before anything is asked for: a request that
+ * cannot be answered is refused, and any other gets 402 with what to sign. A payment is settled
+ * first and answered then. It is spent once the whole body was handed to the connection; for some
+ * minutes after that it reads the same address again. A wallet that has paid before may sign in
+ * instead.
  */
+import { createHash } from 'node:crypto'
+
 import type { Billing, Settlement } from '#src/billing/billing.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
 import { readCoin } from '#src/http/data-query.ts'
-import { type Arrived, type Unpaid, type Visit, visitOf } from '#src/http/gate.ts'
-import { readPaymentHeader, readSignInHeader, toPaymentHeader } from '#src/http/x402.ts'
+import {
+  type Arrived,
+  type ChargeWindow,
+  type Unpaid,
+  type Visit,
+  visitOf,
+} from '#src/http/gate.ts'
+import {
+  PAYMENT_SIGNATURE_HEADER,
+  readPaymentHeader,
+  readSignInHeader,
+  toPaymentHeader,
+} from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { blockedError, type Caller } from '#src/selling/caller.ts'
-import { covers, type Credit } from '#src/selling/credit.ts'
+import { covers, type Credit, mayAnswer } from '#src/selling/credit.ts'
 import { standingAt } from '#src/selling/subscription.ts'
-import { FREE_TIER_ID, type Pack, type Tier, type TierRoute } from '#src/selling/tier.ts'
+import {
+  FREE_TIER_ID,
+  type Pack,
+  type Terms,
+  termsOf,
+  type Tier,
+  type TierRoute,
+} from '#src/selling/tier.ts'
 
 import { statusOf, toSettleResponse } from './bodies.ts'
 import { POLL_SECONDS, SETTLE_SECONDS_MAX } from './shared.ts'
@@ -35,8 +58,8 @@ export type KeylessDeps = {
   listTiers: () => readonly Tier[]
   /** What is sold without a key. */
   listPacks: () => readonly Pack[]
-  /** Takes one from the window of a caller who was found late. Throws `rate_limited`. */
-  adopt: (visit: Visit, caller: Caller) => Promise<void>
+  /** Takes one from the window of a caller that was found late. Throws `rate_limited`. */
+  chargeWindow: ChargeWindow
 }
 
 const SIGN_IN = 'sign-in-with-x'
@@ -66,16 +89,21 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
   return {
     /**
      * Settles what a request brings. Throws `payment_required` where it brings nothing, and what
-     * `Billing.settleUnquoted` throws.
+     * `Billing.settleUnquoted` throws, of which `onAdmitted` is a part.
      */
-    async sell(product: Tier, request: Request): Promise<Settlement> {
+    async sell(
+      product: Tier,
+      request: Request,
+      onAdmitted?: (payer: string) => Promise<void>,
+    ): Promise<Settlement> {
       const payload = readPaymentHeader(request)
       if (payload === undefined) throw await demand(product, request)
       const visit = visitOf(request)
       visit.keepOpen?.(SETTLE_SECONDS_MAX)
-      const trace = continueTrace(request, randomBytes)
       const settlement = await billing.settleUnquoted(product, payload, {
-        ...{ trace, requestId: visit.requestId },
+        trace: continueTrace(request, randomBytes),
+        requestId: visit.requestId,
+        onAdmitted,
       })
       if (statusOf(settlement) === 'active') {
         visit.receipt = toPaymentHeader(toSettleResponse(settlement))
@@ -86,51 +114,90 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
 }
 
 type Next = (arrived: Arrived) => Response | Promise<Response>
-/** A request that may be answered: what pays for it, if it is not a subscription. */
+type Answer = () => Promise<Response>
+/** A request that a signed-in wallet may have answered: what pays for it, if no subscription does. */
 type Means = { caller: Caller; credit?: Credit | undefined }
 
-/** Requests that are paid for count once they are answered, and are reserved before. */
-function createSpending(payments: Ledger['payments']) {
+/** Requests of packs count once they are answered, and are reserved before. */
+function createPacks(payments: Ledger['payments']) {
   const reserved = new Map<string, number>()
   const reserve = (id: string, step: 1 | -1): void => {
     const count = (reserved.get(id) ?? 0) + step
     if (count === 0) reserved.delete(id)
     else reserved.set(id, count)
   }
-  /** Where the ledger does not say whether it counted, the answer is given: it was paid for. */
-  function isUsed(id: string): boolean {
-    try {
-      return payments.useCredit(id)
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'storage_unavailable') return true
-      throw error
-    }
-  }
   return {
     hasLeft: ({ id, requests, used }: Credit): boolean =>
       requests - used - (reserved.get(id) ?? 0) > 0,
 
-    /** A body that breaks off gives its request back. Throws `payment_conflict`. */
-    async spend({ id }: Credit, visit: Visit, answer: () => Promise<Response>): Promise<Response> {
-      reserve(id, 1)
-      try {
-        const response = await answer()
-        if (response.status >= 400) return response
-        if (!isUsed(id)) throw spentError()
-        void visit.body?.ended.then(({ error }) => error !== undefined && payments.returnCredit(id))
-        return response
-      } finally {
-        reserve(id, -1)
-      }
+    /** Called before anything is waited for, so that no two requests have the last one. */
+    reserve: ({ id }: Credit) => reserve(id, 1),
+    release: ({ id }: Credit) => reserve(id, -1),
+
+    /**
+     * Counts an answer; a body that breaks off gives its request back. Undefined where another
+     * server had the last request of the pack.
+     */
+    async spend({ id }: Credit, visit: Visit, answer: Answer): Promise<Response | undefined> {
+      const response = await answer()
+      if (response.status >= 400) return response
+      if (!unlessUnstored(() => payments.useCredit(id))) return undefined
+      void visit.body?.ended.then(({ error }) => error !== undefined && payments.returnCredit(id))
+      return response
     },
   }
 }
 
+/** Where the ledger does not say whether it counted, the answer is given: it was paid for. */
+function unlessUnstored(count: () => boolean): boolean {
+  try {
+    return count()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'storage_unavailable') return true
+    throw error
+  }
+}
+
+/** Answers with the payment of a single request, which is bound to the address that it reads. */
+function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledger' | 'clock'>) {
+  return {
+    /** Whether the payment may be answered at the address of the request. */
+    mayAnswer({ id, requests, used }: Credit, arrived: Arrived): boolean {
+      const at = { address: addressOf(arrived), isUsed: used >= requests, nowMs: clock() }
+      return mayAnswer(payments.findPaidAnswer(id), at)
+    },
+
+    /** Throws `payment_conflict`. */
+    async spend({ id }: Credit, arrived: Arrived, answer: Answer): Promise<Response> {
+      const { request, visit } = arrived
+      const response = await answer()
+      // A client that has left is answered when it comes again.
+      if (response.status >= 400 || request.signal.aborted) return response
+      const at = { address: addressOf(arrived), nowMs: clock() }
+      if (!unlessUnstored(() => payments.beginPaidAnswer(id, at))) throw spentError()
+      visit.onDelivered = () =>
+        void unlessUnstored(() => {
+          payments.deliverPaidAnswer(id, clock())
+          return true
+        })
+      return response
+    },
+  }
+}
+
+/** By what a payment for a single request is bound: the method, the path and the query as sent. */
+const addressOf = ({ request: { method }, place: { target } }: Arrived): string =>
+  createHash('sha256').update(`${method} ${target}`).digest('hex')
+
+/** A wallet has a window of its own, as each key has, from before it has an account. */
+const walletWindow = (address: string): string => `wallet ${address}`
+
 /** Lets requests without a key pay, or sign in, before `next` answers them. */
 export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
-  const { ledger, clock, signIns, adopt } = deps
+  const { ledger, clock, signIns, chargeWindow } = deps
   const { payments } = ledger
-  const credits = createSpending(payments)
+  const packs = createPacks(payments)
+  const singles = createSingles(deps)
 
   function callerOf(accountId: string, credit?: Credit): Caller {
     const account = ledger.findAccount(accountId)
@@ -141,11 +208,12 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
       credit === undefined
         ? standingAt(ledger.listSubscriptions(accountId), deps.listTiers(), clock())
         : { terms: credit.terms, subscription: undefined, untilMs: Infinity }
-    return { keyId: key.id, accountId, familyId: key.familyId, isBlocked: false, standing }
+    const familyId = account.address === undefined ? key.familyId : walletWindow(account.address)
+    return { keyId: key.id, accountId, familyId, isBlocked: false, standing }
   }
 
   /** Undefined where the wallet has nothing that pays for it. */
-  function findMeans(address: string, asked: Unpaid): Means | undefined {
+  function findMeans(address: string, asked: Unpaid, arrived: Arrived): Means | undefined {
     const account = ledger.findAccountByAddress(address)
     if (account === undefined || ledger.listKeys(account.id).length === 0) return undefined
     const caller = callerOf(account.id)
@@ -153,29 +221,82 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
     if (asked.access === 'key') return { caller }
     const wanted = toWanted(asked, asked.access)
     if (terms.tierId !== FREE_TIER_ID && covers({ terms }, wanted)) return { caller }
-    if (!asked.isSold) return undefined
+    if (!asked.isSold || arrived.visit.isHead) return undefined
     const credit = payments
       .listCredits(account.id)
-      .find((each) => covers(each, wanted) && credits.hasLeft(each))
+      .find(
+        (each) =>
+          covers(each, wanted) &&
+          (isSingle(each) ? singles.mayAnswer(each, arrived) : packs.hasLeft(each)),
+      )
     return credit && { caller: callerOf(account.id, credit), credit }
   }
 
-  async function buy(asked: Unpaid, access: TierRoute, request: Request): Promise<Means> {
-    const product = findCheapest(deps.listPacks(), toWanted(asked, access))
-    if (product === undefined) throw new NotSold()
-    const { credit, payment } = await sell(product, request)
-    if (credit === undefined) throw pendingError()
-    if (!credits.hasLeft(credit)) throw spentError()
-    return { caller: callerOf(payment.accountId, credit), credit }
+  /** What a signed-in wallet is answered; undefined where it has nothing that pays for it. */
+  async function answerSignedIn(
+    address: string,
+    asked: Unpaid,
+    arrived: Arrived,
+    answer: Answer,
+  ): Promise<Response | undefined> {
+    const { visit } = arrived
+    // What an account knows of itself takes from the allowance of the address alone.
+    let isCharged = asked.access === 'key'
+    for (;;) {
+      const means = findMeans(address, asked, arrived)
+      if (means === undefined) return undefined
+      const { caller, credit } = means
+      const pack = credit !== undefined && !isSingle(credit) ? credit : undefined
+      if (pack !== undefined) packs.reserve(pack)
+      try {
+        if (!isCharged) {
+          const limit = caller.standing.terms.requestsPerMinute
+          await chargeWindow(visit, { key: caller.familyId, limit })
+          isCharged = true
+        }
+        visit.caller = caller
+        if (credit === undefined) return await answer()
+        if (pack === undefined) return await singles.spend(credit, arrived, answer)
+        const response = await packs.spend(pack, visit, answer)
+        if (response !== undefined) return response
+        visit.caller = undefined
+      } finally {
+        if (pack !== undefined) packs.release(pack)
+      }
+    }
   }
 
-  async function findOrBuy(asked: Unpaid, request: Request): Promise<Means> {
-    if (request.method !== 'GET') throw new NotSold()
-    const signedIn = readSignInHeader(request)
-    const means = signedIn && findMeans(await signIns.verify(signedIn), asked)
-    if (means !== undefined) return means
-    if (asked.access === 'key' || !asked.isSold) throw new NotSold()
-    return buy(asked, asked.access, request)
+  /** Throws what the request fails with, before anything is asked for. */
+  async function rehearse(arrived: Arrived, product: Pack, next: Next): Promise<void> {
+    const { visit } = arrived
+    visit.rehearsedFor = toProspect(termsOf(product))
+    try {
+      await next(arrived)
+    } finally {
+      visit.rehearsedFor = undefined
+    }
+  }
+
+  async function buy(
+    arrived: Arrived,
+    product: Pack,
+    next: Next,
+    answer: Answer,
+  ): Promise<Response> {
+    const { request, visit } = arrived
+    await rehearse(arrived, product, next)
+    visit.keepsPayment = false
+    const { credit, payment } = await sell(product, request, async (payer) => {
+      visit.keepsPayment = true
+      const limit = product.requestsPerMinute
+      await chargeWindow(visit, { key: walletWindow(payer), limit })
+      visit.keepsPayment = false
+    })
+    if (credit === undefined) throw pendingError()
+    if (!singles.mayAnswer(credit, arrived)) throw spentError()
+    visit.caller = callerOf(payment.accountId, credit)
+    visit.keepsPayment = true
+    return singles.spend(credit, arrived, answer)
   }
 
   return (arrived: Arrived, next: Next): Response | Promise<Response> => {
@@ -192,27 +313,43 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
     } catch (error) {
       const { asked } = visit
       const isUnpaid = error instanceof AppError && error.code === 'unauthenticated'
-      if (!isUnpaid || asked === undefined) throw error
-      const means = await findOrBuy(asked, request).catch((fault: unknown) => {
-        throw fault instanceof NotSold ? error : fault
-      })
-      // What an account knows of itself takes from the allowance of the address alone.
-      if (asked.access === 'key') visit.caller = means.caller
-      else await adopt(visit, means.caller)
+      if (!isUnpaid || asked === undefined || request.method !== 'GET') throw error
       const answer = async (): Promise<Response> => next(arrived)
-      return means.credit === undefined ? answer() : credits.spend(means.credit, visit, answer)
+      const signedIn = readSignInHeader(request)
+      if (signedIn !== undefined) {
+        const address = await signIns.verify(signedIn)
+        const answered = await answerSignedIn(address, asked, arrived, answer)
+        if (answered !== undefined) return answered
+      }
+      // HEAD neither asks for money nor takes any.
+      if (asked.access === 'key' || !asked.isSold || visit.isHead) throw error
+      visit.keepsPayment = request.headers.has(PAYMENT_SIGNATURE_HEADER)
+      const product = findCheapest(deps.listPacks(), toWanted(asked, asked.access))
+      if (product === undefined) {
+        visit.keepsPayment = false
+        throw error
+      }
+      return buy(arrived, product, next, answer)
     }
   }
 }
+
+const isSingle = ({ requests }: Credit): boolean => requests === 1
+
+/** Whom an answer would be for that is not paid for yet. */
+const toProspect = (terms: Terms): Caller => ({
+  keyId: '',
+  accountId: '',
+  familyId: '',
+  isBlocked: false,
+  standing: { terms, subscription: undefined, untilMs: Infinity },
+})
 
 /** A single request of what is wanted. */
 const findCheapest = (packs: readonly Pack[], wanted: ReturnType<typeof toWanted>) =>
   packs
     .filter((pack) => pack.requests === 1 && pack.isForSale && covers({ terms: pack }, wanted))
     .toSorted((a, b) => (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0))[0]
-
-/** What is asked for is not sold by the request: the answer is the one to a missing key. */
-class NotSold extends Error {}
 
 const toWanted = ({ coin }: Unpaid, route: TierRoute) =>
   coin === undefined ? { route } : { route, coin: readCoin(coin) }
@@ -231,6 +368,6 @@ const pendingError = () =>
 const spentError = () =>
   new AppError(
     'payment_conflict',
-    'This payment has bought a request that was answered. Ask without it for what to sign next.',
+    'This payment is spent: it has bought the answer of another address, or of this one more than ten minutes ago. Ask without it for what to sign next.',
     { reason: 'payment_used', retryAction: 'sign_anew' },
   )

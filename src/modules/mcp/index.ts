@@ -3,7 +3,10 @@ import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
 
 import type { McpDeps } from './server.ts'
 
-type Peers = { requestIP(): { address: string } | null }
+type Peers = {
+  requestIP(): { address: string } | null
+  deliver(onDelivered: () => void): void
+}
 type Deps = Omit<McpDeps, 'ask'> & {
   /** The front door, which what a tool asks comes through, too. */
   fetch: (request: Request, peers: Peers) => Response | Promise<Response>
@@ -30,7 +33,17 @@ export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
     for (const name of ofMessage) headers.delete(name)
     if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
     const visit = visitOf(request)
-    const address = { requestIP: () => visit.peers?.requestIP(request) ?? null }
+    const address: Peers = {
+      requestIP: () => visit.peers?.requestIP(request) ?? null,
+      // The answer of a tool is delivered with the message.
+      deliver(onDelivered) {
+        const { onDelivered: others } = visit
+        visit.onDelivered = () => {
+          others?.()
+          onDelivered()
+        }
+      },
+    }
     const own = new Request(new URL(target, request.url).href, { headers })
     const response = await fetch(own, address)
     // The message takes from no window: it reports the one that its tool took from.
