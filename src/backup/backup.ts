@@ -6,6 +6,7 @@
 import type { FileFormat } from '#src/sqlite/database.ts'
 import { freezeFile, type FrozenPart } from '#src/sqlite/frozen-file.ts'
 
+import { compareSome } from './compare.ts'
 import {
   type BackupFile,
   BLOCK_BYTES,
@@ -41,20 +42,54 @@ export type BackupReport = {
   /** What the backup takes, and what of it was not there before. */
   bytes: number
   newBytes: number
+  /** Blocks that were there and were read back. */
+  compared: number
+  /** Of these, blocks that were damaged and were stored again. */
+  repaired: number
+  /** Digests of damaged blocks that older backups need, and this one does not. */
+  damaged: string[]
 }
 
 /** Makes one; when it rejects there is none, and what is there of it is used by the next. */
 export async function makeBackup(task: Task): Promise<BackupReport> {
   const { store, sources, startedMs, version } = task
   const known = await store.list(BLOCKS)
-  const upload = createUpload(store, new Map(known))
+  const before = await newestManifest(store)
+  const found = await compareSome(store, known, before?.comparedTo)
+  const damaged = new Set([...found.damaged, ...(before?.damaged ?? [])])
+  // What is damaged is as if it were not there: it is stored again if the files still have it.
+  const usable = new Map(known)
+  for (const digest of damaged) usable.delete(blockPath(digest))
+  const upload = createUpload(store, usable)
   const files: BackupFile[] = []
   for (const source of sources) files.push(...(await copy(source, upload, task)))
   await upload.end()
   await assertThere(store, files)
   const name = nameAt(startedMs)
-  await writeManifest(store, name, { bookfeedBackup: 1, startedMs, version, files })
-  return { name, files, ...sizesOf(files, known) }
+  const own = new Set(files.flatMap(({ blocks }) => blocks))
+  const left = [...damaged].filter((each) => known.has(blockPath(each)) && !own.has(each))
+  await writeManifest(store, name, {
+    ...{ bookfeedBackup: 1, startedMs, version, files },
+    ...(found.comparedTo === undefined ? {} : { comparedTo: found.comparedTo }),
+    ...(left.length === 0 ? {} : { damaged: left }),
+  })
+  const repaired = [...found.damaged].filter((each) => own.has(each)).length
+  return {
+    ...{ name, files, compared: found.count, repaired, damaged: left },
+    ...sizesOf(files, known),
+  }
+}
+
+/** Undefined where there is none that can be read. */
+async function newestManifest(store: BackupStore): Promise<Manifest | undefined> {
+  for (const name of await listBackups(store)) {
+    try {
+      return await readManifest(store, name)
+    } catch (error) {
+      if (!(error instanceof BackupFault)) throw error
+    }
+  }
+  return undefined
 }
 
 function sizesOf(files: readonly BackupFile[], known: ReadonlyMap<string, number>) {

@@ -13,6 +13,13 @@ export type Manifest = {
   /** Of the program. */
   version: string
   files: BackupFile[]
+  /**
+   * The last block that was read back and compared, by its digest: the next backup goes on after
+   * it. Absent in backups of 0.4.0 and older.
+   */
+  comparedTo?: string
+  /** Digests of blocks of the place that are damaged and are not of this backup. */
+  damaged?: string[]
 }
 
 export type BackupFile = {

@@ -1,16 +1,22 @@
-/** Puts a backup back: into an empty folder, and only after every byte of it was compared. */
+/**
+ * Puts a backup back: into an empty folder, and only what was compared, every byte of it. A database
+ * that is damaged in one backup is taken from the newest older one in which it is whole.
+ */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { type FileFormat, openDatabase } from '#src/sqlite/database.ts'
 
+import { isReadFault } from './compare.ts'
 import { syncFolder } from './folder-store.ts'
 import {
   type BackupFile,
   blockBytes,
   blockPath,
+  BLOCKS,
   digestOf,
+  listBackups,
   type Manifest,
   readManifest,
 } from './manifest.ts'
@@ -27,39 +33,117 @@ type Task = {
   onProgress?: (done: number, total: number) => void
 }
 
-/** Throws `BackupFault`, and leaves the folder as it was. */
-export async function restoreBackup(task: Task): Promise<Manifest> {
-  const { store, name, folder, formats } = task
-  const manifest = await readManifest(store, name)
+/** A database that was put in place. */
+export type Restored = { name: string; backup: string; startedMs: number; version: string }
+
+export type RestoreReport = {
+  restored: Restored[]
+  /** What could not be restored from the backup that was named, a sentence each. */
+  faults: string[]
+}
+
+/** Throws `BackupFault` where nothing can be restored, and leaves the folder as it was. */
+export async function restoreBackup(task: Task): Promise<RestoreReport> {
+  const { folder, formats } = task
   const staging = join(folder, RESTORING)
+  // Read first: one that does not exist makes no folder.
+  await readManifest(task.store, task.name)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   assertEmpty(folder, formats)
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { mode: 0o700 })
-  const databases = await fetchAll(task, manifest, staging).catch((error: unknown) => {
+  const report = await fetchAll(task, staging).catch((error: unknown) => {
     // What takes up the last room helps nobody.
     rmSync(staging, { recursive: true, force: true })
     throw error instanceof Error && 'syscall' in error ? unwritten(folder, error) : error
   })
-  for (const each of databases) renameSync(join(staging, each), join(folder, each))
+  for (const { name } of report.restored) renameSync(join(staging, name), join(folder, name))
   await syncFolder(folder)
   rmSync(staging, { recursive: true })
-  return manifest
+  return report
 }
 
-/** Returns the names of the databases that are whole, and without a log. */
-async function fetchAll(task: Task, { files }: Manifest, staging: string): Promise<string[]> {
-  for (const file of files) await fetchFile(task, file, staging)
-  const databases = Object.entries(task.formats).filter(([each]) => existsSync(join(staging, each)))
-  for (const [each, format] of databases) {
+/** Leaves the databases in `staging`, each whole and without a log. */
+async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
+  const { store, name, formats } = task
+  const manifest = await readManifest(store, name)
+  const known = await store.list(BLOCKS)
+  const restored: Restored[] = []
+  const faults: string[] = []
+  for (const [database, format] of Object.entries(formats)) {
+    if (!hasDatabase(manifest, database)) continue
+    const fault = await fetchDatabase({ ...task, manifest, database, known }, staging)
+    const source =
+      fault === undefined
+        ? { name, manifest }
+        : await fetchOlder(task, database, { known, staging })
+    if (fault !== undefined) faults.push(faultText({ database, fault, name, older: source?.name }))
+    if (source === undefined) continue
     // Brings the log into the file, and refuses what is not ours, or newer than this program.
-    const db = openDatabase(join(staging, each), { format, isAsItIs: true })
+    const db = openDatabase(join(staging, database), { format, isAsItIs: true })
     db.engine.close(db)
-    for (const beside of ['-wal', '-shm']) rmSync(join(staging, each + beside), { force: true })
-    await syncFile(join(staging, each))
+    for (const beside of ['-wal', '-shm']) rmSync(join(staging, database + beside), { force: true })
+    await syncFile(join(staging, database))
+    const { startedMs, version } = source.manifest
+    restored.push({ name: database, backup: source.name, startedMs, version })
   }
-  return databases.map(([each]) => each)
+  if (restored.length === 0) throw new BackupFault(faults.join(' '))
+  return { restored, faults }
 }
+
+type Fault = { database: string; fault: string; name: string; older: string | undefined }
+
+const faultText = ({ database, fault, name, older }: Fault): string =>
+  older === undefined
+    ? `${database} was not restored: ${fault} No backup of the place has it whole. See: bookfeed backup verify.`
+    : `${database} of ${name} was not restored: ${fault} It is as of ${older}, the newest older backup that has it whole.`
+
+const hasDatabase = ({ files }: Manifest, database: string): boolean =>
+  files.some((file) => file.name === database)
+
+/** The newest older backup that has a database whole, which is then in `staging`. */
+async function fetchOlder(
+  task: Task,
+  database: string,
+  { known, staging }: { known: ReadonlyMap<string, number>; staging: string },
+): Promise<{ name: string; manifest: Manifest } | undefined> {
+  const { store } = task
+  for (const name of await listBackups(store)) {
+    if (name >= task.name) continue
+    const manifest = await readManifest(store, name).catch((error: unknown) => {
+      if (error instanceof BackupFault) return undefined
+      throw error
+    })
+    if (manifest === undefined || !hasDatabase(manifest, database)) continue
+    const fault = await fetchDatabase({ ...task, manifest, database, known }, staging)
+    if (fault === undefined) return { name, manifest }
+  }
+  return undefined
+}
+
+type Wanted = Task & {
+  manifest: Manifest
+  database: string
+  /** Sizes of the blocks that the place has. */
+  known: ReadonlyMap<string, number>
+}
+
+/** Fetches a database and the log beside it; returns what of it is damaged, and leaves nothing then. */
+async function fetchDatabase(wanted: Wanted, staging: string): Promise<string | undefined> {
+  const { manifest, database } = wanted
+  const parts = manifest.files.filter(({ name }) => name === database || name === `${database}-wal`)
+  try {
+    for (const part of parts) await fetchFile(wanted, part, staging)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof DamagedPart)) throw error
+    for (const { name } of parts) rmSync(join(staging, name), { force: true })
+    return error.message
+  }
+}
+
+/** What is stored is not what was backed up. */
+class DamagedPart extends Error {}
 
 const unwritten = (folder: string, cause: Error): BackupFault =>
   new BackupFault(
@@ -78,17 +162,18 @@ function assertEmpty(folder: string, formats: Task['formats']): void {
   )
 }
 
-async function fetchFile({ store, onProgress }: Task, file: BackupFile, staging: string) {
+async function fetchFile({ store, onProgress, known }: Wanted, file: BackupFile, staging: string) {
   const whole = new Bun.CryptoHasher('sha256')
   const target = await open(join(staging, file.name), 'wx', 0o600)
   try {
     let done = 0
     for (const [index, digest] of file.blocks.entries()) {
-      const block = await store.get(blockPath(digest))
-      if (block.length !== blockBytes(file.bytes, index) || digestOf(block) !== digest)
-        throw new BackupFault(
-          `Block ${digest} of ${file.name} is damaged where it is kept. Use another backup: bookfeed backup list.`,
-        )
+      const length = blockBytes(file.bytes, index)
+      if (known.get(blockPath(digest)) === undefined)
+        throw new DamagedPart(`Block ${digest} of ${file.name} is missing.`)
+      const block = await getBlock(store, digest)
+      if (block?.length !== length || digestOf(block) !== digest)
+        throw new DamagedPart(`Block ${digest} of ${file.name} is damaged where it is kept.`)
       whole.update(block)
       await target.writeFile(block)
       done += block.length
@@ -99,8 +184,15 @@ async function fetchFile({ store, onProgress }: Task, file: BackupFile, staging:
     await target.close()
   }
   if (whole.digest('hex') === file.sha256) return
-  throw new BackupFault(`${file.name} is not what the backup says it is. Use another backup.`)
+  throw new DamagedPart(`${file.name} is not what the backup says it is.`)
 }
+
+/** Undefined where the disk of the place cannot read it. */
+const getBlock = (store: BackupStore, digest: string): Promise<Uint8Array | undefined> =>
+  store.get(blockPath(digest)).catch((error: unknown) => {
+    if (isReadFault(error)) return undefined
+    throw error
+  })
 
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r')

@@ -5,14 +5,16 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 
 import { type BackupReport, makeBackup, pruneBackups } from '#src/backup/backup.ts'
-import { listBackups, readManifest } from '#src/backup/manifest.ts'
+import { type BackupState, examineBackups } from '#src/backup/compare.ts'
+import { listBackups } from '#src/backup/manifest.ts'
 import { openStore } from '#src/backup/open-store.ts'
 import { restoreBackup } from '#src/backup/restore.ts'
-import type { BackupStore } from '#src/backup/store.ts'
+import { BackupFault, type BackupStore } from '#src/backup/store.ts'
 import { toIso } from '#src/core/time.ts'
+import { parseBucketPlace } from '#src/lib/bucket-place.ts'
 import { type FileFormat, historyFormat, holdLock, ledgerFormat } from '#src/sqlite/database.ts'
 
-import { count, printTable, renderJson } from './command-line.ts'
+import { count, printFaults, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import { asTyped } from './invocation.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
@@ -31,6 +33,9 @@ is not stored again. A server and a recorder may go on: nobody waits for it. Wha
 backup that did not finish is used by the next one. After it, all but the newest BOOKFEED_BACKUP_KEEP
 are deleted.
 
+Each backup first reads back blocks that the place has, 1 GiB or an eighth of them, whichever is more: so
+eight backups read all. A damaged block is stored again if the files still have it, and else reported.
+
 A server with BOOKFEED_BACKUP_TO makes one every BOOKFEED_BACKUP_HOURS by itself.
 
 Examples:
@@ -44,10 +49,15 @@ const restoreHelp = `
 Everything is fetched and compared with its SHA-256 before any file is put in place. Nothing is ever
 written over: BOOKFEED_DATA must be empty or absent. A restore that was killed is run again.
 
+If a file is damaged in the backup, the other file is restored, and that one from the newest older backup
+that has it whole; each is named with its time. Keys that were revoked after the backup are valid again.
+
 Examples:
   BOOKFEED_DATA=./restored bookfeed restore --from s3://bucket/bookfeed
   BOOKFEED_DATA=./restored bookfeed verify
-  BOOKFEED_DATA=./restored bookfeed audit verify`
+  BOOKFEED_DATA=./restored bookfeed audit verify
+
+Exit code: 0 when both files are as of the backup, 1 when one is not.`
 
 const place: [string, string] = [
   '<place>',
@@ -66,6 +76,11 @@ export function backupCommand(context: CliContext): Command {
     .option(`--from ${place[0]}`, place[1])
     .option('--json', 'print a JSON array')
     .action((flags: { from?: string; json?: true }) => list(context, flags))
+  backup
+    .command('verify')
+    .description('read every block of every backup of a place, and name what is damaged')
+    .option(`--from ${place[0]}`, place[1])
+    .action((flags: { from?: string }) => verify(context, flags))
   return backup
 }
 
@@ -88,8 +103,13 @@ async function backupNow(context: CliContext, to: string | undefined): Promise<v
   const report = await backUp(context, where)
   context.print(describe(report, where))
   const { backupsKept } = context.config()
-  const gone = await pruneBackups(open(context, where), backupsKept)
-  if (gone.length > 0) context.print(`${count(gone.length, 'older backup')} deleted.`)
+  try {
+    const gone = await pruneBackups(open(context, where), backupsKept)
+    if (gone.length > 0) context.print(`${count(gone.length, 'older backup')} deleted.`)
+  } catch (error) {
+    if (!(error instanceof BackupFault)) throw error
+    context.printError(`bookfeed: no older backup was deleted: ${error.message}`)
+  }
 }
 
 /** Makes a backup and notes it in the data folder. This process must not have the files open. */
@@ -111,22 +131,43 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
     ...{ store: open(context, where), sources, startedMs, version },
     onProgress: (done, total) => progress.update(done, done / total),
   }).finally(() => progress.end())
-  const note: BackupNote = { name: report.name, place: where, startedMs }
+  const { name, damaged } = report
+  const note: BackupNote = { name, place: where, startedMs, damaged: damaged.length }
   writeFileSync(noteOf(dataPath), JSON.stringify(note), { mode: 0o600 })
   return report
 }
 
-const describe = ({ name, bytes, newBytes, files }: BackupReport, where: string): string =>
-  `${name} in ${where}: ${files.map(({ name: file }) => file).join(', ')}, ${count(bytes, 'byte')}, of which ${count(newBytes, 'byte')} were new.`
+function describe(report: BackupReport, where: string): string {
+  const { name, bytes, newBytes, files, compared, repaired, damaged } = report
+  const names = files.map(({ name: file }) => file).join(', ')
+  const made = `${name} in ${where}: ${names}, ${count(bytes, 'byte')}, of which ${count(newBytes, 'byte')} were new.`
+  const readBack = compared === 0 ? '' : ` ${count(compared, 'block')} of before read back`
+  const found = [
+    ...(repaired > 0 ? [`${count(repaired, 'damaged block')} stored again`] : []),
+    ...(damaged.length > 0
+      ? [
+          `${count(damaged.length, 'block')} of older backups damaged: see ${'bookfeed backup verify'}`,
+        ]
+      : []),
+  ]
+  const outcome = found.length === 0 ? 'all sound' : found.join(', ')
+  return readBack === '' && found.length === 0 ? made : `${made}${readBack}: ${outcome}.`
+}
 
 /** Its bar is loaded when it is needed: each server schedules backups. */
-async function progressOf(context: CliContext, activity: string) {
+async function progressOf(context: CliContext, activity: string, unit = 'bytes') {
   const { createProgress } = await import('./progress.ts')
-  return createProgress(context, activity, 'bytes')
+  return createProgress(context, activity, unit)
 }
 
 /** Of the last backup that was made. */
-export type BackupNote = { name: string; place: string; startedMs: number }
+export type BackupNote = {
+  name: string
+  place: string
+  startedMs: number
+  /** Damaged blocks of older backups that were not stored again. */
+  damaged?: number
+}
 const noteOf = (dataPath: string): string => join(dataPath, 'backup.json')
 
 export function readBackupNote(dataPath: string): BackupNote | undefined {
@@ -151,26 +192,63 @@ const open = (context: CliContext, where: string): BackupStore =>
     if (fault !== undefined) throw fault
   })
 
+/** Time for reading blocks of a folder where a quick answer is wanted. */
+const QUICK_MS = 2000
+
+/**
+ * What is known of the backups of a place, the newest first. Their blocks are read for two seconds
+ * at most; those of a bucket are not.
+ */
+export function examineQuickly(context: CliContext, where: string): Promise<BackupState[]> {
+  const startedMs = performance.now()
+  const isFolder = parseBucketPlace(where) === undefined
+  const mayRead = () => isFolder && performance.now() - startedMs < QUICK_MS
+  return examineBackups(open(context, where), { mayRead })
+}
+
+function stateOf({ faults, isCompared }: BackupState): 'sound' | 'damaged' | 'not compared' {
+  if (faults.length > 0) return 'damaged'
+  return isCompared ? 'sound' : 'not compared'
+}
+
 async function list(context: CliContext, { from, json }: { from?: string; json?: true }) {
-  const store = open(context, placeOf(context, from))
-  const found = []
-  for (const name of await listBackups(store)) {
-    const { startedMs, version, files } = await readManifest(store, name)
-    const parts = files.map(({ blocks: _, ...file }) => file)
-    found.push({ name, time: toIso(startedMs), version, files: parts })
-  }
+  const states = await examineQuickly(context, placeOf(context, from))
+  const found = states.map((each) => {
+    const { name, manifest, faults } = each
+    const files = manifest?.files.map(({ blocks: _, ...file }) => file) ?? []
+    const time = manifest === undefined ? null : toIso(manifest.startedMs)
+    return { name, time, version: manifest?.version ?? null, files, state: stateOf(each), faults }
+  })
   if (json) {
     context.print(renderJson(found))
     return
   }
   printTable(
     context,
-    ['backup', 'time', 'version', 'bytes'],
-    found.map(({ name, time, version, files }) => {
+    ['backup', 'time', 'version', 'bytes', 'state'],
+    found.map(({ name, time, version, files, state }) => {
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-      return [name, time, version, String(bytes)]
+      return [name, time ?? '', version ?? '', String(bytes), state]
     }),
   )
+  for (const { name, faults } of found)
+    for (const fault of faults) context.printError(`bookfeed: ${name}: ${fault}`)
+}
+
+/** Reads every block of every backup. */
+async function verify(context: CliContext, { from }: { from?: string }): Promise<void> {
+  const where = placeOf(context, from)
+  const progress = await progressOf(context, 'backup verify', 'blocks')
+  const states = await examineBackups(open(context, where), {
+    mayRead: () => true,
+    onProgress: (done, total) => progress.update(done, done / total),
+  }).finally(() => progress.end())
+  const faults = states.flatMap(({ name, faults: own }) => own.map((fault) => `${name}: ${fault}`))
+  if (printFaults(context, faults) > 0)
+    throw new CliError(
+      `${count(faults.length, 'fault')} in ${count(states.length, 'backup')} of ${where}. A new backup stores damaged blocks again that the files still have: bookfeed backup`,
+    )
+  context.print(`sound: ${count(states.length, 'backup')} of ${where}`)
 }
 
 async function restore(context: CliContext, flags: { from?: string; backup?: string }) {
@@ -183,14 +261,21 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
     throw new CliError(`There is no ${name ?? 'backup'} in ${where}. See: bookfeed backup list`)
   }
   const progress = await progressOf(context, 'restore')
-  const { startedMs, version, files } = await restoreBackup({
+  const { restored, faults } = await restoreBackup({
     ...{ store, name, folder, formats },
     onProgress: (done, total) => progress.update(done, done / total),
   }).finally(() => progress.end())
-  const sizes = files
-    .filter((file) => file.name in formats)
-    .map((file) => `${file.name} (${count(statSync(join(folder, file.name)).size, 'byte')})`)
-  context.print(`${folder} is as of ${toIso(startedMs)}: ${sizes.join(', ')}, by ${version}.`)
+  for (const { name: file, startedMs, version } of restored) {
+    const bytes = count(statSync(join(folder, file)).size, 'byte')
+    context.print(`${folder}: ${file} is as of ${toIso(startedMs)} (${bytes}), by ${version}.`)
+  }
+  const ledger = restored.find((each) => each.name === 'ledger.db')
+  if (ledger !== undefined) {
+    const time = toIso(ledger.startedMs)
+    const keys = `Keys that were revoked after ${time} are valid again: revoke them with bookfeed keys revoke. Keys that were made since are unknown.`
+    context.print(asTyped(keys, context.invocation))
+  }
   const check = 'Check it: bookfeed verify, and bookfeed audit verify with the head you noted.'
   context.print(asTyped(check, context.invocation))
+  if (faults.length > 0) throw new CliError(faults.join(' '))
 }

@@ -1,6 +1,8 @@
 /** What `bookfeed doctor` looks at on this machine. */
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   openSync,
@@ -9,9 +11,11 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import type { Config } from '#src/config.ts'
+import { coins, timeframes } from '#src/core/market.ts'
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -25,7 +29,7 @@ import {
   versionOf,
 } from '#src/sqlite/database.ts'
 
-import { readBackupNote } from './backup.ts'
+import { examineQuickly, readBackupNote } from './backup.ts'
 import { count, formatCount } from './command-line.ts'
 import type { CliContext } from './context.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
@@ -121,7 +125,16 @@ function checkSpeed(folder: string): Finding {
     const todo = 'Let this user write the folder, or set BOOKFEED_DATA.'
     return found('wrong', `${folder} cannot be written (${messageOf(error)}).`, todo)
   } finally {
+    removeQuietly(path)
+  }
+}
+
+/** On a disk that may only be read there is nothing to remove. */
+function removeQuietly(path: string): void {
+  try {
     rmSync(path, { force: true })
+  } catch {
+    // What was wrong is in the finding already.
   }
 }
 
@@ -189,12 +202,82 @@ function checkStore(
     }
     return found('ok', look())
   } catch (error) {
+    if (!isWritable(dirname(path))) {
+      const todo =
+        'Let this user write the folder: SQLite keeps its log and its locks beside the file.'
+      return found('wrong', `${path} cannot be opened in a folder that may only be read.`, todo)
+    }
     const todo = 'Stop all writers, and restore a backup: bookfeed restore --help.'
     return found('wrong', messageOf(error), todo)
   }
 }
 
-export function checkBackup({ config, clock }: CliContext): Finding {
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Lists of files of days; bookfeed verify reads the files themselves. */
+export function checkFiles({ dataPath }: Pick<Config, 'dataPath'>): Finding[] {
+  const found = finder('files')
+  const store = createFileStore(filesPathOf(dataPath))
+  const places = coins.flatMap((coin) =>
+    timeframes.flatMap((timeframe) =>
+      store.daysOf({ coin, timeframe }).map((day) => ({ coin, timeframe, day })),
+    ),
+  )
+  if (places.length === 0) return []
+  const damaged = places.filter((each) => store.find(each)?.isDamaged === true)
+  const [first] = damaged
+  if (first === undefined)
+    return [found('ok', `${count(places.length, 'list')} of files of days can be read.`)]
+  const { coin, timeframe, day } = first
+  return [
+    found(
+      'wrong',
+      `${count(damaged.length, 'list')} of files of days ${damaged.length === 1 ? 'is' : 'are'} damaged, such as that of ${coin} ${timeframe} ${day}.`,
+      'Run bookfeed files make: it makes another revision of these days.',
+    ),
+  ]
+}
+
+export async function checkBackup(context: CliContext): Promise<Finding[]> {
+  const { backupTo, dataPath } = context.config()
+  const isByHand = backupTo === '' || backupTo === 'off'
+  const place = isByHand ? readBackupNote(dataPath)?.place : backupTo
+  const age = checkBackupAge(context)
+  return place === undefined ? [age] : [age, ...(await checkBackupPlace(context, place))]
+}
+
+/** Blocks of a folder are read for two seconds at most; see `examineQuickly`. */
+async function checkBackupPlace(context: CliContext, place: string): Promise<Finding[]> {
+  const found = finder('backup')
+  const repair =
+    'Run bookfeed backup, which stores damaged blocks again, and bookfeed backup verify.'
+  try {
+    const states = await examineQuickly(context, place)
+    const bad = states.filter(({ faults }) => faults.length > 0)
+    const [first] = bad
+    if (first !== undefined) {
+      const text = `${bad.length} of ${count(states.length, 'backup')} in ${place} ${bad.length === 1 ? 'is' : 'are'} damaged: ${first.name}: ${first.faults.join('; ')}.`
+      return [found(first === states[0] ? 'wrong' : 'warning', text, repair)]
+    }
+    if (states.length === 0) return []
+    const isRead = states.every(({ isCompared }) => isCompared)
+    const text = isRead
+      ? `Every block of ${count(states.length, 'backup')} in ${place} is sound.`
+      : `All blocks of ${count(states.length, 'backup')} in ${place} are there; bookfeed backup verify reads all of them.`
+    return [found('ok', text)]
+  } catch (error) {
+    return [found('wrong', messageOf(error), 'Check the place, and BOOKFEED_BACKUP_TO.')]
+  }
+}
+
+function checkBackupAge({ config, clock }: CliContext): Finding {
   const found = finder('backup')
   const { backupTo, backupHours, dataPath } = config()
   const note = readBackupNote(dataPath)

@@ -18,6 +18,7 @@ import { type CliContext, CliError } from './context.ts'
 import {
   checkBackup,
   checkDisk,
+  checkFiles,
   checkHistory,
   checkLedger,
   checkPermissions,
@@ -30,7 +31,7 @@ import { ledgerOf } from './open-data-folder.ts'
 import { readToken } from './operator.ts'
 
 const help = `
-Checks the configuration, the clock, the disk, permissions, both stores, limits, backups, the recorder, the chain,
+Checks the configuration, the clock, the disk, permissions, both stores, lists of files, limits, backups, the recorder, the chain,
 the facilitator, the sanctions list and the address that is paid to, with the variables that the server
 has. Nothing is changed, and a server may run meanwhile. Without a network the clock is not compared.
 
@@ -69,28 +70,40 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
   const config = context.config()
   const { dataPath, freeBytesMin } = config
   // Before anything is opened, which adds files.
-  const permissions = checkPermissions(dataPath)
-  const disk = checkDisk(dataPath, freeBytesMin)
+  const permissions = await examined('permissions', () => checkPermissions(dataPath))
+  const disk = await examined('disk', () => checkDisk(dataPath, freeBytesMin))
   const ledger = openExisting(context)
   try {
-    return [
-      configuration,
-      ...permissions,
-      ...disk,
-      checkHistory(config),
-      checkLedger(config, ledger),
-      ...(await checkLimits(config)),
-      ...(await checkArchive(config)),
-      checkBackup(context),
-      checkRecorder(context),
-      await checkClock(context),
-      ...checkKeptTime(context, ledger),
-      ...(await checkPayments(context, ledger)),
-      checkSanctions(context, ledger),
-      ...checkPayee(config, ledger),
+    const checks: [check: string, look: () => Looked][] = [
+      ['history', () => checkHistory(config)],
+      ['ledger', () => checkLedger(config, ledger)],
+      ['files', () => checkFiles(config)],
+      ['limits', () => checkLimits(config)],
+      ['archive', () => checkArchive(config)],
+      ['backup', () => checkBackup(context)],
+      ['recorder', () => checkRecorder(context)],
+      ['clock', () => checkClock(context)],
+      ['kept time', () => checkKeptTime(context, ledger)],
+      ['payments', () => checkPayments(context, ledger)],
+      ['sanctions', () => checkSanctions(context, ledger)],
+      ['payee', () => checkPayee(config, ledger)],
     ]
+    const findings = [configuration, ...permissions, ...disk]
+    for (const [check, look] of checks) findings.push(...(await examined(check, look)))
+    return findings
   } finally {
     ledger?.dispose()
+  }
+}
+
+type Looked = Finding | Finding[] | Promise<Finding | Finding[]>
+
+/** What a check finds; one that fails keeps no other from being made. */
+async function examined(check: string, look: () => Looked): Promise<Finding[]> {
+  try {
+    return [await look()].flat()
+  } catch (error) {
+    return [finder(check)('wrong', `It cannot be checked: ${messageOf(error)}.`)]
   }
 }
 

@@ -40,7 +40,9 @@ export function startBackups(
     // In a process of its own: see `frozen-file.ts`.
     child = spawn(context, ['backup'], limitMs)
     try {
-      return { outcome: await outcomeOf(child), waitMs: everyMs }
+      const outcome = await outcomeOf(child)
+      if (outcome.includes('damaged')) printError(`bookfeed: ${outcome}`, 'error')
+      return { outcome, waitMs: everyMs }
     } catch (error) {
       const outcome = messageOf(error)
       if (!isDisposed) printError(`bookfeed: no backup could be made: ${outcome}`, 'error')

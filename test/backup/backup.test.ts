@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { makeBackup, pruneBackups } from '#src/backup/backup.ts'
-import { listBackups } from '#src/backup/manifest.ts'
+import { compareSome, examineBackups } from '#src/backup/compare.ts'
+import { BLOCKS, digestOf, listBackups } from '#src/backup/manifest.ts'
 import { openStore } from '#src/backup/open-store.ts'
 import { restoreBackup, RESTORING } from '#src/backup/restore.ts'
 import { BackupFault, type BackupStore } from '#src/backup/store.ts'
 import { openHistory } from '#src/history/open.ts'
-import { historyFormat, openDatabase } from '#src/sqlite/database.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { historyFormat, ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, batchOf, simulatedSnapshots } from '../history/books.ts'
 import { until } from '../support/until.ts'
@@ -138,13 +140,91 @@ describe('makeBackup', () => {
     const robbed: BackupStore = {
       ...store,
       async list(prefix) {
-        const found = await store.list(prefix)
-        if (++lists === 1) rmSync(join(folder, 'blocks'), { recursive: true })
-        return found
+        // The first is before blocks are read back: what vanishes until then is stored again.
+        const isLast = prefix === BLOCKS && ++lists === 2
+        if (isLast) rmSync(join(folder, 'blocks'), { recursive: true })
+        return await store.list(prefix)
       },
     }
     const rejected: unknown = await backUp(robbed, path).catch((error: unknown) => error)
     expect(String(rejected)).toContain('place of its own')
+  })
+})
+
+/** Flips one bit of a block. */
+async function flipBlock(folder: string, digest: string): Promise<void> {
+  const path = join(folder, 'blocks', digest)
+  const bytes = await Bun.file(path).bytes()
+  await Bun.write(path, bytes.with(5000, 1 ^ (bytes[5000] ?? 0)))
+}
+const blocksOf = (folder: string): string[] => readdirSync(join(folder, 'blocks')).sort()
+
+describe('a damaged block of the place', () => {
+  test('default: is stored again by the next backup, and every backup can be restored', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    expect(await backUp(store, path)).toMatchObject({ compared: 0, repaired: 0, damaged: [] })
+    const blocks = blocksOf(folder)
+    expect(await backUp(store, path)).toMatchObject({ compared: blocks.length, repaired: 0 })
+    for (const digest of blocks) {
+      await flipBlock(folder, digest)
+      const states = await examineBackups(store, { mayRead: () => true })
+      expect(states.map(({ faults }) => faults.length)).toEqual(states.map(() => 1))
+      expect(await backUp(store, path)).toMatchObject({ repaired: 1, damaged: [], newBytes: 0 })
+    }
+    for (const { name, faults, isCompared } of await examineBackups(store, {
+      mayRead: () => true,
+    })) {
+      expect([name, faults, isCompared]).toEqual([name, [], true])
+      const target = newFolder()
+      expect(await restoreBackup({ store, name, folder: target, formats })).toMatchObject({
+        restored: [{ name: 'history.db', backup: name }],
+        faults: [],
+      })
+    }
+  })
+
+  test('error: that no file has any more is reported, and remembered', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    const { name: older } = await backUp(store, path)
+    const before = new Set(blocksOf(folder))
+    append(path, 0, 60)
+    await backUp(store, path)
+    const manifests = await examineBackups(store, { mayRead: () => false })
+    const newest = new Set(manifests[0]?.manifest?.files.flatMap(({ blocks }) => blocks))
+    const [lost = ''] = [...before].filter((digest) => !newest.has(digest))
+    expect(lost).not.toBe('')
+    await flipBlock(folder, lost)
+    expect(await backUp(store, path)).toMatchObject({ repaired: 0, damaged: [lost] })
+    // Known without reading it again, also to the next backup.
+    expect(await backUp(store, path)).toMatchObject({ damaged: [lost] })
+    const states = await examineBackups(store, { mayRead: () => false })
+    expect(states.map(({ name, faults }) => [name, faults.length])).toEqual(
+      states.map(({ name }) => [name, name === older ? 1 : 0]),
+    )
+  })
+
+  test('behavior: all blocks are read back over eight backups, each once', async () => {
+    const MIB = 1024 * 1024
+    const read: string[] = []
+    const digests = Array.from({ length: 4000 }, (_, index) => digestOf(Buffer.from(`${index}`)))
+    const store: BackupStore = {
+      ...openFolder().store,
+      get(path) {
+        read.push(path.slice('blocks/'.length))
+        const at = digests.indexOf(path.slice('blocks/'.length))
+        return Promise.resolve(Buffer.from(`${at}`))
+      },
+    }
+    const known = new Map(digests.map((digest) => [`blocks/${digest}`, 4 * MIB]))
+    let after: string | undefined
+    for (let round = 0; round < 8; round++) {
+      const { comparedTo, damaged, count } = await compareSome(store, known, after)
+      expect([damaged.size, count]).toEqual([0, 500])
+      after = comparedTo
+    }
+    expect(read.toSorted()).toEqual(digests.toSorted())
   })
 })
 
@@ -194,6 +274,51 @@ describe('restoreBackup', () => {
     await Bun.write(join(folder, 'blocks', block), bytes)
     await restore(store, target)
     expect(readdirSync(target)).toEqual(['history.db'])
+  })
+
+  test('behavior: what is damaged comes from the newest older backup that has it whole', async () => {
+    const path = newHistory()
+    const ledgerPath = `${newFolder()}.db`
+    openLedger(ledgerPath, { nowMs: 0 }).dispose()
+    const { store, folder } = openFolder()
+    const both = { 'history.db': historyFormat, 'ledger.db': ledgerFormat }
+    const backUpBoth = () =>
+      makeBackup({
+        ...{ store, startedMs: ++nowMs, version: '1.2.3' },
+        sources: [
+          { name: 'history.db', path, format: historyFormat },
+          { name: 'ledger.db', path: ledgerPath, format: ledgerFormat },
+        ],
+      })
+    const first = await backUpBoth()
+    append(path, 0, 60)
+    const second = await backUpBoth()
+    const [newest, oldest] = await examineBackups(store, { mayRead: () => false })
+    const blocksIn = (state: typeof newest) =>
+      new Set(
+        state?.manifest?.files.flatMap(({ name, blocks }) => (name === 'history.db' ? blocks : [])),
+      )
+    const [own = ''] = blocksIn(newest).difference(blocksIn(oldest))
+    await flipBlock(folder, own)
+    const target = newFolder()
+    const name = second.name
+    expect(await restoreBackup({ store, name, folder: target, formats: both })).toEqual({
+      restored: [
+        { name: 'history.db', backup: first.name, startedMs: nowMs - 1, version: '1.2.3' },
+        { name: 'ledger.db', backup: name, startedMs: nowMs, version: '1.2.3' },
+      ],
+      faults: [expect.stringContaining(`It is as of ${first.name}, the newest older backup`)],
+    })
+    const history = openHistory(join(target, 'history.db'))
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+    // Where no backup has it, the other file is restored alone.
+    for (const digest of blocksIn(oldest)) rmSync(join(folder, 'blocks', digest), { force: true })
+    const alone = newFolder()
+    const { restored, faults } = await restoreBackup({ store, name, folder: alone, formats: both })
+    expect(restored.map((each) => each.name)).toEqual(['ledger.db'])
+    expect(faults).toEqual([expect.stringContaining('history.db was not restored')])
+    expect(readdirSync(alone)).toEqual(['ledger.db'])
   })
 
   test('behavior: one that was killed between two files is done again', async () => {

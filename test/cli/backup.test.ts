@@ -63,6 +63,40 @@ describe('bookfeed backup', () => {
     s3.refused.length = 0
   }, 90_000)
 
+  test('error: a flipped bit is found by list, doctor, verify and the next backup, which mends it', async () => {
+    const { env } = newData()
+    const place = join(root, 'flipped')
+    const to = { ...env, BOOKFEED_BACKUP_TO: place }
+    const report = async (...args: string[]) => {
+      const { exitCode, printed, errors } = await runCommand(to, ...args)
+      return { exitCode, text: printed + errors }
+    }
+    await runCommand(to, 'backup')
+    expect((await report('backup', 'list')).text).toContain('sound')
+    expect(await report('backup', 'verify')).toMatchObject({ exitCode: 0 })
+    const [block = ''] = readdirSync(join(place, 'blocks'))
+    const bytes = await Bun.file(join(place, 'blocks', block)).bytes()
+    await Bun.write(join(place, 'blocks', block), bytes.with(5000, 1 ^ (bytes[5000] ?? 0)))
+    expect((await report('backup', 'list')).text).toContain('damaged')
+    expect((await report('doctor')).text).toMatch(/wrong +backup: 1 of 1 backup in .* is damaged/)
+    expect(await report('backup', 'verify')).toMatchObject({
+      exitCode: 1,
+      text: expect.stringContaining('are damaged or missing'),
+    })
+    const again = await report('backup')
+    expect([again.exitCode, again.text]).toEqual([
+      0,
+      expect.stringContaining('1 damaged block stored again'),
+    ])
+    expect((await report('backup', 'verify')).text).toContain('sound: 2 backups')
+    // A manifest that cannot be read costs the others nothing.
+    writeFileSync(join(place, 'backup-2020.json'), '{')
+    expect((await report('backup', 'list')).text).toContain('its manifest cannot be read')
+    const restored = { ...to, BOOKFEED_DATA: join(root, 'mended') }
+    const { exitCode, printed } = await runCommand(restored, 'restore')
+    expect([exitCode, printed]).toEqual([0, expect.stringContaining('are valid again')])
+  }, 90_000)
+
   test('behavior: a server makes them by itself, and says of each how it ended', async () => {
     const { env, data } = newData()
     const place = join(root, 'by-itself')

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, truncateSync } from 'node:fs'
+import { chmodSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Finding } from '#src/cli/doctor-checks.ts'
@@ -10,7 +10,14 @@ import { appendAll, simulatedSnapshots } from '../history/books.ts'
 import { aTransfer } from '../ledger/payment-records.ts'
 import { createCommandLine } from '../support/command-line.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
+import { runCommandUnder } from '../support/run-command.ts'
 import { createSmallDisk, hasSmallDisk } from '../support/small-disk.ts'
+
+const isRoot = process.getuid?.() === 0
+/** A mount of its own needs a namespace of its own, which not every machine gives. */
+const canMount =
+  process.platform === 'linux' &&
+  Bun.spawnSync(['unshare', isRoot ? '-m' : '-Urm', 'mount', '--bind', '/tmp', '/tmp']).success
 
 const PAYEE = `0x${'1'.repeat(40)}`
 const DAY_MS = 86_400_000
@@ -104,6 +111,60 @@ describe('bookfeed doctor', () => {
     const wrong = findings.filter(({ state }) => state === 'wrong')
     expect(wrong.map(({ check }) => check)).toEqual(['history', 'ledger'])
     expect(wrong[1]?.text).toContain('differs from its last audited state')
+  })
+
+  // Root may write everywhere but on a disk that may only be read.
+  test.skipIf(!canMount)(
+    'error: a folder that may only be read is reported check by check',
+    async () => {
+      using cli = createPatient()
+      const at = cli.folder
+      const mount = `mount --bind '${at}' '${at}' && mount -o remount,ro,bind '${at}' && exec "$@"`
+      const starter = ['unshare', ...(isRoot ? ['-m'] : ['-Urm']), 'sh', '-c', mount, 'sh']
+      const env = { BOOKFEED_DATA: at, BOOKFEED_FREE_MB: '0' }
+      const { exitCode, printed, errors } = await runCommandUnder(starter, env, 'doctor', '--json')
+      const { findings } = JSON.parse(printed) as { findings: Finding[] }
+      const states = findings.map(({ check, state }) => [check, state])
+      expect([exitCode, states]).toEqual([
+        1,
+        [
+          ...[
+            ['configuration', 'ok'],
+            ['permissions', 'ok'],
+            ['disk', 'ok'],
+            ['disk', 'wrong'],
+          ],
+          ...[
+            ['history', 'wrong'],
+            ['ledger', 'wrong'],
+            ['backup', 'warning'],
+          ],
+          ...[
+            ['recorder', 'skipped'],
+            ['clock', 'skipped'],
+            ['payments', 'skipped'],
+          ],
+          ['sanctions', 'skipped'],
+        ],
+      ])
+      expect(findings.find(({ text }) => text.includes('EROFS'))?.todo).toContain(
+        'write the folder',
+      )
+      expect(errors).toBe('bookfeed: 3 things wrong.\n')
+    },
+  )
+
+  test('error: a list of files of a day that is damaged', async () => {
+    using cli = createPatient()
+    const folder = join(cli.folder, 'files', 'btc', '5m')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(join(cli.folder, 'files'), 0o700)
+    writeFileSync(join(folder, '2026-02-03.json'), '{"source":"","files":[]}')
+    expect(await cli.find('files')).toMatchObject([{ state: 'ok' }])
+    writeFileSync(join(folder, '2026-02-04.json'), '{"source":"","files":[')
+    expect(await cli.find('files')).toMatchObject([
+      { state: 'wrong', text: expect.stringContaining('btc 5m 2026-02-04') },
+    ])
   })
 
   test('error: a configuration that no server would start with', async () => {

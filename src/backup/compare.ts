@@ -1,0 +1,125 @@
+/** Reads blocks back and compares them with the digests under which they are stored. */
+import { codeOf } from '#src/lib/message.ts'
+
+import {
+  type BackupFile,
+  blockBytes,
+  blockPath,
+  BLOCKS,
+  digestOf,
+  listBackups,
+  type Manifest,
+  readManifest,
+} from './manifest.ts'
+import { BackupFault, type BackupStore } from './store.ts'
+
+/** A backup reads back so many bytes of blocks at least, */
+const COMPARED_BYTES_MIN = 1024 ** 3
+/** and at least this part of all: so each block is compared once in so many backups. */
+const COMPARED_PARTS = 8
+
+export type Compared = {
+  /** Digests of blocks that are not what they were. */
+  damaged: Set<string>
+  /** Where the next one goes on. */
+  comparedTo: string | undefined
+  count: number
+}
+
+/** Compares the blocks after `after`, in the order of their digests and round, up to the bounds. */
+export async function compareSome(
+  store: BackupStore,
+  known: ReadonlyMap<string, number>,
+  after: string | undefined,
+): Promise<Compared> {
+  const digests = [...known.keys()].map((path) => path.slice(BLOCKS.length)).sort()
+  const start = after === undefined ? 0 : digests.findIndex((digest) => digest > after)
+  const at = Math.max(0, start)
+  const order = [...digests.slice(at), ...digests.slice(0, at)]
+  const total = [...known.values()].reduce((sum, bytes) => sum + bytes, 0)
+  const bytesMax = Math.max(COMPARED_BYTES_MIN, total / COMPARED_PARTS)
+  const damaged = new Set<string>()
+  let [bytes, count] = [0, 0]
+  let comparedTo = after
+  for (const digest of order) {
+    if (bytes >= bytesMax) break
+    if (!(await isSound(store, digest))) damaged.add(digest)
+    bytes += known.get(blockPath(digest)) ?? 0
+    comparedTo = digest
+    count++
+  }
+  return { damaged, comparedTo, count }
+}
+
+/** False for a block that can be read and is another, or that the disk cannot read. */
+export async function isSound(store: BackupStore, digest: string): Promise<boolean> {
+  try {
+    return digestOf(await store.get(blockPath(digest))) === digest
+  } catch (error) {
+    if (isReadFault(error)) return false
+    throw error
+  }
+}
+
+/** A place that does not answer is no damage. */
+export const isReadFault = (error: unknown): boolean =>
+  error instanceof BackupFault && ['EIO', 'ENOENT'].includes(codeOf(error.cause))
+
+/** What is known of a backup. */
+export type BackupState = {
+  name: string
+  /** Undefined where it cannot be read. */
+  manifest: Manifest | undefined
+  /** Names of its files that cannot be restored, with why. */
+  faults: string[]
+  /** Whether each of its blocks was read and compared; else only their sizes were. */
+  isCompared: boolean
+}
+
+type Look = {
+  /** Called before each block is read; false ends the reading. */
+  mayRead: () => boolean
+  onProgress?: (done: number, total: number) => void
+}
+
+/** Looks at all backups of a place, the newest first: each block is read once. */
+export async function examineBackups(
+  store: BackupStore,
+  { mayRead, onProgress = () => {} }: Look,
+): Promise<BackupState[]> {
+  const known = await store.list(BLOCKS)
+  const states: BackupState[] = []
+  for (const name of await listBackups(store)) {
+    const manifest = await readManifest(store, name).catch((error: unknown) => {
+      if (error instanceof BackupFault) return undefined
+      throw error
+    })
+    const faults = manifest === undefined ? ['its manifest cannot be read'] : []
+    states.push({ name, manifest, faults, isCompared: manifest !== undefined })
+  }
+  const noted = new Set(states.flatMap(({ manifest }) => manifest?.damaged ?? []))
+  const needed = new Set(
+    states.flatMap(({ manifest }) => (manifest?.files ?? []).flatMap(({ blocks }) => blocks)),
+  )
+  const sound = new Map<string, boolean>()
+  for (const digest of needed) {
+    if (!known.has(blockPath(digest)) || !mayRead()) continue
+    sound.set(digest, await isSound(store, digest))
+    onProgress(sound.size, needed.size)
+  }
+  for (const state of states) {
+    for (const file of state.manifest?.files ?? []) {
+      const bad = file.blocks.filter((digest, index) => {
+        const isThere = known.get(blockPath(digest)) === blockBytes(file.bytes, index)
+        const isNoted = noted.has(digest) && sound.get(digest) !== true
+        return !isThere || isNoted || sound.get(digest) === false
+      })
+      if (bad.length > 0) state.faults.push(faultText(file, bad))
+      if (!file.blocks.every((digest) => sound.has(digest))) state.isCompared = false
+    }
+  }
+  return states
+}
+
+const faultText = ({ name, blocks }: BackupFile, bad: readonly string[]): string =>
+  `${bad.length} of ${blocks.length} blocks of ${name} are damaged or missing (${bad[0]}${bad.length > 1 ? ', …' : ''})`
