@@ -84,6 +84,8 @@ export const market = sqliteTable(
     strikeMs: integer('strike_ms'),
     finalPriceSource: text('final_price_source'),
     finalPriceMs: integer('final_price_ms'),
+    /** JSON of the fees, as `MarketFacts` has it. */
+    feeSchedule: text('fee_schedule'),
   },
   (table) => [
     index('market_order').on(table.coin, table.orderMs, table.conditionId),

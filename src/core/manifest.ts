@@ -5,7 +5,7 @@
  */
 import { createHash, verify } from 'node:crypto'
 
-import type { Coin, Market, Source, Timeframe } from './market.ts'
+import { type Coin, type Market, type Source, type Timeframe, winnerOf } from './market.ts'
 import { toIsoOrNull } from './time.ts'
 
 export const MANIFEST_KIND = 'bookfeed-manifest-1'
@@ -96,7 +96,7 @@ export const factsText = (market: Facts): string =>
   JSON.stringify([
     ...[market.conditionId, market.coin, market.timeframe, market.source, market.slug ?? null],
     ...[toIsoOrNull(market.windowStartMs), toIsoOrNull(market.windowEndMs)],
-    ...[market.strike ?? null, market.finalPrice ?? null, market.winner ?? null],
+    ...[market.strike ?? null, market.finalPrice ?? null, winnerOf(market) ?? null],
   ])
 
 /** A line for each market. */

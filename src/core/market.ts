@@ -43,6 +43,10 @@ export function isListed(coin: Coin, timeframe: Timeframe): boolean {
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]
 
+/** What a market came to: an outcome that won, or `void` where each was paid half. */
+export const results = ['up', 'down', 'void'] as const
+export type Result = (typeof results)[number]
+
 export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
 
 export type Source = 'recorded' | 'simulated'
@@ -122,8 +126,9 @@ export type MarketFacts = {
   windowStartMs?: number | undefined
   /** Unix milliseconds, exclusive. */
   windowEndMs?: number | undefined
-  winner?: Outcome | undefined
-  /** Who named the winner; present exactly when `winner` is. */
+  /** See `winnerOf` for the outcome that won, which a void market has not. */
+  winner?: Result | undefined
+  /** Who named the result; present exactly when `winner` is. */
   winnerSource?: WinnerSource | undefined
   /** The outcomes' tokens: see `assetIdPattern`. */
   assetIds?: OutcomeMap<string> | undefined
@@ -139,7 +144,16 @@ export type MarketFacts = {
   finalPriceSource?: PriceSource | undefined
   finalPriceMs?: number | undefined
   settlementRule?: SettlementRule | undefined
+  /** JSON of a `FeeSchedule`, in one form: two are the same where their texts are. */
+  feeSchedule?: string | undefined
 }
+
+/** Fees of the market's trades, as the venue's catalogue states them; decimals as it prints them. */
+export type FeeSchedule = { rate: string; exponent: string; takerOnly: boolean; rebateRate: string }
+
+/** The outcome that won; undefined while that is not known, and of a void market. */
+export const winnerOf = ({ winner }: Pick<MarketFacts, 'winner'>): Outcome | undefined =>
+  winner === 'void' ? undefined : winner
 
 /** Names what is known of a market but for its winner, so that news of it can be told. */
 export const factsText = (market: MarketFacts): string =>
@@ -147,6 +161,7 @@ export const factsText = (market: MarketFacts): string =>
     ...[market.slug, market.question, market.windowStartMs, market.windowEndMs, market.assetIds],
     ...[market.tickSize, market.strike, market.strikeSource, market.strikeMs, market.finalPrice],
     ...[market.finalPriceSource, market.finalPriceMs, market.settlementRule],
+    market.feeSchedule,
   ])
 
 type PriceOrigin = Pick<MarketFacts, 'windowStartMs' | 'windowEndMs'> & { source: PriceSource }

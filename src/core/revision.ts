@@ -17,7 +17,7 @@ export type RevisionCause = (typeof revisionCauses)[number]
 export const revisedFacts = [
   ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
   ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
-  ...['finalPrice', 'finalPriceSource', 'finalPriceMs'],
+  ...['finalPrice', 'finalPriceSource', 'finalPriceMs', 'feeSchedule'],
 ] as const satisfies readonly (keyof MarketFacts)[]
 type Fact = (typeof revisedFacts)[number]
 

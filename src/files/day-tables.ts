@@ -1,7 +1,7 @@
 /** What day files hold: their columns, and the rows of a market. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
 import { tallyCoverage } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes, timeframeMs } from '#src/core/market.ts'
+import { type Market, type Outcome, outcomes, timeframeMs, winnerOf } from '#src/core/market.ts'
 import { isSameTop } from '#src/core/quote.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { MarketHistory, RowRun, Top } from '#src/history/history.ts'
@@ -116,7 +116,7 @@ function createEnd({ market, table }: Pick<Asked, 'market' | 'table'>) {
     table.put(first + 4, market.windowEndMs)
     table.putText(first + 5, market.strike)
     table.putText(first + 6, market.finalPrice)
-    table.putText(first + 7, market.winner)
+    table.putText(first + 7, winnerOf(market))
     return table.endRow()
   }
 }

@@ -5,6 +5,7 @@ import {
   isTimeframe,
   type MarketFacts,
   priceSources,
+  results,
   settlementRules,
   winnerSources,
 } from '#src/core/market.ts'
@@ -19,7 +20,6 @@ import {
   readOptionalDecimal,
   readOptionalText,
   readOptionalTimeMs,
-  readOutcome,
 } from '#src/venue/json-fields.ts'
 
 type HeardLine = { heard: Heard; atMs: number }
@@ -127,8 +127,9 @@ function readFacts(value: JsonObject): AllFacts {
     finalPrice: readOptionalDecimal(value.finalPrice, 'finalPrice'),
     finalPriceSource: optionalOf(priceSources, value.finalPriceSource, 'finalPriceSource'),
     finalPriceMs: readOptionalTimeMs(value.finalPriceMs, 'finalPriceMs'),
+    feeSchedule: readOptionalText(value.feeSchedule, 'feeSchedule'),
     settlementRule: optionalOf(settlementRules, value.settlementRule, 'settlementRule'),
-    winner: value.winner === undefined ? undefined : readOutcome(value.winner, 'winner'),
+    winner: optionalOf(results, value.winner, 'winner'),
     winnerSource: optionalOf(winnerSources, value.winnerSource, 'winnerSource'),
   }
 }

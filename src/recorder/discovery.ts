@@ -10,6 +10,7 @@ import {
   strikeFacts,
   type Timeframe,
   timeframeMs,
+  winnerOf,
 } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -371,7 +372,9 @@ function createAsk(options: DiscoveryOptions, { facts, closing, ...ports }: Live
       const nowMs = clock()
       const found = await catalogue.read(market.slug, { nowMs, signal })
       if (found?.conditionId === market.conditionId) facts.put(found)
-      const isKnown = found?.winner !== undefined && found.finalPrice !== undefined
+      // A void market may turn out to have been won.
+      const isKnown =
+        found !== undefined && winnerOf(found) !== undefined && found.finalPrice !== undefined
       const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < market.windowEndMs + untilMs)
       return isKnown || step === undefined ? undefined : nowMs + step.everyMs
     },

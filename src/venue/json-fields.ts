@@ -4,11 +4,13 @@ import {
   assetIdPattern,
   assetIdRule,
   conditionIdRule,
+  type FeeSchedule,
   type Outcome,
   parseConditionId,
 } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
+import { isRecord } from '#src/lib/record.ts'
 import { toTimestampMs } from '#src/wire/snapshot-values.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
@@ -167,6 +169,28 @@ export function withoutExponent(text: string): string {
   const end = Math.max(point, 1)
   const rest = padded.slice(end)
   return `${padded.slice(0, end).replace(/^0+(?=\d)/, '')}${rest === '' ? '' : `.${rest}`}`
+}
+
+/** Reads a schedule of fees, in the one form in which it is kept. */
+export function readOptionalFees(value: unknown, path: Path): string | undefined {
+  if (isAbsent(value)) return undefined
+  if (!isRecord(value)) throw new RecordFault(`${path}: not an object`)
+  const decimal = (name: 'rate' | 'exponent' | 'rebateRate'): string => {
+    const member = value[name]
+    const text = typeof member === 'number' ? String(member) : member
+    const digits = readOptionalDecimal(text, `${path}.${name}`)
+    if (digits === undefined) throw new RecordFault(`${path}.${name}: missing`)
+    return digits
+  }
+  const { takerOnly } = value
+  if (typeof takerOnly !== 'boolean') throw new RecordFault(`${path}.takerOnly: not true or false`)
+  const fees: FeeSchedule = {
+    rate: decimal('rate'),
+    exponent: decimal('exponent'),
+    takerOnly,
+    rebateRate: decimal('rebateRate'),
+  }
+  return JSON.stringify(fees)
 }
 
 /** Reads an array of strings, which may be JSON inside a string. */

@@ -1,7 +1,14 @@
 /** Markets as our own API answers with them. */
 
 import { parseMillionths } from '#src/core/decimal.ts'
-import { isCoin, isTimeframe, type OutcomeMap, outcomes, winnerSources } from '#src/core/market.ts'
+import {
+  isCoin,
+  isTimeframe,
+  type OutcomeMap,
+  outcomes,
+  type Result,
+  winnerSources,
+} from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
 
@@ -10,6 +17,7 @@ import {
   readAssetId,
   readConditionId,
   readOptionalDecimal,
+  readOptionalFees,
   readOptionalText,
   readOptionalTimeMs,
   readOutcome,
@@ -66,10 +74,14 @@ function readMarket(value: JsonObject): MarketRecord {
       tickSize: tickSize === undefined ? undefined : parseMillionths(tickSize),
       strike: readOptionalDecimal(optional(value.strike), 'strike'),
       finalPrice: readOptionalDecimal(optional(value.finalPrice), 'finalPrice'),
-      ...(winnerSource && { winner: readOutcome(value.winner, 'winner'), winnerSource }),
+      ...(winnerSource && { winner: readResult(value), winnerSource }),
+      feeSchedule: readOptionalFees(value.feeSchedule, 'feeSchedule'),
     },
   }
 }
+
+const readResult = ({ result, winner }: JsonObject): Result =>
+  result === 'void' ? result : readOutcome(winner, 'winner')
 
 function readAssets(value: unknown): OutcomeMap<string> {
   const list = (Array.isArray(value) ? value : []).filter(isRecord)

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import type { MarketFacts, Outcome, WinnerSource } from '#src/core/market.ts'
+import type { MarketFacts, Result, WinnerSource } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import {
@@ -56,6 +56,7 @@ function conformKept(use: Use): void {
     strike: '65012.340000000001',
     finalPrice: '0.10',
     settlementRule: 'twap60',
+    feeSchedule: '{"rate":"0.07","exponent":"1","takerOnly":true,"rebateRate":"0.2"}',
     assetIds: assetsOf(1),
     winner: 'up',
     winnerSource: 'venue',
@@ -119,7 +120,7 @@ function conformKept(use: Use): void {
   )
 }
 
-type Told = [Outcome, WinnerSource]
+type Told = [Result, WinnerSource]
 
 /** What is told first, what second, and what is kept, or that the second is refused. */
 const successions: [Told, Told, Told | 'conflict'][] = [
@@ -144,6 +145,19 @@ const successions: [Told, Told, Told | 'conflict'][] = [
   [['up', 'venue'], ['down', 'simulated'], 'conflict'],
   [['up', 'venue'], ['down', 'dataset'], 'conflict'],
   [['up', 'venue'], ['down', 'venue'], 'conflict'],
+  // The venue may show half each before it shows who won, and never after it.
+  [
+    ['void', 'venue'],
+    ['down', 'venue'],
+    ['down', 'venue'],
+  ],
+  [['up', 'venue'], ['void', 'venue'], 'conflict'],
+  [['void', 'venue'], ['up', 'dataset'], 'conflict'],
+  [
+    ['up', 'dataset'],
+    ['void', 'venue'],
+    ['void', 'venue'],
+  ],
   [
     ['up', 'dataset'],
     ['up', 'dataset'],
@@ -200,7 +214,7 @@ function conformWinners(use: Use): void {
           expect(() => put(history, second, 'told')).toThrow(
             expect.objectContaining({
               code: 'market_conflict',
-              message: `Market ${conditionIdOf(1)} is known to be won by up (${first[1]}), not down (${second[1]}).`,
+              message: `Market ${conditionIdOf(1)} is known to be won by ${first[0]} (${first[1]}), not ${second[0]} (${second[1]}).`,
             }),
           )
           expect(getMarket(history)).toEqual(before)

@@ -217,7 +217,9 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       finalPrice: held?.finalPrice === undefined ? null : Number(held.finalPrice),
       ...{ settlementRule: null, strikeSource: null, strikeTime: null },
       ...{ finalPriceSource: null, finalPriceTime: null },
+      feeSchedule: null,
       spot: null,
+      result: expect.stringMatching(/^(up|down)$/),
       winner: expect.stringMatching(/^(up|down)$/),
       winnerSource: 'simulated',
       outcomes: [

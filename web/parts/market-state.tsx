@@ -1,8 +1,8 @@
 import type { Market } from '../lib/bodies.ts'
 
-/** The stage of a market, and who won. */
-export function MarketState({ market }: { market: Pick<Market, 'status' | 'winner'> }) {
-  const { status, winner } = market
+/** The stage of a market, and who won; of a void market that it is void. */
+export function MarketState({ market }: { market: Pick<Market, 'status' | 'winner' | 'result'> }) {
+  const { status, winner, result } = market
   if (winner !== null) {
     return (
       <span class={`tag ${winner}`}>
@@ -11,5 +11,5 @@ export function MarketState({ market }: { market: Pick<Market, 'status' | 'winne
       </span>
     )
   }
-  return <span class={status === 'open' ? 'tag live' : 'tag'}>{status}</span>
+  return <span class={status === 'open' ? 'tag live' : 'tag'}>{result ?? status}</span>
 }

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 AMOUNTS = frozenset(
-    "ask askSize averagePrice bestPrice bid bidSize close cost covered fee filled finalPrice high "
-    "imbalance lastTrade low mid notional open price priceStep size slippage spread strike "
-    "tickSize total unfilled usdc verified worstPrice".split()
+    "ask askSize averagePrice bestPrice bid bidSize close cost covered exponent fee filled finalPrice "
+    "high imbalance lastTrade low mid notional open price priceStep rate rebateRate size slippage "
+    "spread strike tickSize total unfilled usdc verified worstPrice".split()
 )
 """Members that are decimals, though one without a fraction is printed like an integer.
 

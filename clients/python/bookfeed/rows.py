@@ -47,7 +47,8 @@ Market = TypedDict(
      "slug": Text_, "question": Text_, "windowStart": Text_, "windowEnd": Text_,
      "tickSize": Amount_, "strike": Amount_, "strikeSource": Text_, "strikeTime": Text_,
      "finalPrice": Amount_, "finalPriceSource": Text_, "finalPriceTime": Text_,
-     "settlementRule": Text_, "winner": Side_, "winnerSource": Text_, "spot": Object_,
+     "settlementRule": Text_, "feeSchedule": Object_, "result": Text_, "winner": Side_,
+     "winnerSource": Text_, "spot": Object_,
      "outcomes": list[dict[str, Any]], "snapshots": int, "firstSnapshot": Text_,
      "lastSnapshot": Text_, "revision": int},
 )  # fmt: skip

@@ -957,7 +957,7 @@ export interface paths {
         };
         /**
          * Whether requests should be sent here
-         * @description Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served.
+         * @description Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1247,15 +1247,20 @@ export interface components {
             /** @description The coin's price in USD at the end of the window, with every digit of its source; null until known. */
             finalPrice: number | null;
             /**
-             * @description Outcome that won; null until known.
+             * @description Outcome that won; null until known, and of a market whose `result` is `void`.
              * @enum {string|null}
              */
             winner: "up" | "down" | null;
             /**
-             * @description Who names the winner: the venue, an imported data set, or our simulator; null without a winner.
+             * @description Who names the result: the venue, an imported data set, or our simulator; null without one.
              * @enum {string|null}
              */
             winnerSource: "venue" | "dataset" | "simulated" | null;
+            /**
+             * @description What the market came to: the outcome that won, or `void` where the venue paid half a dollar for each share of both; null until known.
+             * @enum {string|null}
+             */
+            result: "up" | "down" | "void" | null;
             /**
              * @description What the price at the end of the window is: Chainlink's average of the last 60 or 30 seconds, its price of the moment, or the close of Binance's candle of an hour or a day; the strike is the same at the start. Null where nobody said so.
              * @enum {string|null}
@@ -1281,6 +1286,17 @@ export interface components {
              * @description The moment that `finalPrice` is the price of; null where unknown.
              */
             finalPriceTime: string | null;
+            /** @description Fees of the market's trades as the venue's catalogue stated them when it was asked last; changes are in GET /v1/revisions. Null where it states none, or says that fees are not enabled. */
+            feeSchedule: {
+                /** @description Rate of the fee. */
+                rate: number;
+                /** @description Exponent of the price in the fee. */
+                exponent: number;
+                /** @description Only takers pay it. */
+                takerOnly: boolean;
+                /** @description Share of the fee that makers get. */
+                rebateRate: number;
+            } | null;
             /** @description While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, and where none is recorded. */
             spot: {
                 /** @description In USD, with every digit of its source. */
@@ -1902,7 +1918,7 @@ export interface components {
             /** @description The coin's price at the end. Not known at `ts`. */
             finalPrice: number | null;
             /**
-             * @description Outcome that won, null until known. Not known at `ts`.
+             * @description Outcome that won, null until known and of a void market. Not known at `ts`.
              * @enum {string|null}
              */
             winner: "up" | "down" | null;
@@ -3126,7 +3142,7 @@ export interface components {
                 /** @description Why signup is closed, or why signups are refused at the moment. */
                 reason?: string;
             };
-            /** @description What is wrong with the recording, of this process or another, though requests may be sent. */
+            /** @description What is wrong with the recording, of this process or another, or with the clock, though requests may be sent. */
             warning?: string;
         };
     };

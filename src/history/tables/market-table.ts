@@ -33,7 +33,7 @@ export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' |
 const laterFacts = [
   ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
   ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
-  ...['finalPrice', 'finalPriceSource', 'finalPriceMs'],
+  ...['finalPrice', 'finalPriceSource', 'finalPriceMs', 'feeSchedule'],
 ] as const
 
 const factColumns = [
@@ -127,6 +127,7 @@ const toPrices = (row: MarketRow) => ({
   finalPrice: row.finalPrice ?? undefined,
   finalPriceSource: row.finalPriceSource ?? undefined,
   finalPriceMs: row.finalPriceMs ?? undefined,
+  feeSchedule: row.feeSchedule ?? undefined,
 })
 
 const toMap = <T>(up: T | null, down: T | null): OutcomeMap<T> => ({
@@ -352,6 +353,9 @@ function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
   if (known?.winnerSource === undefined || rankOf(winnerSource) < rankOf(known.winnerSource))
     return { winner, winnerSource }
   if (known.winner === winner) return { winner, winnerSource: known.winnerSource }
+  // The venue shows half each for a moment before it shows who won.
+  if (known.winner === 'void' && rankOf(winnerSource) === rankOf(known.winnerSource))
+    return { winner, winnerSource }
   throw conflict(
     `Market ${facts.conditionId} is known to be won by ${known.winner} (${known.winnerSource}), not ${winner} (${winnerSource}).`,
   )

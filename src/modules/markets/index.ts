@@ -11,6 +11,7 @@ import {
   type Coin,
   coins,
   coinTable,
+  type FeeSchedule,
   type Market,
   type MarketAsOf,
   type MarketStatus,
@@ -18,6 +19,7 @@ import {
   outcomes,
   statusOf,
   timeframes,
+  winnerOf,
 } from '#src/core/market.ts'
 import { type Clock, readRange, toIsoOrNull } from '#src/core/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
@@ -186,13 +188,15 @@ function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Bes
     tickSize: exactMillionths(market.tickSize),
     strike: exactNumber(market.strike),
     finalPrice: exactNumber(market.finalPrice),
-    winner: market.winner ?? null,
+    winner: winnerOf(market) ?? null,
     winnerSource: market.winnerSource ?? null,
+    result: market.winner ?? null,
     settlementRule: market.settlementRule ?? null,
     strikeSource: market.strikeSource ?? null,
     strikeTime: toIsoOrNull(market.strikeMs),
     finalPriceSource: market.finalPriceSource ?? null,
     finalPriceTime: toIsoOrNull(market.finalPriceMs),
+    feeSchedule: describeFees(market.feeSchedule),
     spot,
     outcomes: outcomes.map((outcome) => ({
       outcome,
@@ -203,6 +207,17 @@ function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Bes
     firstSnapshot: toIsoOrNull(held?.market.firstSnapshotMs),
     lastSnapshot: toIsoOrNull(held?.market.lastSnapshotMs),
     revision: market.revision ?? null,
+  }
+}
+
+function describeFees(text: string | undefined) {
+  if (text === undefined) return null
+  const { rate, exponent, takerOnly, rebateRate } = JSON.parse(text) as FeeSchedule
+  return {
+    rate: exactNumber(rate),
+    exponent: exactNumber(exponent),
+    takerOnly,
+    rebateRate: exactNumber(rebateRate),
   }
 }
 

@@ -5,6 +5,7 @@ import {
   marketStatuses,
   outcomes,
   priceSources,
+  results,
   settlementRules,
   timeframes,
   winnerSources,
@@ -18,6 +19,7 @@ import {
 import {
   choice,
   count,
+  decimal,
   decimalOrNull,
   described,
   groups,
@@ -70,6 +72,13 @@ const MarketOutcome = object('MarketOutcome', {
   coverage: CoverageSummary,
 })
 
+const FeeScheduleBody = object('FeeSchedule', {
+  rate: decimal('Rate of the fee.', 0.07),
+  exponent: decimal('Exponent of the price in the fee.', 1),
+  takerOnly: Type.Boolean({ description: 'Only takers pay it.', examples: [true] }),
+  rebateRate: decimal('Share of the fee that makers get.', 0.2),
+})
+
 export const MarketBody = object('Market', {
   ...marketFields,
   status: choice(
@@ -98,11 +107,20 @@ export const MarketBody = object('Market', {
     "The coin's price in USD at the end of the window, with every digit of its source; null until known.",
     74190.66,
   ),
-  winner: nullable(literals(outcomes, {}), 'Outcome that won; null until known.', 'down'),
+  winner: nullable(
+    literals(outcomes, {}),
+    'Outcome that won; null until known, and of a market whose `result` is `void`.',
+    'down',
+  ),
   winnerSource: nullable(
     literals(winnerSources, {}),
-    'Who names the winner: the venue, an imported data set, or our simulator; null without a winner.',
+    'Who names the result: the venue, an imported data set, or our simulator; null without one.',
     'venue',
+  ),
+  result: nullable(
+    literals(results, {}),
+    'What the market came to: the outcome that won, or `void` where the venue paid half a dollar for each share of both; null until known.',
+    'down',
   ),
   settlementRule: nullable(
     literals(settlementRules, {}),
@@ -127,6 +145,10 @@ export const MarketBody = object('Market', {
     'The moment that `finalPrice` is the price of; null where unknown.',
     '2026-04-14T08:05:00.000Z',
   ),
+  feeSchedule: Type.Union([FeeScheduleBody, Type.Null()], {
+    description:
+      "Fees of the market's trades as the venue's catalogue stated them when it was asked last; changes are in GET /v1/revisions. Null where it states none, or says that fees are not enabled.",
+  }),
   spot: spotField(
     'While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, and where none is recorded.',
   ),
@@ -149,7 +171,7 @@ export const MarketAsOfBody = described(
   'A market as of a moment of a replay: what came later is null, and so is what is stored as of today alone, which is the tick size and all that says how much is held.',
   {
     ...MarketBody.properties,
-    ...notKnown(['tickSize', 'winner', 'winnerSource']),
+    ...notKnown(['tickSize', 'feeSchedule', 'result', 'winner', 'winnerSource']),
     ...notKnown(['finalPrice', 'finalPriceSource', 'finalPriceTime']),
     ...notKnown(['snapshots', 'firstSnapshot', 'lastSnapshot', 'revision']),
     outcomes: groups('Up, then down.', {

@@ -8,7 +8,14 @@ import {
 import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures, type Levels } from '#src/core/depth-figures.ts'
 import { type AppError, parameterError } from '#src/core/errors.ts'
-import { type Coin, type Outcome, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import {
+  type Coin,
+  type Outcome,
+  outcomes,
+  type Timeframe,
+  timeframeMs,
+  winnerOf,
+} from '#src/core/market.ts'
 import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
@@ -189,7 +196,7 @@ function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
 }
 
 function marketText(market: ClosedMarket): string {
-  const { conditionId, slug, timeframe, strike, finalPrice, winner, winnerSource } = market
+  const { conditionId, slug, timeframe, strike, finalPrice, winnerSource } = market
   const text = JSON.stringify({
     conditionId,
     slug: slug ?? null,
@@ -198,7 +205,7 @@ function marketText(market: ClosedMarket): string {
     windowEnd: toIso(market.windowEndMs),
     strike: exactNumber(strike),
     finalPrice: exactNumber(finalPrice),
-    winner: winner ?? null,
+    winner: winnerOf(market) ?? null,
     winnerSource: winnerSource ?? null,
   })
   return text.slice(0, -1)

@@ -105,7 +105,7 @@ export const PanelRow = object('PanelRow', {
   finalPrice: decimalOrNull("The coin's price at the end. Not known at `ts`.", 76198.42),
   winner: nullable(
     literals(outcomes, {}),
-    'Outcome that won, null until known. Not known at `ts`.',
+    'Outcome that won, null until known and of a void market. Not known at `ts`.',
     'down',
   ),
   winnerSource: nullable(literals(winnerSources, {}), 'Who named the winner.', 'venue'),

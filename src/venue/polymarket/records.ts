@@ -3,6 +3,7 @@ import {
   finalPriceFacts,
   type Outcome,
   type OutcomeMap,
+  type Result,
   strikeFacts,
   windowFault,
 } from '#src/core/market.ts'
@@ -16,6 +17,7 @@ import {
   readConditionId,
   type Reading,
   readOptionalDecimal,
+  readOptionalFees,
   readOptionalList,
   readOptionalText,
   readOptionalTimeMs,
@@ -103,7 +105,7 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
  */
 function readGammaMarket(
   market: JsonObject,
-  { isStrict }: Reading,
+  { isStrict, nowMs }: Reading,
   event?: JsonObject,
 ): MarketRecord {
   const slug = readText(market.slug, 'slug')
@@ -137,8 +139,13 @@ function readGammaMarket(
       ...window,
       source: 'catalogue',
     }),
+    feeSchedule:
+      market.feesEnabled === false
+        ? undefined
+        : read(readOptionalFees, market.feeSchedule, 'feeSchedule'),
   }
-  const winner = readWinner(market, sides)
+  const isLate = nowMs >= (window.windowEndMs ?? 0) + VOID_AFTER_MS
+  const winner = readResult(market, { sides, isLate })
   const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
   return { kind: 'facts', facts: { ...facts, ...won }, leftOut }
 }
@@ -250,11 +257,22 @@ function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObje
   return undefined
 }
 
-/** Only a market that is closed and resolved at 1 to 0 has been won. */
-function readWinner(market: JsonObject, sides: Sides | undefined): Outcome | undefined {
-  if (market.closed !== true || market.umaResolutionStatus !== 'resolved') return undefined
+/** What the venue calls a resolution that is final. */
+const finalStatuses: ReadonlySet<unknown> = new Set(['resolved', 'settled'])
+/** An open market is at half each too: it is void once that has stayed for so long. */
+const VOID_AFTER_MS = 600_000
+const HALF = MILLIONTHS_PER_UNIT / 2
+
+/** Only a market that is closed and resolved was won, at 1 to 0, or is void, at half each. */
+function readResult(
+  market: JsonObject,
+  { sides, isLate }: { sides: Sides | undefined; isLate: boolean },
+): Result | undefined {
+  if (market.closed !== true || !finalStatuses.has(market.umaResolutionStatus)) return undefined
   const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMillionths)
   if (sides === undefined || paid?.length !== 2) return undefined
-  if (paid[0] === MILLIONTHS_PER_UNIT && paid[1] === 0) return sides[0]
-  return paid[0] === 0 && paid[1] === MILLIONTHS_PER_UNIT ? sides[1] : undefined
+  const [first, second] = paid
+  if (first === HALF && second === HALF) return isLate ? 'void' : undefined
+  if (first === MILLIONTHS_PER_UNIT && second === 0) return sides[0]
+  return first === 0 && second === MILLIONTHS_PER_UNIT ? sides[1] : undefined
 }

@@ -41,6 +41,8 @@ export type VenueFault =
   /** From now on timestamps are ahead of the clock by so much; may be negative. */
   | { kind: 'clock-jump'; byMs: number }
   | { kind: 'gamma-status'; status: 429 | 500; requests: number; retryAfterSeconds?: number }
+  /** The catalogue states another rate of fees from now on. */
+  | { kind: 'fee-rate'; rate: number }
   /** Windows that are not resolved yet take so much longer. */
   | { kind: 'late-resolution'; byMs: number }
 
@@ -57,7 +59,7 @@ export type ScriptEntry = { fault: Fault; connection?: number } & (
 
 const venueKinds = new Set<Fault['kind']>([
   ...(['no-upgrade', 'refuse', 'other-recipe', 'clock-jump'] as const),
-  ...(['gamma-status', 'late-resolution'] as const),
+  ...(['gamma-status', 'late-resolution', 'fee-rate'] as const),
 ])
 export const isOfVenue = (fault: Fault): fault is VenueFault => venueKinds.has(fault.kind)
 

@@ -37,12 +37,14 @@ function resolution(stage: Stage, market: VenueMarket): object {
   if (!isResolved) {
     return { outcomePrices: '["0.5", "0.5"]', closed: false, umaResolutionStatuses: '[]' }
   }
+  const paid = market.winner === 0 ? '["1", "0"]' : '["0", "1"]'
+  const status = market.resolution === 'settled' ? 'settled' : 'resolved'
   return {
-    outcomePrices: market.winner === 0 ? '["1", "0"]' : '["0", "1"]',
+    outcomePrices: market.resolution === 'void' ? '["0.5", "0.5"]' : paid,
     closed: true,
     closedTime: seconds(market.endMs + stage.settings.resolutionDelayMs).replace('T', ' '),
-    umaResolutionStatus: 'resolved',
-    umaResolutionStatuses: '["proposed", "resolved"]',
+    umaResolutionStatus: status,
+    umaResolutionStatuses: `["proposed", "${status}"]`,
   }
 }
 
@@ -79,6 +81,8 @@ function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): ob
     acceptingOrders: stage.nowMs() < market.endMs,
     acceptingOrdersTimestamp: seconds(market.startMs - DAY_MS),
     negRisk: false,
+    feesEnabled: true,
+    feeSchedule: { exponent: 1, rate: stage.settings.feeRate, takerOnly: true, rebateRate: 0.2 },
     bestBid: Number(bestBid),
     bestAsk: Number(bestAsk),
     eventStartTime: seconds(market.startMs),

@@ -29,6 +29,8 @@ export type GeneratedOptions = {
   socketIds?: 'padded' | 'others' | undefined
   /** Whether the catalogue leaves the list of the outcomes' ids out. */
   hidesIds?: boolean
+  /** How markets end: `resolved` unless said. */
+  resolution?: VenueMarket['resolution']
   /** Nothing happens from then on. */
   untilMs?: number
 }
@@ -128,6 +130,7 @@ function marketOf(window: Window, options: MarketOptions): VenueMarket {
     socketId: socketIdOf(conditionId, options),
     version: options.version ?? (conditionIdBytes === 31 ? 'v2' : undefined),
     hidesIds: options.hidesIds,
+    resolution: options.resolution,
     assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
     listedMs: listedFrom(window, ahead),
     tick: ticks[number % ticks.length] ?? '0.01',

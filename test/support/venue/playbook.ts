@@ -7,6 +7,8 @@ export type VenueMarket = {
   socketId?: string | undefined
   /** Of the venue's protocol, as the catalogue says it; undefined where it does not. */
   version?: string | undefined
+  /** How it ends: with the winner, as `settled`, or at half each. */
+  resolution?: 'resolved' | 'settled' | 'void' | undefined
   /** Whether the catalogue leaves the list of the outcomes' ids out. */
   hidesIds?: boolean | undefined
   assetIds: readonly [up: string, down: string]

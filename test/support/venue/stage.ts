@@ -24,7 +24,11 @@ export type StageOptions = {
 }
 
 /** What can be changed while it plays. */
-export type StageSettings = CatalogueSettings & { recipe: Recipe }
+export type StageSettings = CatalogueSettings & {
+  recipe: Recipe
+  /** Of the fees that the catalogue states. */
+  feeRate: number
+}
 
 export type Stage = {
   settings: StageSettings
@@ -49,6 +53,7 @@ export function createStage(options: StageOptions): Stage {
   const { playbook, pace } = options
   const settings: StageSettings = {
     recipe: 'documented',
+    feeRate: 0.07,
     offsetMs: 0,
     resolutionDelayMs: options.resolutionDelayMs,
   }

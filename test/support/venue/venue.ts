@@ -164,6 +164,7 @@ function createVenueFaults(stage: Stage) {
     else if (fault.kind === 'no-upgrade') withoutUpgrade += fault.connections
     else if (fault.kind === 'clock-jump') settings.offsetMs += fault.byMs
     else if (fault.kind === 'late-resolution') settings.resolutionDelayMs += fault.byMs
+    else if (fault.kind === 'fee-rate') settings.feeRate = fault.rate
     else if (fault.kind === 'gamma-status') refusals.push({ ...fault })
     else settings.recipe = settings.recipe === 'other' ? 'documented' : 'other'
   }

@@ -67,7 +67,14 @@ describe('readMarketRecords of the catalogue', () => {
     [{ ...resolved, outcomePrices: '["1", "0"]' }, 'up by venue'],
     [{ ...resolved, outcomePrices: '["0", "1"]' }, 'down by venue'],
     [{ ...resolved, outcomePrices: ['0', '1'] }, 'down by venue'],
-    [{ ...resolved, outcomePrices: '["0.5", "0.5"]' }, 'undefined by undefined'],
+    [{ ...resolved, umaResolutionStatus: 'settled', outcomePrices: '["1", "0"]' }, 'up by venue'],
+    [{ ...resolved, outcomePrices: '["0.5", "0.5"]' }, 'void by venue'],
+    [
+      { ...resolved, umaResolutionStatus: 'settled', outcomePrices: '["0.5", "0.5"]' },
+      'void by venue',
+    ],
+    [{ ...resolved, outcomePrices: '["0.4", "0.6"]' }, 'undefined by undefined'],
+    [{ ...resolved, closed: false, outcomePrices: '["0.5", "0.5"]' }, 'undefined by undefined'],
     [{ ...resolved, closed: false, outcomePrices: '["1", "0"]' }, 'undefined by undefined'],
     [
       { closed: true, umaResolutionStatus: 'proposed', outcomePrices: '["1", "0"]' },
@@ -77,6 +84,39 @@ describe('readMarketRecords of the catalogue', () => {
   ])('behavior: %j is won by %s, as far as is known', (changes, winner) => {
     const facts = factsOf(aGammaMarket(changes))
     expect(`${facts.winner} by ${facts.winnerSource}`).toBe(winner)
+  })
+
+  test('behavior: half each is a void market ten minutes after its window, and not before', () => {
+    const value = aGammaMarket({ ...resolved, outcomePrices: '["0.5", "0.5"]' }) as JsonObject
+    const resultAt = (nowMs: number) => {
+      const [record] = readMarketRecords(value, { nowMs, isStrict: false }) ?? []
+      return record?.kind === 'facts' ? record.facts.winner : record
+    }
+    expect(resultAt(window.windowEndMs + 599_999)).toBeUndefined()
+    expect(resultAt(window.windowEndMs + 600_000)).toBe('void')
+  })
+
+  test('behavior: the schedule of fees is kept as it is stated, in one form', () => {
+    const fees = { exponent: 1, rate: 0.072, takerOnly: true, rebateRate: '0.20' }
+    const text = '{"rate":"0.072","exponent":"1","takerOnly":true,"rebateRate":"0.20"}'
+    expect(factsOf(aGammaMarket({ feeSchedule: fees })).feeSchedule).toBe(text)
+    expect(factsOf(aGammaMarket({ feeSchedule: fees, feesEnabled: true })).feeSchedule).toBe(text)
+    expect(
+      factsOf(aGammaMarket({ feeSchedule: fees, feesEnabled: false })).feeSchedule,
+    ).toBeUndefined()
+    expect(factsOf(aGammaMarket({ feeSchedule: null })).feeSchedule).toBeUndefined()
+    // As this service answers with it.
+    const own = { conditionId, symbol: 'btc', timeframe: '5m', windowStart: null, revision: 1 }
+    expect(factsOf({ ...own, feeSchedule: fees }).feeSchedule).toBe(text)
+  })
+
+  test('behavior: a market of this service keeps its result', () => {
+    const own = { conditionId, symbol: 'btc', timeframe: '5m', windowStart: null, revision: 1 }
+    const by = { winnerSource: 'venue' }
+    expect(factsOf({ ...own, ...by, result: 'void', winner: null }).winner).toBe('void')
+    expect(factsOf({ ...own, ...by, result: 'up', winner: 'up' }).winner).toBe('up')
+    // An earlier version had no result.
+    expect(factsOf({ ...own, ...by, winner: 'down' }).winner).toBe('down')
   })
 
   test('behavior: prices of the coin keep every digit, wherever the event is', () => {
@@ -193,6 +233,17 @@ describe('readMarketRecords of the catalogue', () => {
       { eventMetadata: { finalPrice: 1e21 } },
       'finalPrice',
       'eventMetadata.finalPrice: not a plain decimal such as 72815.25',
+    ],
+    [{ feeSchedule: [] }, 'feeSchedule', 'feeSchedule: not an object'],
+    [
+      { feeSchedule: { rate: 0.07, exponent: 1, takerOnly: 'yes', rebateRate: 0 } },
+      'feeSchedule',
+      'feeSchedule.takerOnly: not true or false',
+    ],
+    [
+      { feeSchedule: { exponent: 1, takerOnly: true, rebateRate: 0 } },
+      'feeSchedule',
+      'feeSchedule.rate: missing',
     ],
     [{ question: 'x'.repeat(2001) }, 'question', 'question: longer than 2000 characters'],
   ])(
