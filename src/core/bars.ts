@@ -22,6 +22,8 @@ type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */
   range: StatePart
+  /** Whether a state counts; all when absent. */
+  isKnown?: ((state: State) => boolean) | undefined
   /** A page ends after as many states, with a bar at least, so that an answer is not late. */
   statesMax: number
 }
@@ -39,6 +41,7 @@ export function* readBars({
   read,
   stepMs,
   range,
+  isKnown,
   statesMax,
 }: BarQuery): Generator<void, { bars: Bar[]; hasMore: boolean }> {
   const { limit } = range
@@ -46,6 +49,7 @@ export function* readBars({
   let step = emptyStep(0)
   let states = 0
   for (const state of readBlocks(read, { ...range, ...restOf(range, stepMs) })) {
+    if (isKnown?.(state) === false) continue
     const startMs = state.timestampMs - (state.timestampMs % stepMs)
     if (startMs !== step.startMs) {
       takeBars(bars, step, range)

@@ -147,6 +147,33 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
     ])
   })
 
+  test('behavior: a book that contradicts its hash is in no bar', async () => {
+    const history = openHistory(':memory:')
+    const book = (at: number, price: number, isVerified: boolean) =>
+      aSnapshot({
+        timestampMs: START_MS + at,
+        bids: { prices: [price], sizes: [1_000_000] },
+        asks: { prices: [price + 20_000], sizes: [1_000_000] },
+        sourceHash: String(at).padStart(40, '0'),
+        isVerified,
+      })
+    appendAll(history, [
+      book(100, 500_000, true),
+      book(200, 900_000, false),
+      book(300, 510_000, true),
+      book(1_100, 100_000, false),
+    ])
+    history.close(conditionIdOf(1))
+    const { send } = createHarness({ history })
+    const path = `/v1/btc/markets/${conditionIdOf(1)}/prices`
+    for (const order of ['asc', 'desc']) {
+      const { body } = await readPage(send, path, { interval: '1s', order })
+      expect(body.data).toMatchObject([
+        { open: 0.51, high: 0.52, low: 0.51, close: 0.52, states: 2 },
+      ])
+    }
+  })
+
   test('behavior: a trade of an outcome that the source does not name is as printed, for both bars', async () => {
     const unnamed = openHistory(':memory:')
     fill(unnamed, {

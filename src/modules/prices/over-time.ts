@@ -7,6 +7,7 @@ import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import type { ReadStates, SeriesPage, SeriesRequest, State } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import { createInside } from '#src/core/spans.ts'
 import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -106,7 +107,8 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
 function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
   const read = (part: Range) => history.tops({ market, ...part })
-  const { bars, hasMore } = yield* readBars({ read, stepMs, range, statesMax: STATES_MAX })
+  const isKnown = createKnownCheck(history, market)
+  const { bars, hasMore } = yield* readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
   const rows = yield* toRows(history, request, bars)
   const last = bars.at(-1)
   return {
@@ -116,6 +118,19 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
     hasMore,
     resume: resumeOf(request, bars),
   }
+}
+
+/** A book that contradicts its hash, and those after it up to one that is verified, are in no bar. */
+function createKnownCheck(
+  history: History,
+  market: Market,
+): ((state: State) => boolean) | undefined {
+  const doubtful = history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch')
+  if (doubtful.length === 0) return undefined
+  const insideOf = (outcome: Outcome) =>
+    createInside(doubtful.filter((gap) => gap.outcome === outcome))
+  const inside = { up: insideOf('up'), down: insideOf('down') }
+  return ({ outcome, timestampMs }) => !inside[outcome](timestampMs)
 }
 
 /** Before the first bar that a state still to come may change; undefined where none can. */
