@@ -5,6 +5,7 @@ import type { Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import {
   appendAll,
   aSnapshot,
@@ -38,6 +39,7 @@ export function conformAppend(use: Use): void {
     conformBatches(use)
     conformIds(use)
     conformDuplicates(use)
+    conformMoments(use)
     conformConflicts(use)
     conformOrder(use)
   })
@@ -160,7 +162,14 @@ function conformDuplicates(use: Use): void {
     ['the same levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 1), false],
     ['the same levels without a hash', verified(hashed(HASH, 1)), aSnapshot({}, 1), true],
     ['the same levels without a hash, unverified', hashed(HASH, 1), aSnapshot({}, 1), false],
-    ['the same hash with other levels', hashed(HASH, 1), hashed(HASH, 2), true],
+    ['the same hash with other levels, unverified', hashed(HASH, 1), hashed(HASH, 2), false],
+    ['the same hash with other levels', verified(hashed(HASH, 1)), hashed(HASH, 2), true],
+    [
+      'the same levels, verified under another hash',
+      verified(hashed(HASH, 1)),
+      verified(hashed(OTHER_HASH, 1)),
+      true,
+    ],
     ['other levels without a hash', aSnapshot({}, 1), aSnapshot({}, 2), false],
     ['other levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 2), false],
     ['the same levels at another time', aSnapshot(), aSnapshot({ timestampMs: 5 }), false],
@@ -210,6 +219,56 @@ function conformDuplicates(use: Use): void {
       }))
       const mixed = again.flatMap((row, at) => [row, fresh[at] ?? row])
       expect(appendAll(history, mixed)).toEqual({ kind: 'appended', accepted: 60, duplicates: 60 })
+    }),
+  )
+}
+
+function conformMoments(use: Use): void {
+  test(
+    'behavior: where a hash proves none of its books, the one after all changes of the millisecond is last',
+    use((history) => {
+      const books = [2, 1, 3].map((size, sequence) => ({
+        ...hashed(HASH, size),
+        sequence,
+        receivedMs: START_MS + sequence,
+      }))
+      const orders = [
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 2, 0, 1],
+      ]
+      for (const [index, order] of orders.entries()) {
+        const conditionId = conditionIdOf(index + 1)
+        for (const at of order) appendAll(history, [inMarket(index + 1, books[at] ?? aSnapshot())])
+        const sizes = [...snapshotRuns(history, { market: getMarket(history, conditionId) })]
+          .flat()
+          .map(({ bids }) => bids.sizes[0])
+        expect(sizes).toEqual(books.map(({ bids }) => bids.sizes[0]))
+        // Once a hash proves one, the others were none.
+        appendAll(history, [verified(inMarket(index + 1, books[1] ?? aSnapshot()))])
+        expect(getMarket(history, conditionId).snapshotCounts).toEqual({ up: 1, down: 0 })
+      }
+      expect([...history.verify()].filter((fault) => !fault.includes('verdict'))).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: a book that is verified under two hashes is one state, which keeps its id',
+    use((history) => {
+      const hashes = [HASH, OTHER_HASH]
+      for (const [index, order] of [hashes, hashes.toReversed()].entries()) {
+        const conditionId = conditionIdOf(index + 1)
+        const rows = order.map((hash) => verified(inMarket(index + 1, hashed(hash, 1))))
+        const ids = rows.map((row) => {
+          appendAll(history, [row])
+          const states = [...snapshotRuns(history, { market: getMarket(history, conditionId) })]
+          return states.flat().map(({ id }) => id)
+        })
+        expect(ids[1]).toEqual(ids[0] ?? [])
+        const market = getMarket(history, conditionId)
+        const [row] = [...snapshotRuns(history, { market })].flat()
+        expect(row?.sourceHash).toBe(hashes.toSorted()[0])
+      }
     }),
   )
 }

@@ -124,8 +124,24 @@ const keyOf = ({ outcome, sourceHash, occurrence = 0, ...row }: Snapshot): strin
 
 const rankOf = ({ isVerified }: Snapshot): number => [undefined, false, true].indexOf(isVerified)
 
+/** A verified book has the first of its hashes, so it is one state. */
+function withOneHash(row: Snapshot, seen: readonly Snapshot[]): Snapshot {
+  if (!isProved(row)) return row
+  const hashes = seen
+    .filter((other) => isProved(other) && isSameBook(other, row))
+    .map(({ sourceHash }) => sourceHash ?? '')
+  return { ...row, sourceHash: hashes.toSorted()[0] }
+}
+
+const isProved = ({ isVerified, sourceHash }: Snapshot): boolean =>
+  isVerified === true && sourceHash !== undefined
+
+const isSameBook = (a: Snapshot, b: Snapshot): boolean =>
+  a.outcome === b.outcome && a.occurrence === b.occurrence && compareBooks(a, b) === 0
+
 /** The states of one millisecond of a market, in order, from all that was said of it. */
-function settle(seen: readonly Snapshot[]): Snapshot[] {
+function settle(all: readonly Snapshot[]): Snapshot[] {
+  const seen = all.map((row) => withOneHash(row, all))
   const united = [...Map.groupBy(seen, keyOf).values()].map((same) => ({
     ...(same.toSorted((x, y) => rankOf(y) - rankOf(x))[0] as Snapshot),
     sequence: Math.max(...same.map(({ sequence = 0 }) => sequence)),
@@ -134,16 +150,16 @@ function settle(seen: readonly Snapshot[]): Snapshot[] {
     const rivals = united.filter(
       (other) => other.sourceHash !== undefined && isNamedAs(other, state),
     )
-    const best = rivals.toSorted((x, y) => rankOf(y) - rankOf(x) || compareBooks(x, y))[0]
-    return best === undefined || compareBooks(best, state) === 0
+    const best = rivals.find(({ isVerified }) => isVerified === true)
+    return best === undefined || state.isVerified === true || compareBooks(best, state) === 0
   })
   const isCovered = (state: Snapshot): boolean =>
-    state.sourceHash === undefined &&
+    !isProved(state) &&
     named.some(
       (other) =>
         other.isVerified === true &&
         other.sourceHash !== undefined &&
-        keyOf({ ...other, sourceHash: undefined }) === keyOf(state),
+        keyOf({ ...other, sourceHash: undefined }) === keyOf({ ...state, sourceHash: undefined }),
     )
   return named
     .filter((state) => !isCovered(state))

@@ -188,8 +188,8 @@ function settle(change: MarketChange, { timestampMs, states }: Moment, arrivals:
   const { gone, made } = settleMoment(states, arrivals.map(toState))
   for (const { id = 0, outcome, isVerified } of gone)
     change.gone.push({ timestampMs, id, outcome, isVerified })
-  for (const { id, index, snapshot, isVerified, sequence, receivedMs } of made) {
-    const row = { ...snapshot(), isVerified, sequence, receivedMs }
+  for (const { id, index, snapshot, isVerified, sequence, receivedMs, sourceHash } of made) {
+    const row = { ...snapshot(), isVerified, sequence, receivedMs, sourceHash }
     change.made.push({ snapshot: row, index, id })
     if (index >= 0) change.accepted++
   }
@@ -231,12 +231,14 @@ type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 'receivedM
 
 /**
  * Settles which states a market has in one millisecond, so that the same come out in whatever order
- * and however often they arrive. A state is a book under a hash, or a book without one, and how
- * many equal ones its source gave before it; of equal ones the greatest sequence counts, the
- * earliest receipt, and the better verdict. Two rules remove states:
+ * and however often they arrive. A state is a book, under a hash or without one, and how many equal
+ * ones its source gave before it; of equal ones the greatest sequence counts, the earliest receipt,
+ * and the better verdict. Three rules:
  *
- * - a hash names one book: a verified one, else a contradicted one, else the first by content;
- * - a book without a hash is dropped where the same book is verified.
+ * - a verified book is one state under all of its hashes, and keeps the first of them by its text;
+ * - a hash names one book: where one is verified, others under its hash are removed. Where none is,
+ *   it is not known which of them the hash meant, and all of them stay, the last one last;
+ * - a book that is not verified is dropped where the same book is verified.
  *
  * What is removed could never win later, so nothing about it has to be remembered. The order of an
  * outcome's states is that of their sequences, then of their content. The two outcomes are not
@@ -250,7 +252,7 @@ function settleMoment(held: readonly State[], arriving: readonly State[]) {
     states.push({ ...state, occurrence: before.length })
   }
   for (const state of arriving) join(states, state)
-  const kept = withoutBare(states)
+  const kept = withoutUnproved(states)
   raiseSequences(kept)
   kept.sort(compareStates)
   return arrange(held, kept)
@@ -258,13 +260,8 @@ function settleMoment(held: readonly State[], arriving: readonly State[]) {
 
 /** Adds a state to those of its millisecond, unless these hold it or better. */
 function join(states: State[], next: State): void {
-  const rival = states.find((state) => isRival(state, next))
-  const order = rival === undefined ? 0 : compareClaims(next, rival)
-  if (order < 0) return
-  if (order > 0) {
-    for (const loser of states.filter((state) => isRival(state, next)))
-      states.splice(states.indexOf(loser), 1)
-  }
+  if (next.isVerified === true) removeRivals(states, next)
+  else if (states.some((state) => state.isVerified === true && isRival(state, next))) return
   const same = states.find(
     (state) => state.occurrence === next.occurrence && isSameContent(state, next),
   )
@@ -272,15 +269,17 @@ function join(states: State[], next: State): void {
   else absorb(same, next)
 }
 
-const isRival = (a: State, b: State): boolean =>
-  a.sourceHash !== undefined && a.sourceHash === b.sourceHash && a.outcome === b.outcome
-
-/** Which of two books under one hash is to be believed; 0 when they are the same. */
-function compareClaims(a: State, b: State): number {
-  if (a.isVerified === true && b.isVerified === true) return 0
-  const order = compareLevels(a.snapshot(), b.snapshot())
-  return order === 0 ? 0 : rankOf(a) - rankOf(b) || -order
+function removeRivals(states: State[], verified: State): void {
+  const rivals = states.filter((state) => state.isVerified !== true && isRival(verified, state))
+  for (const rival of rivals) states.splice(states.indexOf(rival), 1)
 }
+
+/** Whether a hash, which a verified book has, is said of another book too. */
+const isRival = (verified: State, other: State): boolean =>
+  verified.sourceHash !== undefined &&
+  verified.sourceHash === other.sourceHash &&
+  verified.outcome === other.outcome &&
+  compareLevels(verified.snapshot(), other.snapshot()) !== 0
 
 /** A contradiction is knowledge; nothing is known of what was not checked. */
 const rankOf = ({ isVerified }: State): number => [undefined, false, true].indexOf(isVerified)
@@ -289,31 +288,36 @@ function absorb(state: State, other: State): void {
   const isVerified = rankOf(other) > rankOf(state) ? other.isVerified : state.isVerified
   const sequence = Math.max(state.sequence, other.sequence)
   const receivedMs = earlier(state.receivedMs, other.receivedMs)
+  const { sourceHash } =
+    compareTexts(state.sourceHash ?? '', other.sourceHash ?? '') > 0 ? other : state
   state.isChanged ||=
     isVerified !== state.isVerified ||
     sequence !== state.sequence ||
-    receivedMs !== state.receivedMs
-  Object.assign(state, { isVerified, sequence, receivedMs })
+    receivedMs !== state.receivedMs ||
+    sourceHash !== state.sourceHash
+  Object.assign(state, { isVerified, sequence, receivedMs, sourceHash })
 }
 
 const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 
-function withoutBare(states: readonly State[]): State[] {
-  const verified = states.filter(
-    (state) => state.isVerified === true && state.sourceHash !== undefined,
-  )
+function withoutUnproved(states: readonly State[]): State[] {
+  const verified = states.filter(isProved)
+  if (verified.length === 0 || verified.length === states.length) return [...states]
   return states.filter(
-    (bare) =>
-      bare.sourceHash !== undefined ||
+    (unproved) =>
+      isProved(unproved) ||
       !verified.some(
         (state) =>
-          state.outcome === bare.outcome &&
-          state.occurrence === bare.occurrence &&
-          compareLevels(state.snapshot(), bare.snapshot()) === 0,
+          state.outcome === unproved.outcome &&
+          state.occurrence === unproved.occurrence &&
+          compareLevels(state.snapshot(), unproved.snapshot()) === 0,
       ),
   )
 }
+
+const isProved = ({ isVerified, sourceHash }: State): boolean =>
+  isVerified === true && sourceHash !== undefined
 
 /** Sources may disagree; a book that returned came after its first time all the same. */
 function raiseSequences(states: readonly State[]): void {
@@ -344,11 +348,13 @@ function arrange(held: readonly State[], kept: readonly State[]) {
   return { gone: held.filter(({ id }) => id === undefined || !untouched.has(id)), made }
 }
 
-const isSameContent = (a: State, b: State): boolean =>
-  a.outcome === b.outcome &&
-  a.sourceHash === b.sourceHash &&
-  ((a.isVerified === true && b.isVerified === true && a.sourceHash !== undefined) ||
-    compareLevels(a.snapshot(), b.snapshot()) === 0)
+function isSameContent(a: State, b: State): boolean {
+  if (a.outcome !== b.outcome) return false
+  const areProved = isProved(a) && isProved(b)
+  if (a.sourceHash === b.sourceHash && areProved) return true
+  const isAlike = a.sourceHash === b.sourceHash || areProved
+  return isAlike && compareLevels(a.snapshot(), b.snapshot()) === 0
+}
 
 const compareStates = (a: State, b: State): number =>
   a.sequence - b.sequence ||
