@@ -149,12 +149,13 @@ export function createApp(given: AppDeps) {
     fetch: (request, peers) => app.fetch(request, peers),
     charge: ports.charge,
   })
+  const files = deps.files ?? createFileStore(filesPathOf(deps.config.dataPath))
   let pages: Promise<Pages> | undefined
   let loaded: Pages | undefined
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
     (pages ??= import('./pages.ts').then(
-      ({ createPages }) => (loaded = createPages({ ...deps, facts }, routes)),
+      ({ createPages }) => (loaded = createPages({ ...deps, files, facts }, routes)),
     ))
   /** What a page is told with its document. */
   const facts = (request: Request) => ({

@@ -8,17 +8,20 @@ import type { Route } from '#src/http/route.ts'
 import { documentRoutes, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
 import { pathOf, targetOf } from '#src/http/url.ts'
 import { dashboardPages, type PageDeps } from '#src/modules/dashboard/index.ts'
-import { findExample } from '#src/modules/documentation/index.ts'
+import { findExamples } from '#src/modules/documentation/index.ts'
 
 import type { AppDeps } from './app.ts'
 import { OPENAPI_PATH } from './page-routes.ts'
 
 const isPublic = ({ access }: Route): boolean => access !== 'operator'
 
+type PagesDeps = Pick<AppDeps, 'version' | 'history'> &
+  Pick<PageDeps, 'facts'> & { files: NonNullable<AppDeps['files']> }
+
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
-  { version, history, facts }: Pick<AppDeps, 'version' | 'history'> & Pick<PageDeps, 'facts'>,
+  { version, history, files, facts }: PagesDeps,
   routes: readonly Route[],
 ) {
   const components = createComponents()
@@ -32,7 +35,7 @@ export function createPages(
     handler: { standardHostname: false },
   })
     .use(trap.plugin)
-    .use(openapi(version, components, () => ifSound(() => findExample(history))))
+    .use(openapi(version, components, () => ifSound(() => findExamples(history, files)) ?? {}))
     .use(swaggerAssets())
     // Of `/swagger` it replaces the page of the plugin.
     .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))

@@ -29,6 +29,7 @@ import { createOperator } from './operator.ts'
 import type { RecordingJob } from './record.ts'
 import { readRecorder, watchSilence } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
+import { roomFault } from './room.ts'
 import { startScheduled } from './scheduled-files.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
@@ -63,7 +64,10 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   using ledger = openLedgerFile(context, 'serve')
   const config = configOf(context)
   const { clock, print } = context
-  if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })
+  if (config.hasSample && history.totals().markets === 0) {
+    makeSample(history, { print, clock })
+    await makeDayOfSample(context, history)
+  }
   const timer = () => performance.now()
   const steady = createSteadyClock({ clock, timer, ledger })
   const timed = { ...context, clock: steady.now }
@@ -130,6 +134,15 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await drain(app, config, test)
   await server.stop()
   log.flush()
+}
+
+/** Where there is no room, the sample has no such day. */
+async function makeDayOfSample(context: CliContext, history: MarketHistory): Promise<void> {
+  const { config, clock } = context
+  const { dataPath } = config()
+  if (roomFault(context, dataPath) !== undefined) return
+  const { makeSampleDay } = await import('./sample-day.ts')
+  makeSampleDay(history, { dataPath, clock, assertMayWrite: () => undefined })
 }
 
 /** Loads the recorder when the server listens already; undefined where none is wanted. */

@@ -18,6 +18,14 @@ export const exampleMarket = {
 }
 export type ExampleMarket = typeof exampleMarket
 
+/** A day that is final; `swagger.ts` shows one of the server in its place. */
+export const exampleDay = {
+  day: '2026-04-12',
+  citation: 'bookfeed:btc/5m/2026-04-12@r1',
+  file: 'btc-5m-2026-04-12-quotes-decimal-r1.parquet',
+}
+export type ExampleDay = typeof exampleDay
+
 /** An object that the document names, because clients want it as a type. */
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })

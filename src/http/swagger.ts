@@ -2,6 +2,8 @@
  * The document of the routes, and Swagger UI, which shows it at `/swagger`. The plugin's own page
  * loads its script from a CDN at a fixed address; that of the dashboard loads it from this server.
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
@@ -10,7 +12,7 @@ import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 import { tagOf } from '#src/core/tag.ts'
 
 import { compressAside } from './data-response.ts'
-import { type ExampleMarket, exampleMarket } from './fields.ts'
+import { type ExampleDay, exampleDay, type ExampleMarket, exampleMarket } from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
 import type { Components } from './openapi-operation.ts'
 import { type Route, toOperation } from './route.ts'
@@ -49,21 +51,24 @@ const apiKey = {
   description: 'An API key: `Authorization: Bearer bf_live_…`; or one of test mode, `bf_test_…`.',
 }
 
-type FindExample = () => ExampleMarket | undefined
+/** What a server holds of what examples are about. */
+export type HeldExamples = { market?: ExampleMarket | undefined; day?: Partial<ExampleDay> }
+type FindExamples = () => HeldExamples
 
 /**
  * Serves the document at `/swagger/json`; `components` are what the routes of the app share. Its
- * examples are of a market that is held, as soon as there is one, so that they find something.
+ * examples are of a market and a day that are held, as soon as there are some, so that they find
+ * something.
  */
-export const openapi = (appVersion: string, { all }: Components, findExample: FindExample) => {
-  let held: ExampleMarket | undefined
+export const openapi = (appVersion: string, { all }: Components, findExamples: FindExamples) => {
+  let held: HeldExamples = {}
   let answer: ReturnType<typeof createFixedText> | undefined
   return new Elysia({ name: 'openapi' })
     .mapResponse(({ request, responseValue }) => {
-      const isNew = held === undefined
-      held ??= findExample()
+      const before = held
+      if (!isWhole(held)) held = findExamples()
       // Every route is there by the first request, so the document stays what it is then.
-      if (answer === undefined || (isNew && held !== undefined)) {
+      if (answer === undefined || !isDeepStrictEqual(held, before)) {
         const text = showing(held, JSON.stringify(responseValue))
         answer = createFixedText({ text, contentType: 'application/json' })
       }
@@ -91,15 +96,24 @@ export const openapi = (appVersion: string, { all }: Components, findExample: Fi
     )
 }
 
-function showing(held: ExampleMarket | undefined, document: string): string {
-  if (held === undefined) return document
-  const { coin, timeframe, conditionId, tsMs, day } = exampleMarket
-  return document
-    .replaceAll(conditionId, held.conditionId)
-    .replaceAll(`:${tsMs}`, `:${held.tsMs}`)
-    .replaceAll(`"example":"${day}"`, `"example":"${held.day}"`)
-    .replaceAll(`"example":"${coin}"`, `"example":"${held.coin}"`)
-    .replaceAll(`"example":"${timeframe}"`, `"example":"${held.timeframe}"`)
+/** Whether nothing can be added to what is held. */
+const isWhole = ({ market, day }: HeldExamples): boolean =>
+  market !== undefined && day?.citation !== undefined && day.file !== undefined
+
+function showing({ market, day = {} }: HeldExamples, document: string): string {
+  const { citation = exampleDay.citation, file = exampleDay.file } = day
+  const ofDay = document
+    .replaceAll(exampleDay.citation, citation)
+    .replaceAll(exampleDay.file, file)
+    .replaceAll(`"example":"${exampleDay.day}"`, `"example":"${day.day ?? exampleDay.day}"`)
+  if (market === undefined) return ofDay
+  const { coin, timeframe, conditionId, tsMs } = exampleMarket
+  return ofDay
+    .replaceAll(conditionId, market.conditionId)
+    .replaceAll(`:${tsMs}`, `:${market.tsMs}`)
+    .replaceAll(`"example":"${exampleMarket.day}"`, `"example":"${market.day}"`)
+    .replaceAll(`"example":"${coin}"`, `"example":"${market.coin}"`)
+    .replaceAll(`"example":"${timeframe}"`, `"example":"${market.timeframe}"`)
 }
 
 /**

@@ -84,6 +84,8 @@ const companions: Record<string, Record<string, string>> = {
 const variantsOf = ({ operationId, parameters = [] }: Entry): Record<string, string>[] =>
   parameters
     .filter((parameter) => parameter.in === 'query')
+    // The day of the example is not one of this history.
+    .filter(({ name }) => operationId !== 'getCitation' || name !== 'id')
     .flatMap(({ name, example, schema }) => {
       const format = companions[operationId]?.[name]
       const beside = format === undefined ? {} : { format }

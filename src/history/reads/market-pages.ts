@@ -29,9 +29,12 @@ type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades
  * The market that shows most: over and resolved, with books of both outcomes, recorded, with its
  * strike; among the newest of these the one that is covered best, and has trades and spot.
  */
-export function findExampleMarket(history: Reads): Market | undefined {
+export function findExampleMarket(
+  history: Reads,
+  among: readonly Coin[] = coins,
+): Market | undefined {
   const held = history.coinTotals(0).filter(({ snapshots }) => snapshots > 0)
-  const newest = coins.flatMap((coin) => {
+  const newest = among.flatMap((coin) => {
     const totals = held.filter((total) => total.coin === coin)
     return totals.length === 0 ? [] : [...listHeld(history, coin, totals).take(NEWEST_COUNT)]
   })

@@ -1,9 +1,14 @@
-import { DAY_MS, toIso } from '#src/core/time.ts'
+import type { ManifestBody } from '#src/core/manifest.ts'
+import { type Coin, coins, timeframes } from '#src/core/market.ts'
+import { toIsoDay } from '#src/core/time.ts'
+import type { FileStore } from '#src/files/store.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import type { ExampleMarket } from '#src/http/fields.ts'
+import type { ExampleDay } from '#src/http/fields.ts'
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
 import { preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
+import type { HeldExamples } from '#src/http/swagger.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
@@ -76,14 +81,48 @@ function errorsPage(): string {
 ${body}`
 }
 
-/** What the examples are about; its moment is the first at which every held outcome has a book. */
-export function findExample(
-  history: Parameters<typeof findExampleMarket>[0],
-): ExampleMarket | undefined {
-  const market = findExampleMarket(history)
-  if (market === undefined) return undefined
+/** What the examples of the API document are about, as far as it is held. */
+export function findExamples(
+  history: Parameters<typeof findExampleMarket>[0] & Pick<MarketHistory, 'manifests'>,
+  files: Pick<FileStore, 'daysOf' | 'find'>,
+): HeldExamples {
+  // Of a coin with files, where there is one: both are in the address of a file.
+  const filed = coins.filter((coin) =>
+    timeframes.some((timeframe) => files.daysOf({ coin, timeframe }).length > 0),
+  )
+  const market = findExampleMarket(history, filed) ?? findExampleMarket(history)
+  if (market === undefined) return {}
   const { coin, timeframe, conditionId, spans, orderMs } = market
-  const tsMs = Math.max(spans.up?.firstMs ?? 0, spans.down?.firstMs ?? 0)
-  const day = toIso(orderMs - (orderMs % DAY_MS)).slice(0, 'YYYY-MM-DD'.length)
-  return { coin, timeframe, conditionId, tsMs, day }
+  const known = [spans.up, spans.down].filter((span) => span !== undefined)
+  // In the middle of what is held of both outcomes, where both sides of a book are likely.
+  const firstMs = Math.max(...known.map((span) => span.firstMs))
+  const lastMs = Math.min(...known.map((span) => span.lastMs))
+  const tsMs = Math.floor(firstMs + Math.max(0, lastMs - firstMs) / 2)
+  const example = { coin, timeframe, conditionId, tsMs, day: toIsoDay(orderMs) }
+  return { market: example, day: findExampleDay(history, files, coin) }
+}
+
+/** The newest day with a manifest, its citation, and the newest file of the coin. */
+function findExampleDay(
+  { manifests }: Pick<MarketHistory, 'manifests'>,
+  files: Pick<FileStore, 'daysOf' | 'find'>,
+  coin: Coin,
+): Partial<ExampleDay> {
+  const newest = manifests.newest()
+  const found = newest && manifests.ofDay(newest.day)
+  const { series = [] } = found ? (JSON.parse(found.body) as ManifestBody) : {}
+  const cited = series.find((each) => each.coin === coin) ?? series[0]
+  const named = timeframes.flatMap((timeframe) => {
+    const day = files.daysOf({ coin, timeframe }).at(-1)
+    return day === undefined ? [] : (files.find({ coin, timeframe, day })?.files ?? [])
+  })
+  const file = named.find(({ name }) => name.includes('-quotes-decimal-')) ?? named[0]
+  return {
+    ...(newest && { day: newest.day }),
+    ...(newest &&
+      cited && {
+        citation: `bookfeed:${cited.coin}/${cited.timeframe}/${newest.day}@r${cited.revision}`,
+      }),
+    ...(file && { file: file.name }),
+  }
 }

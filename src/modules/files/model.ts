@@ -3,7 +3,16 @@ import type { Static } from '@sinclair/typebox'
 import { timeframes } from '#src/core/market.ts'
 import { fileKinds } from '#src/files/day-tables.ts'
 import { cursorParameter, limitParameter, timeframeParameter } from '#src/http/data-query.ts'
-import { choice, count, exampleMarket, listOf, object, text, time } from '#src/http/fields.ts'
+import {
+  choice,
+  count,
+  exampleDay,
+  exampleMarket,
+  listOf,
+  object,
+  text,
+  time,
+} from '#src/http/fields.ts'
 import { literals, utcDay } from '#src/http/schema-reader.ts'
 import { Type } from '#src/http/schema.ts'
 
@@ -12,7 +21,7 @@ export const numberForms = ['decimal', 'double'] as const
 export const FileQuery = Type.Object({
   timeframe: timeframeParameter('Only files of this timeframe.'),
   day: Type.Optional(
-    utcDay({ description: 'Only files of this day in UTC.', examples: [exampleMarket.day] }),
+    utcDay({ description: 'Only files of this day in UTC.', examples: [exampleDay.day] }),
   ),
   kind: Type.Optional(literals(fileKinds, { description: 'Only files of this kind.' })),
   numbers: Type.Optional(
@@ -23,17 +32,16 @@ export const FileQuery = Type.Object({
 })
 export type FileQuery = Static<typeof FileQuery>
 
-export const EXAMPLE_FILE = 'btc-5m-2026-04-14-quotes-decimal-r1.parquet'
-export const fileName = text('`name` of a file in GET /v1/{coin}/files.', EXAMPLE_FILE)
+export const fileName = text('`name` of a file in GET /v1/{coin}/files.', exampleDay.file)
 
 const FileBody = object('DayFile', {
   name: fileName,
-  url: text('Where the file is, on this server.', `/v1/btc/files/${EXAMPLE_FILE}`),
+  url: text('Where the file is, on this server.', `/v1/btc/files/${exampleDay.file}`),
   timeframe: choice(timeframes, "Length of the markets' windows.", exampleMarket.timeframe),
   day: Type.String({
     format: 'date',
     description: 'Day in UTC on which the windows begin.',
-    examples: [exampleMarket.day],
+    examples: [exampleDay.day],
   }),
   kind: choice(
     fileKinds,

@@ -7,7 +7,7 @@ import {
   choice,
   conditionIdField,
   count,
-  exampleMarket,
+  exampleDay,
   listOf,
   object,
   positive,
@@ -105,7 +105,7 @@ const statementFields = {
 export const ManifestQuery = Type.Object({
   sequence: Type.Optional(Type.Integer({ minimum: 1, description: 'The one at this place.' })),
   day: Type.Optional(
-    utcDay({ description: 'The newest of this day in UTC.', examples: [exampleMarket.day] }),
+    utcDay({ description: 'The newest of this day in UTC.', examples: [exampleDay.day] }),
   ),
 })
 export type ManifestQuery = Static<typeof ManifestQuery>
@@ -189,7 +189,7 @@ export const WellKnownBody = object('WellKnown', {
     { description: 'Head of the chain: keep it to see later that nothing before it changed.' },
   ),
   manifests: text('The chain.', '/v1/manifests'),
-  citations: text('Resolves a citation.', '/v1/cite?id=bookfeed:btc/5m/2026-04-14@r1'),
+  citations: text('Resolves a citation.', `/v1/cite?id=${exampleDay.citation}`),
 })
 
 export const CiteQuery = Type.Object({
@@ -197,12 +197,13 @@ export const CiteQuery = Type.Object({
     minLength: 1,
     description:
       'A citation such as `bookfeed:btc/5m/2026-04-14@r3`: coin, timeframe, UTC day, revision; without `@r3` the newest.',
+    examples: [exampleDay.citation],
   }),
 })
 export type CiteQuery = Static<typeof CiteQuery>
 
 export const CitationBody = object('Citation', {
-  citation: text('In full, with its revision.', 'bookfeed:btc/5m/2026-04-14@r1'),
+  citation: text('In full, with its revision.', exampleDay.citation),
   symbol: choice(coins, 'Coin in lower case.'),
   timeframe: choice(timeframes, "Length of the markets' windows."),
   day,
