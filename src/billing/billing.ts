@@ -48,6 +48,8 @@ export type BillingDeps = {
   sleep: (ms: number) => Promise<void>
   origin: () => string
   log: Log
+  /** How long a lease lasts, and how often it is renewed; tests pass their own. */
+  lease?: { ms: number; renewMs: number } | undefined
 }
 
 /** A chain that is sold on: with a node and a relay of payments, where these are configured. */
@@ -256,7 +258,9 @@ export function createBilling(deps: BillingDeps): Billing {
 function toAnswer(deps: BillingDeps, it: Case): Settlement {
   const { state, reason } = it.payment
   if (state === 'received' || state === 'screened') {
-    throw unavailableError('The payment is not sent yet. Submit the same payment again.')
+    throw unavailableError(
+      'The payment is not known to be sent yet. Submit the same payment again, and sign no other.',
+    )
   }
   if (state === 'review') throw reviewError(reason)
   if (state === 'rejected' || state === 'void') throw deadError(deps, it)

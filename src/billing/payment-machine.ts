@@ -51,8 +51,12 @@ export type Case = { payment: Payment; offer: Offer }
 
 /** The first steps of a payment need this long; the token is strict to the second. */
 export const FRESH_MS_MIN = 30_000
-/** Longer than any facilitator is waited for. */
-const LEASE_MS = 90_000
+/**
+ * A lease ends soon after the process that holds it, which renews it while it waits for the
+ * facilitator: so a payment is taken up again within this time after a kill.
+ */
+const LEASE_MS = 15_000
+const RENEW_LEASE_MS = 5000
 /** How often a payment that may have been sent is sent again at most. */
 export const ATTEMPTS_MAX = 3
 /** So long a payment of unknown fate is given to appear, and one that was seen on its way. */
@@ -202,19 +206,49 @@ export async function askFaults(chain: ChainView, signed: SignedPayment, signatu
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const { chain, facilitator, deps, trace } = flow
   if (!facilitator) throw unsentError()
-  const leased = deps.ledger.payments.lease(payment.id, deps.clock() + LEASE_MS, deedOf(flow))
+  const leaseMs = deps.lease?.ms ?? LEASE_MS
+  const leased = deps.ledger.payments.lease(payment.id, deps.clock() + leaseMs, deedOf(flow))
   if (!leased) return reread(flow, payment.id)
   // Another process may have sent it between our reading and the lease.
   const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
   const payload = withResource(deps, leased.signed.payload, offer)
-  const result = await facilitator.settle(payload, offer.requirements, trace)
-  if (result.kind === 'refused' && !wasSent) {
-    move(flow, leased, { to: 'screened', reason: result.reason })
-    throw unsentError()
-  }
+  const result = await whileLeased(flow, leased, () =>
+    facilitator.settle(payload, offer.requirements, trace),
+  )
   const word = byWordAlone(result)
   const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
-  return take(flow, leased, afterLook(await chain.look(leased.signed, hint)) ?? word)
+  const seen = afterLook(await chain.look(leased.signed, hint))
+  if (seen === undefined && result.kind === 'refused' && !wasSent) {
+    move(flow, leased, { to: 'screened', reason: result.reason })
+    // It says that it took nothing, and the chain shows nothing; neither proves it.
+    throw refusedError()
+  }
+  return take(flow, leased, seen ?? word)
+}
+
+/** Holds a lease for as long as the work takes. */
+async function whileLeased<T>(
+  { deps, ...flow }: Flow,
+  { id, attempts }: Payment,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { ms, renewMs } = deps.lease ?? { ms: LEASE_MS, renewMs: RENEW_LEASE_MS }
+  const renew = () => {
+    try {
+      const lease = { attempts, untilMs: deps.clock() + ms }
+      deps.ledger.payments.renewLease(id, lease, deedOf({ deps, ...flow }))
+    } catch (error) {
+      // Without it another process may send the same bytes, which moves no more money.
+      deps.log(`billing: the lease of ${id} is not renewed: ${String(error)}`, 'warn')
+    }
+  }
+  const timer = setInterval(renew, renewMs)
+  timer.unref()
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 /** Facilitators list what is bought without a key by what comes with the payment. */
@@ -224,6 +258,11 @@ function withResource(deps: BillingDeps, payload: string, offer: Offer): string 
   const extensions = extensionsOf(offer.requests === 1 ? 'GET' : 'POST')
   return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
+
+const refusedError = () =>
+  unavailableError(
+    'The facilitator did not take the payment just now, and the chain does not show it yet. Submit the same payment again, and sign no other.',
+  )
 
 const unsentError = () =>
   unavailableError(

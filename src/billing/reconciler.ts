@@ -70,8 +70,13 @@ export function createReconciler(deps: BillingDeps) {
     return found
   }
 
+  const warned = new Set<string>()
+
   return {
-    watch: (): Promise<void> => watch(deps, attend),
+    async watch(): Promise<void> {
+      await watch(deps, attend)
+      await recheck(deps, warned)
+    },
 
     /** What callers want: who comes meanwhile joins the first, who waits for a look under way. */
     work: (id: string, body: () => Promise<Payment>): Promise<Payment> =>
@@ -206,4 +211,71 @@ async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise
     if (isNew) log(`billing: ${id} is money that no payment explains`, 'warn')
   }
   return doneTo
+}
+
+/** Below it every provisioned payment was seen at finality. */
+const confirmedKey = (network: string): string => `confirmed ${network}`
+
+/**
+ * Looks again, once it is final, at what was provisioned after a few confirmations: a reorganisation
+ * may have taken it back. The operator decides what becomes of the tier. Never rejects.
+ */
+async function recheck(deps: BillingDeps, warned: Set<string>): Promise<void> {
+  for (const { chain, view } of deps.chains) {
+    if (!view?.finality) continue
+    try {
+      await recheckChain({ deps, warned, chain, finality: view.finality })
+    } catch (error) {
+      deps.log(`billing: ${chain.network} could not be read again: ${String(error)}`, 'warn')
+    }
+  }
+}
+
+type Recheck = {
+  deps: BillingDeps
+  /** Payments that were told to be missing. */
+  warned: Set<string>
+  chain: PaymentChain
+  finality: NonNullable<ChainView['finality']>
+}
+
+async function recheckChain({ deps, warned, chain, finality }: Recheck): Promise<void> {
+  const { payments } = deps.ledger
+  const { network } = chain
+  const final = await finality.final()
+  if (final === undefined) return
+  const key = confirmedKey(network)
+  // What was final before anything was rechecked is not gone over again.
+  const doneTo = payments.scannedBlock(key) ?? final
+  let confirmed = final
+  for (const payment of payments.listPaidIn(network, { from: doneTo + 1, to: final })) {
+    const { offer } = caseOf(deps, payment)
+    const verdict = await finality.look(payment.signed, { fromBlock: offer.fromBlock })
+    if (verdict.kind === 'paid' && verdict.isFinal) continue
+    if (verdict.kind === 'void') {
+      reportUndone(deps, payment)
+      continue
+    }
+    // It may be mined again, or the node gives no answer: looked at next time.
+    confirmed = Math.min(confirmed, (payment.proof?.blockNumber ?? doneTo + 1) - 1)
+    if (verdict.kind !== 'open' || warned.has(payment.id)) continue
+    warned.add(payment.id)
+    deps.log(
+      `billing: ${payment.id} is not on the chain any more: a reorganisation has taken its payment back, which may still be mined`,
+      'warn',
+    )
+  }
+  if (confirmed > doneTo || payments.scannedBlock(key) === undefined) {
+    payments.setScannedBlock(key, confirmed)
+  }
+}
+
+function reportUndone(deps: BillingDeps, { id }: Payment): void {
+  const change = { from: ['provisioned'], to: 'review', reason: 'reorganised' } as const
+  const moved = deps.ledger.payments.move(id, change, { actor: 'system', nowMs: deps.clock() })
+  if (moved === undefined) return
+  deps.log(
+    `billing: ${id} provisioned -> review (reorganised): what it bought was given, and its money is gone`,
+    'warn',
+  )
 }

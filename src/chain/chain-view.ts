@@ -32,6 +32,20 @@ export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView 
       return findTransfers(rpc, to, range)
     },
     check: () => checkChain(rpc, options),
+    finality: options.confirmations === 'final' ? undefined : createFinalityView(rpc),
+  }
+}
+
+function createFinalityView(rpc: Rpc): ChainView['finality'] {
+  return {
+    final: () =>
+      readHead(rpc, 'final').then(
+        (head) => head.final.number,
+        // The RPC logs it by itself.
+        () => undefined,
+      ),
+    look: (signed, hint) =>
+      orUnavailable(async () => look(rpc, { signed, hint, head: await readHead(rpc, 'final') })),
   }
 }
 

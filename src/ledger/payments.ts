@@ -94,6 +94,8 @@ export type PaymentStore = {
   /** How many are in each state; of `review` those that nobody has decided on. */
   countPayments(): Partial<Record<PaymentState, number>>
   listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
+  /** Provisioned payments whose money is in blocks of a range, both inclusive, by block. */
+  listPaidIn(network: string, blocks: { from: number; to: number }): Payment[]
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and
@@ -111,6 +113,8 @@ export type PaymentStore = {
    * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
    */
   lease(id: string, untilMs: number, by: Deed): Payment | undefined
+  /** Holds the lease of an attempt for longer; false if the attempt is over. */
+  renewLease(id: string, lease: { attempts: number; untilMs: number }, by: Deed): boolean
 
   /**
    * Turns a `settled` payment into what it bought, once: its requests, or its period, which moves

@@ -46,6 +46,16 @@ export type ChainView = {
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },
   ): Promise<ChainVerdict>
+  /**
+   * The chain at its finality, where fewer confirmations are waited for; undefined where what counts
+   * is final. `final` is undefined without an answer. Never rejects.
+   */
+  finality?:
+    | {
+        final(): Promise<number | undefined>
+        look(signed: SignedPayment, hint: { fromBlock: number }): Promise<ChainVerdict>
+      }
+    | undefined
   /** The newest head seen; asks the node if it is older. Undefined without an answer. */
   head(ageMsMax: number): Promise<ChainHead | undefined>
   /** Transfers of our tokens in final blocks of a range (inclusive). Rejects without an answer. */

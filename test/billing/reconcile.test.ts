@@ -133,10 +133,33 @@ describe('reconcile', () => {
   test('behavior: what another process has leased is looked for, not sent', async () => {
     const { billing, script, world, calls } = await openIn('settling')
     script.verdict = open
-    script.nowMs += 89_000
+    script.nowMs += 14_999
     await billing.reconcile()
     expect(calls.payloads.length).toBe(1)
     expect(onlyPayment(world).state).toBe('settling')
+    // The process that held the lease is gone, or it would have renewed it.
+    script.nowMs += 1
+    await billing.reconcile()
+    expect(calls.payloads.length).toBe(2)
+  })
+
+  test('behavior: a lease is held for as long as the facilitator takes', async () => {
+    const world = await openBilling({ lease: { ms: 15_000, renewMs: 1 } })
+    const { billing, script, me, ledger } = world
+    const answered = Promise.withResolvers<void>()
+    script.onSettle = () => answered.promise
+    const settled = billing.settle(me, payWithUsdc(await world.quote()))
+    const until = () => ledger.payments.listPayments({ limit: 1 })[0]?.leaseUntilMs
+    for (let minutes = 1; minutes <= 3; minutes++) {
+      while (until() !== script.nowMs + 15_000) await Bun.sleep(1)
+      script.nowMs += 14_000
+    }
+    const by = { actor: 'system', nowMs: script.nowMs } as const
+    expect(ledger.payments.lease(onlyPayment(world).id, script.nowMs + 1, by)).toBeUndefined()
+    answered.resolve()
+    expect((await settled).payment.state).toBe('provisioned')
+    expect(until()).toBeUndefined()
+    expect([...ledger.verifyAudit()]).toEqual([])
   })
 
   test('behavior: a facilitator that refuses the second call proves nothing of the first', async () => {

@@ -64,10 +64,15 @@ const initial = (): Script => ({
   onSeen: () => undefined,
 })
 
-type Parts = { hasChain?: boolean; hasFacilitator?: boolean; payTo?: string }
+type Parts = {
+  hasChain?: boolean
+  hasFacilitator?: boolean
+  payTo?: string
+  lease?: { ms: number; renewMs: number }
+}
 
 export async function openBilling(parts: Parts = {}) {
-  const { hasChain = true, hasFacilitator = true, payTo = PAY_TO } = parts
+  const { hasChain = true, hasFacilitator = true, payTo = PAY_TO, lease } = parts
   const script = initial()
   const calls = {
     payloads: [] as string[],
@@ -89,6 +94,7 @@ export async function openBilling(parts: Parts = {}) {
       },
     ],
     payTo,
+    lease,
     screen: async (address) => ({
       verdict: script.screening,
       address,

@@ -62,11 +62,12 @@ const byResult: Record<string, string> = {
 describe('settle: what the facilitator and the chain say', () => {
   for (const [said, result] of Object.entries(results)) {
     for (const [seen, verdict] of Object.entries(verdicts)) {
-      // Refused before anything was sent: the chain need not be asked.
+      // A refusal proves nothing either: a facilitator may settle, and say that it did not.
       const inFlight = byResult[said] ?? ''
-      const chainWord = byVerdict[seen] ?? ([inFlight, inFlight] as const)
-      const [answer, state] =
-        said === 'refused' ? (['billing_unavailable', 'screened'] as const) : chainWord
+      const unproven =
+        said === 'refused' ? ['billing_unavailable', 'screened'] : [inFlight, inFlight]
+      const [answer = '', state = ''] = byVerdict[seen] ?? unproven
+      const isUnsent = state === 'screened'
       test(`behavior: ${said}, ${seen}: ${answer}`, async () => {
         const world = await openBilling()
         const { billing, script, calls, me, ledger } = world
@@ -76,13 +77,24 @@ describe('settle: what the facilitator and the chain say', () => {
         expect(onlyPayment(world).state).toBe(state as 'void')
         // The same again finds the same; it is sent again only if it never was.
         expect(await outcomeOf(billing.settle(me, payload))).toBe(answer)
-        expect(calls.payloads.length).toBe(said === 'refused' ? 2 : 1)
+        expect(calls.payloads.length).toBe(isUnsent ? 2 : 1)
         expect(new Set(calls.payloads).size).toBe(1)
         expect(billing.subscriptions(me).length).toBe(state === 'provisioned' ? 1 : 0)
         expect([...ledger.verifyAudit()]).toEqual([])
       })
     }
   }
+
+  test('error: after a refusal nothing is said of what was sent', async () => {
+    const { billing, script, me, quote } = await openBilling()
+    script.result = { kind: 'refused', reason: 'facilitator_http_429' }
+    script.verdict = { kind: 'open' }
+    const refusal = billing.settle(me, payWithUsdc(await quote()))
+    await expect(refusal).rejects.toMatchObject({
+      message: expect.not.stringContaining('othing was sent'),
+      extras: { retryAction: 'retry_same_payment' },
+    })
+  })
 
   test('behavior: the trace of a call goes to the facilitator', async () => {
     const { billing, me, quote, calls } = await openBilling()

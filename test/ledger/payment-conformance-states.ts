@@ -42,6 +42,9 @@ export function conformStates(use: UsePayments): void {
   describe('lease', () => {
     conformLease(use)
   })
+  describe('listPaidIn', () => {
+    conformPaidIn(use)
+  })
 }
 
 const auditLength = (ledger: Ledger): number => ledger.listAudit(0, 1_000_000).length
@@ -397,6 +400,25 @@ function conformLease(use: UsePayments): void {
   }
 
   test(
+    'behavior: a lease is renewed while its attempt goes on, and never afterwards',
+    use((ledger) => {
+      const { renewLease, lease, move, findPayment } = ledger.payments
+      const { id } = claimUpTo(ledger, 1, { state: 'settling', leaseUntilMs: untilMs })
+      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 50 }, by(NOW_MS + 1))).toBe(true)
+      expect(findPayment(id)).toMatchObject({ leaseUntilMs: untilMs + 50, updatedMs: NOW_MS })
+      expect(lease(id, untilMs + 99, by(untilMs))).toBeUndefined()
+      expect(lease(id, untilMs + 99, by(untilMs + 50))).toMatchObject({ attempts: 2 })
+      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 200 }, by())).toBe(false)
+      move(id, { from: ['settling'], to: 'unknown' }, by())
+      const after = findPayment(id)
+      expect(renewLease(id, { attempts: 2, untilMs: untilMs + 200 }, by())).toBe(false)
+      expect(renewLease('pay_none', { attempts: 1, untilMs }, by())).toBe(false)
+      expect(findPayment(id)).toEqual(after)
+      expect([...ledger.verifyAudit()]).toEqual([])
+    }),
+  )
+
+  test(
     'error: a payment in another state cannot be leased, nor one that is not there',
     use((ledger) => {
       const states = ['received', 'settled', 'rejected', 'void', 'review'] as const
@@ -406,6 +428,27 @@ function conformLease(use: UsePayments): void {
         expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
       }
       expect(ledger.payments.lease('pay_none', untilMs, by())).toBeUndefined()
+    }),
+  )
+}
+
+function conformPaidIn(use: UsePayments): void {
+  test(
+    'default: lists what was provisioned by money in some blocks, which may go to review after all',
+    use((ledger) => {
+      for (const number of [3, 1, 2]) buy(ledger, number)
+      claimUpTo(ledger, 4, { state: 'settled' })
+      const list = (from: number, to: number, on: string = network) =>
+        ledger.payments.listPaidIn(on, { from, to }).map(({ id }) => id)
+      const blockOf = (number: number) => aProof(number).blockNumber
+      expect(list(0, blockOf(9))).toEqual([1, 2, 3].map(paymentIdOf))
+      expect(list(blockOf(2), blockOf(2))).toEqual([paymentIdOf(2)])
+      expect(list(0, blockOf(9), 'eip155:8453')).toEqual([])
+      const change = { from: ['provisioned'], to: 'review', reason: 'reorganised' } as const
+      expect(ledger.payments.move(paymentIdOf(2), change, by())).toMatchObject({ state: 'review' })
+      expect(list(0, blockOf(9))).toEqual([1, 3].map(paymentIdOf))
+      expect(ledger.payments.findSubscriptionOf(paymentIdOf(2))).toBeDefined()
+      expect([...ledger.verifyAudit()]).toEqual([])
     }),
   )
 }

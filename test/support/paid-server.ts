@@ -44,6 +44,8 @@ export type PaidServerOptions = {
   isKeyless?: boolean
   history?: MarketHistory
   ledger?: Ledger
+  /** After how many blocks a payment counts; by default when it is final. */
+  confirmations?: number
 }
 
 /** Starts to listen on a free port; all parts but the history are the real ones. */
@@ -62,7 +64,11 @@ export async function startPaidServer(options: PaidServerOptions) {
   const mint = () => crypto.randomUUID().replaceAll('-', '')
   const sell = (node: Rpc, relay: Facilitator): SoldChain => ({
     chain: node.chain,
-    view: createChainView(node, { payTo, confirmations: 'final', ...parts }),
+    view: createChainView(node, {
+      payTo,
+      confirmations: options.confirmations ?? 'final',
+      ...parts,
+    }),
     facilitator: relay,
   })
   const billing = createBilling({

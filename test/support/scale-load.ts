@@ -20,7 +20,8 @@ const LOOKS_MAX = 600
 /** What has to happen after each fault. */
 const [ROWS_LEAST, PURCHASES_LEAST] = [30, 1]
 const FUNDS = 10n ** 12n
-const WISH = { tierId: 'starter', token: 'USDC' }
+/** Each purchase is meant as one of its own. */
+const WISH = { tierId: 'starter', token: 'USDC', anotherPeriod: true }
 const QUOTE = '/v1/billing/x402/quote'
 const SETTLE = '/v1/billing/x402/settle'
 

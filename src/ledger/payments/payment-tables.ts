@@ -111,6 +111,10 @@ function createReads(db: Database, rows: Payments) {
      AND (state IN (${namesOf(openStates)})
        OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid')) ${NEWEST_FIRST}`,
   )
+  const paidIn = rows.list<[{ network: string; from: number; to: number }]>(
+    `WHERE state = 'provisioned' AND network = $network AND block_number >= $from
+     AND block_number <= $to ORDER BY block_number, id`,
+  )
   const counts = db.prepare<{ state: PaymentState; count: number }, []>(
     `SELECT state, count(*) AS count FROM payment WHERE state <> 'review' OR resolution IS NULL
      GROUP BY state`,
@@ -147,6 +151,8 @@ function createReads(db: Database, rows: Payments) {
         ...{ network, asset: asset.toLowerCase() },
         ...{ from: from.toLowerCase(), amount: String(amount) },
       }),
+
+    listPaidIn: (network, { from, to }) => paidIn({ network, from, to }),
 
     countPayments: () =>
       Object.fromEntries(counts.all().map(({ state, count }) => [state, Number(count)])),

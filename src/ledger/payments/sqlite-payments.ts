@@ -154,6 +154,14 @@ function createMoves(tables: Tables) {
         return write({ ...payment, state: 'settling', attempts, ...lease }, by)
       }),
 
+    renewLease: (id, { attempts, untilMs }, by) =>
+      atomically(() => {
+        const payment = payments.find(id)
+        if (payment?.state !== 'settling' || payment.attempts !== attempts) return false
+        write({ ...payment, leaseUntilMs: untilMs }, by)
+        return true
+      }),
+
     provision: (id, ids, by) =>
       atomically(() => {
         const existing = subscriptions.findOfPayment(id) ?? credits.find(id)
