@@ -3,17 +3,22 @@
  * refused before anything is asked for. Judged by the money that moved on a local chain.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { ANSWERS_MAX } from '#src/selling/credit.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { defaultPacks } from '#src/selling/tier.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { ask, type Buyer, newBuyer, openRequest, payFor } from '../support/keyless-buyer.ts'
+import { startKillableServer } from '../support/killable-server.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { type PaidServer, startPaidServer, wallClock } from '../support/paid-server.ts'
 
@@ -23,6 +28,14 @@ const BOOKS_PRICE = 5000n
 const MINUTE_MS = 60_000
 
 type Body = { code?: string; retryAction?: string; reason?: string }
+
+async function until(isSo: () => boolean | undefined): Promise<void> {
+  const endMs = performance.now() + 30_000
+  while (isSo() !== true) {
+    if (performance.now() > endMs) throw new Error('It never became so.')
+    await Bun.sleep(5)
+  }
+}
 
 describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
   let chain: LittlePolygon
@@ -74,14 +87,6 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
       account === undefined ? [] : ledger.payments.listPayments({ accountId: account.id, limit: 1 })
     return payment && ledger.payments.findPaidAnswer(payment.id)?.deliveredMs !== undefined
   }
-  async function until(isSo: () => boolean | undefined): Promise<void> {
-    const endMs = performance.now() + 30_000
-    while (isSo() !== true) {
-      if (performance.now() > endMs) throw new Error('It never became so.')
-      await Bun.sleep(5)
-    }
-  }
-
   const cuts: [name: string, cut: (socket: Socket) => void][] = [
     ['RST', (socket) => void socket.resetAndDestroy()],
     ['FIN', (socket) => void socket.end()],
@@ -277,3 +282,48 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     expect((await received()) - before).toBe(3n * 2000n)
   })
 })
+
+test.skipIf(!hasAnvil)(
+  'behavior: serving threads say what their connections took, and a payment reads again after kill -9',
+  async () => {
+    const chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
+    const data = mkdtempSync(join(tmpdir(), 'bookfeed-delivery-'))
+    const start = () =>
+      startKillableServer({
+        BOOKFEED_DATA: data,
+        BOOKFEED_PORT: '0',
+        BOOKFEED_LOG: 'off',
+        BOOKFEED_SAMPLE: 'off',
+        BOOKFEED_WORKERS: '2',
+        BOOKFEED_KEYLESS: 'on',
+        BOOKFEED_RPC_URL: chain.url,
+        BOOKFEED_PAY_TO: chain.payee.address,
+        BOOKFEED_FACILITATOR: 'local',
+        BOOKFEED_GAS_KEY: chain.facilitator.key,
+      })
+    let server = await start()
+    try {
+      const buyer = await newBuyer(chain)
+      const headers = await payFor(server.origin + LIST, buyer, chain)
+      const statusAt = async (path: string) => (await ask(server.origin + path, { headers })).status
+      expect(await statusAt(LIST)).toBe(200)
+      using ledger = openLedger(join(data, 'ledger.db'), { nowMs: wallClock(), isReadOnly: true })
+      const account = ledger.findAccountByAddress(buyer.address.toLowerCase())
+      const [payment] = ledger.payments.listPayments({ accountId: account?.id ?? '', limit: 1 })
+      const deliveredMs = () => ledger.payments.findPaidAnswer(payment?.id ?? '')?.deliveredMs
+      await until(() => deliveredMs() !== undefined)
+      // All threads, and the next process, know what the payment is for.
+      for (let asked = 0; asked < 4; asked++) expect(await statusAt(LIST)).toBe(200)
+      expect(await statusAt(`${LIST}?limit=1`)).toBe(409)
+      await server.kill()
+      server = await start()
+      expect(await statusAt(LIST)).toBe(200)
+      expect(await statusAt(`${LIST}?limit=1`)).toBe(409)
+      expect(await chain.balanceOf('USDC', chain.payee.address)).toBe(LIST_PRICE)
+    } finally {
+      await server.kill()
+      await chain.stop()
+      rmSync(data, { recursive: true })
+    }
+  },
+)

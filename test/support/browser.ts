@@ -37,6 +37,8 @@ type Tab = {
   width?: number
   height?: number
   theme?: 'light' | 'dark'
+  /** Without a header that no browser sends: a page of another origin may not send it. */
+  isPlain?: boolean
   /** Before anything is loaded. */
   prepare?: (page: Page) => Promise<void>
 }
@@ -54,7 +56,8 @@ export function createBrowser(origin: string) {
 
   async function open(path: string, tab: Tab = {}): Promise<TestPage> {
     browser ??= chromium.launch({ executablePath: chromiumPath ?? '', args: flags })
-    const { width = 1280, height = HEIGHT, theme = 'light', prepare } = tab
+    const { width = 1280, height = HEIGHT, theme = 'light', isPlain = false, prepare } = tab
+    const address = `10.0.${visitors >> 8}.${visitors++ & 255}`
     const context = await (
       await browser
     ).newContext({
@@ -63,9 +66,7 @@ export function createBrowser(origin: string) {
       // Far from UTC, which pages show everywhere.
       timezoneId: 'Asia/Kolkata',
       // Each tab is a visitor of its own, where the server believes it.
-      extraHTTPHeaders: {
-        'X-Forwarded-For': `10.0.${visitors >> 8}.${visitors++ & 255}`,
-      },
+      extraHTTPHeaders: isPlain ? {} : { 'X-Forwarded-For': address },
       reducedMotion: 'no-preference',
     })
     context.setDefaultTimeout(BROWSER_MS_MAX)

@@ -1133,6 +1133,24 @@ export interface components {
             transaction: "";
             network: string;
         };
+        /** @description Payment requirements of x402 v1, which this server does not take payments of. */
+        PaymentRequirementsV1: {
+            /** @enum {string} */
+            scheme: "exact";
+            /** @description Name of the chain in x402 v1. */
+            network: string;
+            maxAmountRequired: string;
+            resource: string;
+            description: string;
+            mimeType: string;
+            payTo: string;
+            maxTimeoutSeconds: number;
+            asset: string;
+            extra: {
+                name: string;
+                version: string;
+            };
+        };
         /** @description A failure, as RFC 9457 describes it. */
         Problem: {
             /** @description Address of the documentation of `code`, relative to the server. */
@@ -1167,6 +1185,12 @@ export interface components {
             retryAction?: "sign_anew" | "retry_same_payment" | "poll" | "approve_then_retry" | "wait_and_retry" | "abandon" | "ask_operator";
             paymentRequired?: components["schemas"]["PaymentRequired"];
             paymentResponse?: components["schemas"]["PaymentFailure"];
+            /**
+             * @description For clients of x402 v1, with `accepts`.
+             * @enum {number}
+             */
+            x402Version?: 1;
+            accepts?: components["schemas"]["PaymentRequirementsV1"][];
         };
         /** @description How complete and how sure it is. */
         CoverageSummary: {
