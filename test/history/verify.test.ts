@@ -13,7 +13,7 @@ import { openDatabase } from '#src/sqlite/database.ts'
 
 import { changedValue } from '../support/changed-value.ts'
 import { someTicks } from '../support/market-history.ts'
-import { appendAll, randomHash, simulatedSnapshots } from './books.ts'
+import { appendAll, conditionIdOf, randomHash, simulatedSnapshots, START_MS } from './books.ts'
 import { textOf } from './pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-verify-'))
@@ -326,3 +326,15 @@ async function judge(history: MarketHistory, seed: number): Promise<'reported' |
   expect([seed, isSame]).toEqual([seed, true])
   return 'harmless'
 }
+
+test('behavior: a batch of thousands of trades is sound', () => {
+  const history = openHistory(':memory:')
+  const conditionId = conditionIdOf(1)
+  history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
+  const trades = Array.from({ length: 6_000 }, (_, at) => ({
+    timestampMs: START_MS + at,
+    price: 530_000,
+  }))
+  history.putTrades({ id: 'many', conditionId, trades })
+  expect([...history.verify()]).toEqual([])
+})

@@ -122,7 +122,8 @@ export function createTradeTable(db: Database, moments: Moments) {
         row.checksum = checksumOf(row)
         if (insert.run(row).changes === 0) continue
         added++
-        sumAdded += row.checksum + timestampMs + id++
+        // Of thousands, the sum would be larger than a number is exact.
+        sumAdded = (sumAdded + row.checksum + timestampMs + id++) % SUM_END
         if (transactionHash !== null) sumAdded += replaceUnnamed(row)
       }
       addToSum.run({ sum: sumAdded % SUM_END, marketId })
