@@ -1,4 +1,5 @@
 /** Rows of lists as Parquet. */
+import type { RowGroup } from 'hyparquet'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Column, CreateEncoder, Numbers, Row } from './table.ts'
@@ -39,17 +40,34 @@ export const createParquet: CreateEncoder = (columns, numbers = 'decimal') => {
   const schema = [{ name: 'bookfeed', num_children: columns.length }, ...elements]
   const file = new ParquetWriter({ writer, schema, createdBy: 'bookfeed' })
   return {
-    add(rows) {
-      const columnData = columns.map((column, at) => ({
-        name: column.name,
-        data: rows.map((row) => toValue(row[at] ?? null, column, numbers)),
-      }))
-      void file.write({ columnData })
+    *add(rows) {
+      const [first, rowsBefore] = [file.row_groups.length, file.num_rows]
+      for (const [at, column] of columns.entries()) {
+        const data = rows.map((row) => toValue(row[at] ?? null, column, numbers))
+        void file.write({ columnData: [{ name: column.name, data }] })
+        yield
+      }
+      // Written column by column, so that others go between: together they are one group.
+      const group = joinGroups(file.row_groups.splice(first), rows.length)
+      file.row_groups.push(group)
+      file.num_rows = rowsBefore + group.num_rows
     },
     end() {
       void file.finish()
       return new Uint8Array(writer.getBytes())
     },
+  }
+}
+
+/** Groups of the same rows, each with some of the columns, as one. */
+function joinGroups(groups: readonly RowGroup[], rows: number): RowGroup {
+  const sum = (pick: (group: RowGroup) => bigint | undefined): bigint =>
+    groups.reduce((total, group) => total + (pick(group) ?? 0n), 0n)
+  return {
+    columns: groups.flatMap(({ columns }) => columns),
+    total_byte_size: sum((group) => group.total_byte_size),
+    num_rows: BigInt(rows),
+    total_compressed_size: sum((group) => group.total_compressed_size),
   }
 }
 

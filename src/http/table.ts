@@ -101,7 +101,7 @@ function varied(result: Result): Result {
 }
 
 /** Makes a file of rows that come in groups. */
-type Encoder = { add(rows: readonly Row[]): void; end(): Uint8Array<ArrayBuffer> }
+type Encoder = { add(rows: readonly Row[]): Steps<void>; end(): Uint8Array<ArrayBuffer> }
 export type CreateEncoder = (columns: readonly Column[], numbers?: Numbers) => Encoder
 type Table = { format: 'csv' | 'parquet'; numbers: Numbers | undefined; columns: Column[] }
 
@@ -112,10 +112,10 @@ function toTable(result: Result, table: Table): Steps<DataAnswer> | Promise<Step
   return loaded.then(({ createParquet }) => tableSteps(result, table, createParquet))
 }
 
-/** Values that are encoded at once: some milliseconds of work. */
-const GROUP_VALUES = 8_000
-/** Between two steps. */
-const STEP_ROWS = 50
+/** Rows of a group: a column of them is encoded in one step. */
+const GROUP_ROWS = 1_000
+/** Values that are read in one step: half a millisecond of work. */
+const STEP_VALUES = 500
 
 function* tableSteps(
   result: Result,
@@ -129,19 +129,19 @@ function* tableSteps(
   const json = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const encoder = create(columns, numbers)
   const list = splitList(json)
-  const groupRows = Math.ceil(GROUP_VALUES / columns.length)
+  const stepRows = Math.ceil(STEP_VALUES / columns.length)
   let group: Row[] = []
   let next = list.next()
   while (next.done !== true) {
     group.push(toRow(next.value, columns))
-    if (group.length === groupRows) {
-      encoder.add(group)
+    if (group.length === GROUP_ROWS) {
+      yield* encoder.add(group)
       group = []
     }
-    if (group.length % STEP_ROWS === 0) yield
+    if (group.length % stepRows === 0) yield
     next = list.next()
   }
-  if (group.length > 0) encoder.add(group)
+  if (group.length > 0) yield* encoder.add(group)
   yield
   const { nextCursor } = JSON.parse(next.value) as { nextCursor: string | null }
   return {
@@ -231,6 +231,8 @@ function kindOf({ type, format }: TSchema): Kind {
   return format === 'date-time' ? 'time' : 'text'
 }
 
+const CSV_STEP_ROWS = 100
+
 /** RFC 4180, with LF as in exports. */
 const createCsv: CreateEncoder = (columns) => {
   const lines = [columns.map(({ name }) => name).join(',')]
@@ -239,8 +241,11 @@ const createCsv: CreateEncoder = (columns) => {
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
   }
   return {
-    add: (rows) => {
-      for (const row of rows) lines.push(row.map(toCell).join(','))
+    *add(rows) {
+      for (const [at, row] of rows.entries()) {
+        lines.push(row.map(toCell).join(','))
+        if (at % CSV_STEP_ROWS === CSV_STEP_ROWS - 1) yield
+      }
     },
     end: () => new TextEncoder().encode(`${lines.join('\n')}\n`),
   }

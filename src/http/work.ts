@@ -14,8 +14,10 @@ import { streamsMaxOf } from '#src/selling/tier.ts'
 import { callerOf, type Visit, visitOf } from './gate.ts'
 import { createLine } from './line.ts'
 
-/** Work at one go; everybody else waits that long. */
-const SLICE_MS = 4
+/** Work of a request that comes: what takes no longer is answered at once. */
+const FIRST_SLICE_MS = 4
+/** Work at one go from then on; everybody else waits that long. */
+const SLICE_MS = 2
 /**
  * A round of the event loop in which requests are answered at once, from when it is watched. Who
  * waits costs more: Bun sends a large answer in 30 pieces once its handler has returned (60 µs).
@@ -43,10 +45,10 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const line = createLine(timer)
   const { hasTime, spend } = createRound(timer)
 
-  function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
+  function runSlice<T>(steps: Steps<T>, sliceMs: number): IteratorResult<void, T> {
     let step = steps.next()
     if (step.done) return step
-    const endMs = timer() + SLICE_MS
+    const endMs = timer() + sliceMs
     while (!step.done && timer() < endMs) step = steps.next()
     return step
   }
@@ -62,7 +64,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       for (;;) {
         await scheduler.take(owner, level)
         if (request.signal.aborted) throw busyError('The caller is gone.')
-        const step = runSlice(steps)
+        const step = runSlice(steps, SLICE_MS)
         if (step.done) return step.value
       }
     } finally {
@@ -77,7 +79,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
      * Throws `unavailable` where too much is being done already, and what the work throws.
      */
     run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
-      const step = runSlice(steps)
+      const step = runSlice(steps, FIRST_SLICE_MS)
       return step.done ? step.value : runInTurns(request, steps)
     },
 

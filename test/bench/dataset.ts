@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Trade } from '#src/core/trade.ts'
 import { openHistory } from '#src/history/open.ts'
 import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
 
@@ -85,14 +86,33 @@ export async function prepareDay({ isFresh }: Fresh): Promise<DayDataset> {
 }
 
 /** Many short markets and a long one, for what harms others. */
+const HARM_TRADES = 30_000
+
+/** The simulator has no trades: ten a second, through the hour of a market. */
+function addTrades(dataPath: string): void {
+  const history = openHistory(join(dataPath, 'history.db'))
+  const [market] = history.listMarkets({ coin: 'btc', timeframe: '1h', limit: 1 })
+  const { conditionId = '', windowStartMs = 0 } = market ?? {}
+  const trades = Array.from({ length: HARM_TRADES }, (_, at): Trade => ({
+    timestampMs: windowStartMs + at * 100,
+    price: 500_000 + (at % 100) * 1000,
+    outcome: at % 2 === 0 ? 'up' : 'down',
+    size: 1_000_000 + at * 1000,
+    side: at % 3 === 0 ? 'sell' : 'buy',
+  }))
+  history.putTrades({ id: 'harm', conditionId, trades })
+  history.dispose()
+}
+
 export async function prepareHarm(): Promise<string> {
-  const dataPath = join(benchFolder, 'harm-data')
+  const dataPath = join(benchFolder, 'harm-data-2')
   mkdirSync(benchFolder, { recursive: true })
   await buildOnce(dataPath, async (draft) => {
     const btc = ['simulate', '--coins', 'btc', '--start', DAY.date]
     const short = ['--timeframes', '5m', '--markets', '1050', '--max-snapshots', '300']
     await runBookfeed(draft, [...btc, ...short])
     await runBookfeed(draft, [...btc, '--timeframes', '1h', '--markets', '2'])
+    addTrades(draft)
   })
   return dataPath
 }

@@ -7,6 +7,8 @@ export type HarmRequest = {
   path: string
   headers?: string
   body?: string
+  /** True of one without a key. */
+  isAnonymous?: boolean
 }
 
 type Places = { conditionId: string; windowStartMs: number; conditionIds: readonly string[] }
@@ -32,6 +34,7 @@ const post = (name: string, path: string, body: string): HarmRequest => ({
 export const harmRequests = (places: Places): HarmRequest[] => [
   ...dear(places),
   ...batches(places),
+  ...agents,
   ...odd(places),
 ]
 
@@ -44,6 +47,17 @@ function dear({ conditionId, windowStartMs }: Places): HarmRequest[] {
     get('markets?limit=1000', '/v1/btc/markets?limit=1000'),
     get('markets?limit=1000&order=asc', '/v1/btc/markets?limit=1000&order=asc'),
     get('one market', market),
+    get('markets?limit=1000, Parquet', '/v1/btc/markets?limit=1000&format=parquet'),
+    get('markets?limit=1000, CSV', '/v1/btc/markets?limit=1000&format=csv'),
+    get('revisions?limit=1000', '/v1/revisions?limit=1000'),
+    get('trades?limit=10000', `${market}/trades?limit=10000`),
+    get('trades?limit=10000&order=desc', `${market}/trades?limit=10000&order=desc`),
+    get('trades?limit=10000, Parquet', `${market}/trades?limit=10000&format=parquet`),
+    get('quotes?limit=10000, Parquet', `${market}/quotes?limit=10000&format=parquet`),
+    get('heatmap', `${market}/heatmap`),
+    get('spot?limit=10000', '/v1/btc/spot?limit=10000'),
+    get('files', '/v1/btc/files'),
+    get('manifests', '/v1/manifests?limit=100'),
     get('prices now', '/v1/btc/prices'),
     get('coverage of a market', `${market}/coverage`),
     get('coverage of 31 days', '/v1/btc/coverage?from=1775000000&to=1777000000'),
@@ -96,6 +110,22 @@ function batches({ conditionIds, windowStartMs }: Places): HarmRequest[] {
     post('500 moments, consolidated', '/v1/btc/snapshots/at', moments('consolidated')),
   ]
 }
+
+/** A message of MCP, without a key. */
+const mcp = (name: string, message: object): HarmRequest => ({
+  ...post(name, '/mcp', JSON.stringify(message)),
+  headers: 'Accept: application/json, text/event-stream\r\n',
+  isAnonymous: true,
+})
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+const agents = [
+  mcp('tools/list, anonymous', list),
+  mcp(
+    'ten tools/list in a batch, anonymous',
+    Array.from({ length: 10 }, (_, id) => ({ ...list, id })),
+  ),
+  mcp('ping, anonymous', { jsonrpc: '2.0', id: 1, method: 'ping' }),
+]
 
 /** What is refused or answered with little, and what lies outside the data. */
 function odd({ conditionId }: Places): HarmRequest[] {

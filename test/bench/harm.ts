@@ -97,14 +97,15 @@ async function askPage(server: ServerProcess, index: number): Promise<number> {
 }
 
 function toText(
-  { method, path, headers = '', body = '' }: HarmRequest,
+  { method, path, headers = '', body = '', isAnonymous = false }: HarmRequest,
   origin: string,
   account: BenchAccount = 'bench',
 ): string {
   const coding = headers.includes('Accept-Encoding') ? '' : 'Accept-Encoding: gzip\r\n'
   const type =
     body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
-  return `${method} ${path} HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nConnection: close\r\nAuthorization: ${authorizationOf(account)}\r\n${coding}${headers}${type}\r\n${body}`
+  const key = isAnonymous ? '' : `Authorization: ${authorizationOf(account)}\r\n`
+  return `${method} ${path} HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nConnection: close\r\n${key}${coding}${headers}${type}\r\n${body}`
 }
 
 /** Clients that send a request until they are stopped, and then tell what was answered. */

@@ -3,14 +3,20 @@
  * Asked over a port of its own, and begun again with each answer.
  * Usage: bun loop-stall.ts <port> serve
  */
+import { existsSync, readFileSync } from 'node:fs'
+
 const [port] = process.argv.splice(2, 1)
 
 const TICK_MS = 1
 
-const cpuMs = () => {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
-}
+/** Time that this thread had on a processor, where the system tells; else all threads together. */
+const schedule = `/proc/self/task/${process.pid}/schedstat`
+const cpuMs = existsSync(schedule)
+  ? () => Number(readFileSync(schedule, 'utf8').split(' ')[0]) / 1e6
+  : () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1000
+    }
 
 let longestMs = 0
 let last = { wallMs: performance.now(), cpuMs: cpuMs() }

@@ -10,7 +10,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { createInside } from '#src/core/spans.ts'
 import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { StoredTrade, Trade } from '#src/core/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import {
@@ -217,17 +217,34 @@ function createCoverageSums(history: History, { market, range }: BarsOf, whole: 
   }
 }
 
+/** Trades that are read at once: a millisecond of work. */
+const TRADES_AT_ONCE = 500
+
 /** Walks the trades of a span: `fromMs` inclusive, `toMs` exclusive. */
 function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toMs }: Span) {
   let last = read({ market, toMs: fromMs, last: 1 })[0]
-  const trades = read({ market, fromMs, toMs })
+  const readBlock = (blockMs: number) =>
+    read({ market, fromMs: blockMs, toMs, first: TRADES_AT_ONCE })
+  let trades = readBlock(fromMs)
+  let at = 0
   let passed = 0
+
+  /** The next trade, of the next block where this one has ended. */
+  function next(): StoredTrade | undefined {
+    const end = trades.at(-1)
+    if (at === trades.length && end !== undefined && trades.length >= TRADES_AT_ONCE) {
+      trades = readBlock(end.timestampMs + 1)
+      at = 0
+    }
+    return trades[at]
+  }
   return {
     /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
     upTo(timeMs: number): Trade | undefined {
-      for (let trade = trades[passed]; trade !== undefined && trade.timestampMs <= timeMs;) {
+      for (let trade = next(); trade !== undefined && trade.timestampMs <= timeMs; trade = next()) {
         last = trade
-        trade = trades[++passed]
+        at++
+        passed++
       }
       return last
     },

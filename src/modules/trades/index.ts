@@ -3,7 +3,13 @@ import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/
 import type { Market } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
-import { readTradesAfter, readTradesBefore, tradeText } from '#src/core/trade.ts'
+import {
+  type PlacedTrade,
+  placeTrades,
+  readTradesAfter,
+  readTradesBefore,
+  tradeText,
+} from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openKnown, toMoment } from '#src/history/reads/known.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
@@ -55,12 +61,16 @@ function* knownPage(
   const asked = { knownAt: query.knownAt, nowMs: deps.clock(), needsEvents: true }
   const moment = toMoment(deps.history, asked)
   const { history, market } = yield* openKnown(deps.history, now, moment)
-  const page = tradePage({ ...deps, history, clock: () => moment.atMs }, market, query)
+  const page = yield* tradePage({ ...deps, history, clock: () => moment.atMs }, market, query)
   return { ...page, isClosed: now.isClosed }
 }
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
-function tradePage({ history, cursors, clock }: Deps, market: Market, query: TradeQuery) {
+function* tradePage(
+  { history, cursors, clock }: Deps,
+  market: Market,
+  query: TradeQuery,
+): Steps<DataAnswer> {
   const { order, outcome, limit, cursor, knownAt } = query
   const { fromMs, toMs } = readRange(query)
   // As of the series; live rows have it too.
@@ -68,19 +78,67 @@ function tradePage({ history, cursors, clock }: Deps, market: Market, query: Tra
   const scope = `trades ${market.conditionId} ${filters}`
   const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
   const start = after ?? startOf({ order, fromMs, toMs })
-  // Of one outcome, it is not known how many have to be read.
-  const first = outcome === undefined ? limit + 1 : undefined
-  const found =
+  const blocks =
     order === 'asc'
-      ? readTradesAfter(history.trades, { market, after: start, toMs, first })
-      : readTradesBefore(history.trades, { market, after: start, fromMs })
-  const placed = found.filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
-  const page = placed.slice(0, limit)
-  const place: Position = page.at(-1)?.at ?? start
+      ? tradesAfter(history.trades, { market, after: start, toMs })
+      : tradesBefore(history.trades, { market, after: start, fromMs })
+  const rows: string[] = []
+  let place: Position = start
+  let hasMore = false
+  for (const block of blocks) {
+    for (const { trade, at } of block) {
+      if (outcome !== undefined && trade.outcome !== outcome) continue
+      hasMore = rows.length === limit
+      if (hasMore) break
+      rows.push(tradeText(trade))
+      place = at
+    }
+    if (hasMore) break
+    yield
+  }
   const resumeCursor = cursors.encode(scope, encodePosition(place))
-  const nextCursor = placed.length > limit ? `"${resumeCursor}"` : 'null'
-  const rows = page.map(({ trade }) => tradeText(trade)).join(',')
+  const nextCursor = hasMore ? `"${resumeCursor}"` : 'null'
   const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
   const coverage = coverageText(question)
-  return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor, coverage }
+  return { body: `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`, resumeCursor, coverage }
+}
+
+type ReadTrades = Deps['history']['trades']
+
+/** Trades that are read at once: a millisecond of work. */
+const BLOCK = 500
+
+/** The trades after a place, in blocks that end with a millisecond. */
+function* tradesAfter(
+  read: ReadTrades,
+  { market, after, toMs }: { market: Market; after: Position; toMs: number | undefined },
+): Generator<PlacedTrade[]> {
+  for (let place = after; ;) {
+    const block = readTradesAfter(read, { market, after: place, toMs, first: BLOCK })
+    yield block
+    const last = block.at(-1)
+    if (last === undefined || block.length < BLOCK) return
+    place = { timestampMs: last.trade.timestampMs + 1, id: 0 }
+  }
+}
+
+/** The trades before a place, the last one first, in blocks that end with a millisecond. */
+function* tradesBefore(
+  read: ReadTrades,
+  { market, after, fromMs = 0 }: { market: Market; after: Position; fromMs: number | undefined },
+): Generator<PlacedTrade[]> {
+  const { timestampMs } = after
+  yield readTradesBefore(read, { market, after, fromMs: Math.max(fromMs, timestampMs) })
+  for (let toMs = timestampMs; ;) {
+    const last = read({ market, fromMs, toMs, last: BLOCK })
+    const firstMs = last[0]?.timestampMs
+    if (firstMs === undefined) return
+    // Of its first millisecond the block may lack some.
+    const isWhole = last.length < BLOCK
+    const whole = isWhole ? last : last.filter((trade) => trade.timestampMs > firstMs)
+    const block = whole.length > 0 ? whole : read({ market, fromMs: firstMs, toMs: firstMs + 1 })
+    yield placeTrades(block).reverse()
+    if (isWhole) return
+    toMs = block[0]?.timestampMs ?? firstMs
+  }
 }

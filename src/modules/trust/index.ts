@@ -45,7 +45,8 @@ export const trustRoutes = (deps: Deps) => [
   ...manifestRoutes(deps),
 ]
 
-const BLOCK = 200
+/** Changes that are read at once: a millisecond of work. */
+const BLOCK = 50
 
 /** Throws `tier_coin`, `cursor_invalid` and `cursor_mismatch`. */
 function* revisionPage(
@@ -81,7 +82,7 @@ function* revisionPage(
 
 type Walk = { afterId: number; coins: readonly string[] }
 
-/** All changes of coins after one; undefined between blocks, some milliseconds of work. */
+/** All changes of coins after one; undefined between blocks. */
 function* walk(revisions: Deps['history']['revisions'], { afterId, coins }: Walk) {
   for (let last = afterId; ;) {
     const block = revisions.list(last, BLOCK)
