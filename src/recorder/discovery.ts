@@ -50,6 +50,8 @@ const OUTCOME_STEPS = [
 /** After the end of its window a market is heard for so long, and asked for from then on. */
 const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
+/** Of a series that are looked at to see whether one was recorded. */
+const SERIES_MARKETS_MAX = 10
 /** Of a coin in two days there are some 800. */
 const MARKETS_MAX = 1000
 
@@ -207,14 +209,24 @@ function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: A
 function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
   type Looked = { window: Window; listing: Listing }
   const looked = new Map<string, Looked>()
+  /** Whether the venue lists windows of a coin and length, as far as was seen. */
+  const seen = new Map<string, boolean>()
+  const wasListed = ({ coin, timeframe }: Window): boolean => {
+    const series = seriesOf({ coin, timeframe })
+    const known = seen.get(series) ?? holdsSeries(options, { coin, timeframe })
+    seen.set(series, known)
+    return known
+  }
   return {
     look(nowMs: number): void {
       for (const window of windowsAt(options, nowMs)) {
         const name = `${window.coin} ${window.timeframe} ${window.startMs}`
         if (looked.has(name)) continue
         const own: Looked = { window, listing: { kind: 'not_asked' } }
-        const answered = (listing: Listing) => {
-          own.listing = listing
+        const answered = (listing: Answer) => {
+          if (listing.kind !== 'not_listed') seen.set(seriesOf(window), true)
+          own.listing =
+            listing.kind === 'not_listed' ? { ...listing, wasListed: wasListed(window) } : listing
         }
         looked.set(name, own)
         questions.add(name, (signal) => ask.find(window, signal, answered), { dueMs: nowMs })
@@ -246,18 +258,35 @@ function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
 
     windows: (): WindowListing[] =>
       [...looked.values()].map(({ window, listing }) => {
-        const { coin, timeframe, startMs, endMs } = window
-        const series = `${coin} ${timeframe}`
+        const { startMs, endMs } = window
+        const series = seriesOf(window)
         return { name: options.slugOf(window), series, startMs, endMs, ...listing }
       }),
   }
 }
 
-type Listing =
-  | { kind: 'not_asked' }
+const seriesOf = ({ coin, timeframe }: Pick<Window, 'coin' | 'timeframe'>): string =>
+  `${coin} ${timeframe}`
+
+/** Whether an earlier run recorded a window of a series not long ago. */
+function holdsSeries(
+  { history, clock }: DiscoveryOptions,
+  series: Pick<Window, 'coin' | 'timeframe'>,
+): boolean {
+  const range = { fromMs: clock() - LOOK_BACK_MS, toMs: clock(), limit: SERIES_MARKETS_MAX }
+  const held = ifSound(() => history.listMarkets({ ...series, ...range })) ?? []
+  return held.some(({ source }) => source === 'recorded')
+}
+
+/** What the catalogue says when it is asked for a window. */
+type Answer =
   | { kind: 'not_listed' }
   | { kind: 'not_usable'; reason: string }
   | { kind: 'listed'; conditionId: string }
+type Listing =
+  | { kind: 'not_asked' }
+  | { kind: 'not_listed'; wasListed: boolean }
+  | Exclude<Answer, { kind: 'not_listed' }>
 
 type Asking = { questions: Questions; ask: ReturnType<typeof createAsk> }
 
@@ -314,10 +343,10 @@ function createAsk(options: DiscoveryOptions, { facts, closing, ...ports }: Live
     async find(
       window: Window,
       signal: AbortSignal,
-      answered: (listing: Listing) => void,
+      answered: (listing: Answer) => void,
     ): Promise<number | undefined> {
       const nowMs = clock()
-      const again = (listing: Listing): number => {
+      const again = (listing: Answer): number => {
         answered(listing)
         const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
         return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)

@@ -20,7 +20,8 @@ export type WindowListing = {
   endMs: number
 } & (
   | { kind: 'not_asked' }
-  | { kind: 'not_listed' }
+  /** `wasListed` is whether another window of the series was listed before. */
+  | { kind: 'not_listed'; wasListed: boolean }
   | { kind: 'not_usable'; reason: string }
   | { kind: 'listed'; conditionId: string }
 )
@@ -28,6 +29,7 @@ export type WindowListing = {
 export const missingReasons = [
   'not_asked',
   'not_listed',
+  'never_listed',
   'not_usable',
   'not_connected',
   'not_followed',
@@ -69,6 +71,7 @@ export function createWindowWatch(sources: Sources, startedMs: number) {
     missing = []
     /** What would be said of those that have time left, too: it is not over yet. */
     const reasons = new Set<MissingReason>()
+    const isAnyRecorded = openNow.some(isRecorded)
     for (const listing of openNow) {
       const { name, series } = listing
       if (isRecorded(listing)) {
@@ -76,7 +79,7 @@ export function createWindowWatch(sources: Sources, startedMs: number) {
         continue
       }
       const sinceMs = recordedMs.get(series) ?? startedMs
-      const why = reasonOf(listing, sources)
+      const why = reasonOf(listing, { ...sources, isAnyRecorded })
       reasons.add(why.reason)
       if (nowMs - sinceMs >= GRACE_MS) missing.push({ name, reason: why.reason, text: why.text })
     }
@@ -90,8 +93,14 @@ export function createWindowWatch(sources: Sources, startedMs: number) {
 
   return {
     check,
-    /** Undefined while every open window is recorded, or has time left. */
-    warning: (): string | undefined => (missing.length > 0 ? textOf(missing, open) : undefined),
+    /**
+     * Undefined while every open window is recorded, or has time left, or is one that the venue
+     * does not have.
+     */
+    warning(): string | undefined {
+      const wanted = missing.filter(({ reason }) => reason !== 'never_listed')
+      return wanted.length > 0 ? textOf(wanted, open) : undefined
+    },
     status: () => ({ open, missing }),
   }
 }
@@ -101,6 +110,7 @@ export type WindowWatch = ReturnType<typeof createWindowWatch>
 const phrases: Readonly<Record<MissingReason, string>> = {
   not_asked: 'unanswered by the catalogue',
   not_listed: 'not listed',
+  never_listed: 'one that the venue does not have',
   not_usable: 'listed, but not usable',
   not_connected: 'without a connection',
   not_followed: 'without messages while others come',
@@ -109,10 +119,17 @@ const phrases: Readonly<Record<MissingReason, string>> = {
   no_book: 'without a true book',
 }
 
-function reasonOf(listing: WindowListing, sources: Sources): Omit<MissingWindow, 'name'> {
+function reasonOf(
+  listing: WindowListing,
+  sources: Sources & { isAnyRecorded: boolean },
+): Omit<MissingWindow, 'name'> {
   if (listing.kind === 'not_asked')
     return { reason: 'not_asked', text: 'the catalogue has not answered' }
-  if (listing.kind === 'not_listed') return { reason: 'not_listed', text: 'not listed' }
+  // Where nothing is recorded at all, it is not the series that the venue lacks.
+  if (listing.kind === 'not_listed' && (listing.wasListed || !sources.isAnyRecorded))
+    return { reason: 'not_listed', text: 'not listed' }
+  if (listing.kind === 'not_listed')
+    return { reason: 'never_listed', text: 'not listed, like none of its coin and length so far' }
   if (listing.kind === 'not_usable')
     return { reason: 'not_usable', text: `listed, but not usable: ${listing.reason}` }
   const {

@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'bun:test'
 
 import { parseConditionId } from '#src/core/market.ts'
+import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
 
 import type { GeneratedOptions } from '../support/venue/generated.ts'
+import { START_MS } from '../support/venue/ground.ts'
 import { faultsOf } from './judge.ts'
 import { startRig } from './rig.ts'
 
@@ -75,14 +77,45 @@ describe('startRecorder', () => {
   )
 
   test.concurrent(
-    'behavior: one series of two that is not listed is named, and the other is recorded',
+    'behavior: a series that the venue does not have is said once, and is no warning beside others',
     async () => {
       await using rig = await startWith({ coins: ['btc'] }, ['btc', 'eth'])
       await rig.advance(GRACE_MS + 2000)
       expect(rig.recorder().status().windows).toMatchObject({
         open: 2,
-        missing: [{ name: 'eth-updown-5m-1795341600', reason: 'not_listed' }],
+        missing: [{ name: 'eth-updown-5m-1795341600', reason: 'never_listed' }],
       })
+      expect(rig.recorder().warning()).toBeUndefined()
+      expect(rig.lines.filter((line) => line.includes('eth-updown-5m-'))).toHaveLength(1)
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent(
+    'behavior: a series that was recorded before and is not listed any more is a warning, after a restart too',
+    async () => {
+      await using rig = await startRig({
+        ...{ stepMs: 50, generated: { coins: ['btc', 'eth'], stepsPerSecond: 2, ahead: 0 } },
+        recorder: { coins: ['btc', 'eth'] },
+        catalogueOf(ports) {
+          const catalogue = createCatalogue(ports)
+          return {
+            ...catalogue,
+            find: async (window, asking) =>
+              window.coin === 'eth' && window.startMs > START_MS
+                ? undefined
+                : catalogue.find(window, asking),
+          }
+        },
+      })
+      // Into the next window, which begins three minutes after the start.
+      await rig.advance(3 * 60_000 + GRACE_MS + 5000)
+      const text = 'eth-updown-5m-1795341900: not listed.'
+      expect(rig.recorder().warning()).toContain(text)
+      await rig.restart(1000)
+      expect(rig.recorder().warning()).toBeUndefined()
+      await rig.advance(GRACE_MS + 5000)
+      expect(rig.recorder().warning()).toContain(text)
     },
     LIMIT_MS,
   )
