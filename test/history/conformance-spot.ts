@@ -36,6 +36,7 @@ export function conformSpot(use: Use): void {
   describe('putSpot', () => {
     conformPut(use)
     conformDropped(use)
+    conformReceipts(use)
   })
   describe('spot', () => {
     conformList(use)
@@ -52,6 +53,32 @@ export function conformSpot(use: Use): void {
       }),
     )
   })
+}
+
+function conformReceipts(use: Use): void {
+  test(
+    'behavior: of equal ticks the one that was received first stays, whatever was put first',
+    use((history) => {
+      const received = (ms: number | undefined, price = '64126.50') =>
+        aTick({ receivedMs: ms === undefined ? undefined : START_MS + ms, price })
+      const ticks = [received(90), received(undefined), received(40, '64126.5'), received(40)]
+      const orders = [
+        [0, 1, 2, 3],
+        [3, 2, 1, 0],
+        [1, 3, 0, 2, 1],
+      ]
+      const found = orders.map((order, index) => {
+        for (const at of order)
+          history.putSpot([{ ...(ticks[at] ?? aTick()), source: `source${index}` }])
+        return listed(history, { source: `source${index}` }).map(({ receivedMs, price }) => [
+          receivedMs,
+          price,
+        ])
+      })
+      for (const each of found) expect(each).toEqual([[START_MS + 40, '64126.5']])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
 }
 
 function conformDropped(use: Use): void {
@@ -91,13 +118,13 @@ function conformPut(use: Use): void {
   )
 
   test(
-    'behavior: the first of a series and a moment stays, held or in one batch, and takes no other id',
+    'behavior: one of a series and a moment stays, the first by content, and takes no other id',
     use((history) => {
       expect(history.putSpot([aTick(), aTick({ price: '1' })])).toBe(1)
       const others = [aTick({ price: '2' }), aTick({ windowSeconds: 0 }), aTick({ source: 'pyth' })]
       expect(history.putSpot(others)).toBe(2)
       expect(listed(history).map(({ id, price }) => [id, price])).toEqual([
-        [1, '64126.50'],
+        [1, '1'],
         [2, '64126.50'],
         [3, '64126.50'],
       ])

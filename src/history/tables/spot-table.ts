@@ -33,6 +33,15 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
   )
+  const held = db.prepare<SpotRow, [SpotRow]>(
+    `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_series')}
+     WHERE coin = $coin AND source = $source AND window_seconds = $windowSeconds
+       AND time_ms = $timeMs`,
+  )
+  const update = db.prepare<unknown, [SpotRow]>(
+    `UPDATE spot SET ${sql.set(['price', 'receivedMs', 'sequence', 'dropped', 'checksum'])}
+     WHERE id = $id`,
+  )
   // No id is given twice, so the greatest stays.
   const remove = db.prepare<Pick<SpotRow, 'checksum'>, [Removal]>(
     `DELETE FROM spot WHERE id IN (
@@ -52,11 +61,26 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
   const assertListed = createListedCheck(db)
   const found = createCorrection(db)
 
+  /**
+   * Of ticks of one series and time the one that was received first stays, so that it does not
+   * depend on the order of imports which it is. Returns what that adds to the sum.
+   */
+  function keepEarlier(row: SpotRow): number {
+    const known = held.get(row)
+    if (known === null || compareReceipts(row, known) >= 0) return 0
+    assertSealed(known, nameOf(known))
+    const now = { ...row, id: known.id }
+    now.checksum = checksumOf(now)
+    update.run(now)
+    return SUM_END + now.checksum - known.checksum
+  }
+
   return {
     lastId,
 
     /**
-     * Adds ticks; one whose source, window and time are held vanishes. One without `receivedMs`
+     * Adds ticks; of those whose source, window and time are held the one stays that was received
+     * first. One without `receivedMs`
      * counts no longer as dropped by the next that was received. Returns how many were new.
      */
     insert(ticks: readonly SpotTick[]): number {
@@ -65,12 +89,15 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
       let [added, sumAdded] = [0, 0]
       for (const tick of ticks) {
         const row = toRow(tick, id)
-        if (insert.run(row).changes === 0) continue
+        if (insert.run(row).changes === 0) {
+          sumAdded += keepEarlier(row)
+          continue
+        }
         id++
         added++
         sumAdded += row.checksum + found(row)
       }
-      if (added > 0) meta.putSpotSum((meta.spotSum() + sumAdded) % SUM_END)
+      if (sumAdded > 0) meta.putSpotSum((meta.spotSum() + sumAdded) % SUM_END)
       return added
     },
 
@@ -211,6 +238,13 @@ function createListedCheck(db: Database) {
     assertSound(isInOrder && isWhole, 'an index of prices')
   }
 }
+
+/** What came as history was not received; of equal ones the first by content counts. */
+const compareReceipts = (a: SpotRow, b: SpotRow): number =>
+  (a.receivedMs ?? Number.MAX_SAFE_INTEGER) - (b.receivedMs ?? Number.MAX_SAFE_INTEGER) ||
+  Number(a.price > b.price) - Number(a.price < b.price) ||
+  (a.sequence ?? Number.MAX_SAFE_INTEGER) - (b.sequence ?? Number.MAX_SAFE_INTEGER) ||
+  (a.dropped ?? Number.MAX_SAFE_INTEGER) - (b.dropped ?? Number.MAX_SAFE_INTEGER)
 
 function toRow(tick: SpotTick, id: number): SpotRow {
   const { coin, source, windowSeconds, timestampMs, price } = tick
