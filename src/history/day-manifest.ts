@@ -127,6 +127,32 @@ function* digestSeries(
   return found
 }
 
+/**
+ * Whether the markets of a series that are held are as a manifest digested them. Those that were
+ * deleted since do not count. Yields after each market.
+ */
+export function* isAsDigested(
+  history: DigestReads,
+  { coin, timeframe, markets, day }: SeriesDigest & { day: string },
+): Generator<undefined, boolean> {
+  const digests = new Map(markets.map((digest) => [digest.conditionId, digest]))
+  const fromMs = Date.parse(`${day}T00:00:00Z`)
+  const range = { fromMs, toMs: fromMs + DAY_MS, order: 'asc', limit: PAGE_MARKETS } as const
+  for (const page of marketPages(history, { coin, timeframe, ...range })) {
+    for (const market of page) {
+      const digested = digests.get(market.conditionId)
+      if (market.firstSnapshotMs === undefined || digested?.revision === market.revision) continue
+      if (digested === undefined) return false
+      const now = { ...digestMarket(history, market), revision: digested.revision }
+      if (!Bun.deepEquals(now, digested)) return false
+      yield undefined
+    }
+  }
+  return true
+}
+
+type DigestReads = Pick<MarketHistory, 'listMarkets' | 'lines' | 'trades'>
+
 const byConditionId = (a: MarketDigest, b: MarketDigest): number =>
   Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
 
@@ -135,7 +161,7 @@ const isSame =
   (each: MarketDigest): boolean =>
     each.conditionId === conditionId && each.revision === revision
 
-function digestMarket(history: MarketHistory, market: Market): MarketDigest {
+function digestMarket(history: DigestReads, market: Market): MarketDigest {
   const hasher = new Bun.CryptoHasher('sha256')
   const lines = history.lines('identity')
   let snapshots = 0

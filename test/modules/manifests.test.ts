@@ -89,7 +89,14 @@ describe('GET /v1/cite', () => {
     const first = await get('/v1/cite?id=bookfeed:btc/5m/2026-04-14@r1')
     expect(first).toEqual({
       ...{ citation: 'bookfeed:btc/5m/2026-04-14@r1', symbol: 'btc', timeframe: '5m' },
-      ...{ day: '2026-04-14', revision: 1, newestRevision: 2, markets: 1, snapshots: 30 },
+      ...{
+        day: '2026-04-14',
+        revision: 1,
+        newestRevision: 2,
+        isCurrent: false,
+        markets: 1,
+        snapshots: 30,
+      },
       ...{ sha256: first.sha256, knownAt: new Date(MADE_MS).toISOString(), sequence: 1 },
       manifest: '/v1/manifest?sequence=1',
       data: `/v1/btc/markets?timeframe=5m&from=${Date.UTC(2026, 3, 14)}&to=${Date.UTC(2026, 3, 15)}`,
@@ -99,6 +106,26 @@ describe('GET /v1/cite', () => {
       ...{ citation: 'bookfeed:btc/5m/2026-04-14@r2', snapshots: 31, sequence: 2 },
     })
     expect(newest.sha256).not.toBe(first.sha256)
+  })
+
+  test('behavior: a revision that a late import has overtaken is not current, until the next is signed', async () => {
+    const { history, get } = serve()
+    const cite = () => get('/v1/cite?id=bookfeed:btc/5m/2026-04-14')
+    for (const _ of makeManifests(history, MADE_MS + 2 * DAY_MS));
+    expect(await cite()).toMatchObject({ revision: 2, isCurrent: true })
+    // A gap is not digested.
+    const gap = { outcome: 'up', fromMs: START_MS + 600, toMs: START_MS + 601 } as const
+    history.record({
+      source: 'simulated',
+      snapshots: [],
+      trades: [],
+      gaps: [{ kind: 'opened', conditionId, gap: { ...gap, reason: 'import' } }],
+    })
+    expect(await cite()).toMatchObject({ revision: 2, isCurrent: true })
+    appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 78)])
+    expect(await cite()).toMatchObject({ revision: 2, newestRevision: 2, isCurrent: false })
+    for (const _ of makeManifests(history, MADE_MS + 3 * DAY_MS));
+    expect(await cite()).toMatchObject({ revision: 3, newestRevision: 3, isCurrent: true })
   })
 
   test('error: what is no citation, and what is not known', async () => {

@@ -529,7 +529,7 @@ export interface paths {
         };
         /**
          * What a citation stands for
-         * @description A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, and the moment at which the data was as cited.
+         * @description A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.
          */
         get: operations["getCitation"];
         put?: never;
@@ -2459,6 +2459,8 @@ export interface components {
             revision: number;
             /** @description Another one means that something changed since. */
             newestRevision: number;
+            /** @description Whether the markets that are held now are as cited. False for an older revision, and for the newest one after a late row or an import, until the next manifest of the day is signed. */
+            isCurrent: boolean;
             /** @description SHA-256 in hex of what is cited, as of a series in a manifest. */
             sha256: string;
             /** @description Markets of it. */

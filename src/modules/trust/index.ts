@@ -15,7 +15,7 @@ import { manifestRoutes } from './manifests.ts'
 import { RevisionList, RevisionQuery, type RevisionRow } from './model.ts'
 
 type Deps = {
-  history: Pick<MarketHistory, 'revisions' | 'manifests'>
+  history: Pick<MarketHistory, 'manifests' | 'revisions' | 'listMarkets' | 'lines' | 'trades'>
   cursors: CursorCodec
   listTiers: () => readonly Tier[]
 }

@@ -8,6 +8,7 @@ import {
   type SeriesDigest,
 } from '#src/core/manifest.ts'
 import { DAY_MS, toIso, toIsoDay } from '#src/core/time.ts'
+import { isAsDigested } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
@@ -26,73 +27,77 @@ import {
   WellKnownBody,
 } from './model.ts'
 
-type Deps = { history: Pick<MarketHistory, 'manifests'>; cursors: CursorCodec }
+type History = Pick<MarketHistory, 'manifests' | 'listMarkets' | 'lines' | 'trades'>
+type Deps = { history: History; cursors: CursorCodec }
 type Manifests = Deps['history']['manifests']
 
 const shared = { access: 'open', tag: 'trust', caching: 'digest' } as const
 
-export const manifestRoutes = ({ history: { manifests }, cursors }: Deps) => [
-  asTable(
+export const manifestRoutes = ({ history, cursors }: Deps) => {
+  const { manifests } = history
+  return [
+    asTable(
+      route({
+        ...shared,
+        path: '/v1/manifests',
+        operationId: 'listManifests',
+        summary: 'The chain of manifests',
+        description:
+          'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
+        query: ManifestListQuery,
+        ok: {
+          description: 'A page of the chain.',
+          schema: ManifestList,
+          headers: {
+            [RESUME_HEADER]: 'The place after the last one, also when `nextCursor` is null.',
+          },
+        },
+        fails: ['damaged'],
+        answer: ({ query }) => listPage(manifests, cursors, query),
+      }),
+    ),
     route({
       ...shared,
-      path: '/v1/manifests',
-      operationId: 'listManifests',
-      summary: 'The chain of manifests',
+      path: '/v1/manifest',
+      operationId: 'getManifest',
+      summary: 'The digests of a day',
       description:
-        'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
-      query: ManifestListQuery,
-      ok: {
-        description: 'A page of the chain.',
-        schema: ManifestList,
-        headers: {
-          [RESUME_HEADER]: 'The place after the last one, also when `nextCursor` is null.',
-        },
+        'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
+      query: ManifestQuery,
+      ok: { description: 'The manifest, and its signature.', schema: Body },
+      fails: ['damaged', 'not_found'],
+      answer: ({ query }) => {
+        const { body, ...signed } = findManifest(manifests, query)
+        const statement = JSON.stringify(statementOf(signed))
+        return { body: `${statement.slice(0, -1)},"manifest":${body}}`, isClosed: hasPlace(query) }
       },
-      fails: ['damaged'],
-      answer: ({ query }) => listPage(manifests, cursors, query),
     }),
-  ),
-  route({
-    ...shared,
-    path: '/v1/manifest',
-    operationId: 'getManifest',
-    summary: 'The digests of a day',
-    description:
-      'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
-    query: ManifestQuery,
-    ok: { description: 'The manifest, and its signature.', schema: Body },
-    fails: ['damaged', 'not_found'],
-    answer: ({ query }) => {
-      const { body, ...signed } = findManifest(manifests, query)
-      const statement = JSON.stringify(statementOf(signed))
-      return { body: `${statement.slice(0, -1)},"manifest":${body}}`, isClosed: hasPlace(query) }
-    },
-  }),
-  route({
-    ...shared,
-    path: '/v1/cite',
-    operationId: 'getCitation',
-    summary: 'What a citation stands for',
-    description:
-      'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, and the moment at which the data was as cited.',
-    query: CiteQuery,
-    ok: { description: 'What is cited.', schema: CitationBody },
-    fails: ['damaged', 'not_found'],
-    answer: ({ query }) => resolveCitation(manifests, query.id),
-  }),
-  route({
-    path: '/.well-known/bookfeed.json',
-    access: 'none',
-    tag: 'trust',
-    operationId: 'getWellKnown',
-    summary: 'The key that signs manifests',
-    description: 'The public key, and the head of the chain.',
-    ok: { description: 'The key.', schema: WellKnownBody },
-    caching: 'no-cache',
-    fails: ['damaged', 'internal'],
-    answer: () => describeKey(manifests),
-  }),
-]
+    route({
+      ...shared,
+      path: '/v1/cite',
+      operationId: 'getCitation',
+      summary: 'What a citation stands for',
+      description:
+        'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.',
+      query: CiteQuery,
+      ok: { description: 'What is cited.', schema: CitationBody },
+      fails: ['damaged', 'not_found'],
+      answer: ({ query }) => resolveCitation(history, query.id),
+    }),
+    route({
+      path: '/.well-known/bookfeed.json',
+      access: 'none',
+      tag: 'trust',
+      operationId: 'getWellKnown',
+      summary: 'The key that signs manifests',
+      description: 'The public key, and the head of the chain.',
+      ok: { description: 'The key.', schema: WellKnownBody },
+      caching: 'no-cache',
+      fails: ['damaged', 'internal'],
+      answer: () => describeKey(manifests),
+    }),
+  ]
+}
 
 const hasPlace = ({ sequence }: ManifestQuery): boolean => sequence !== undefined
 
@@ -153,7 +158,7 @@ function* revisionsOf(
 }
 
 /** Throws `invalid_parameter` and `not_found`. */
-function* resolveCitation(manifests: Manifests, text: string): Steps<DataAnswer> {
+function* resolveCitation(history: History, text: string): Steps<DataAnswer> {
   const cited = parseCitation(text)
   if (cited === undefined) {
     throw parameterError(
@@ -162,7 +167,7 @@ function* resolveCitation(manifests: Manifests, text: string): Steps<DataAnswer>
     )
   }
   const { coin, timeframe, day, revision } = cited
-  const all = yield* revisionsOf(manifests, cited)
+  const all = yield* revisionsOf(history.manifests, cited)
   const newest = all.at(-1)
   // The first that has it: later ones may repeat it because another series of the day changed.
   const found = all.find((each) => each.revision === (revision ?? newest?.revision))
@@ -174,10 +179,14 @@ function* resolveCitation(manifests: Manifests, text: string): Steps<DataAnswer>
   }
   const startMs = Date.parse(`${day}T00:00:00Z`)
   const range = `from=${startMs}&to=${startMs + DAY_MS}`
+  // What came since the newest was signed is in none yet.
+  const isCurrent =
+    found.revision === newest.revision && (yield* isAsDigested(history, { ...newest, day }))
   const answer: CitationBody = {
     citation: `bookfeed:${coin}/${timeframe}/${day}@r${found.revision}`,
     ...{ symbol: found.coin, timeframe: found.timeframe, day, revision: found.revision },
-    ...{ newestRevision: newest.revision, sha256: found.sha256, markets: found.markets.length },
+    ...{ newestRevision: newest.revision, isCurrent },
+    ...{ sha256: found.sha256, markets: found.markets.length },
     snapshots: found.markets.reduce((sum, { snapshots }) => sum + snapshots, 0),
     knownAt: toIso(found.madeMs),
     sequence: found.sequence,

@@ -209,6 +209,11 @@ export const CitationBody = object('Citation', {
   day,
   revision: positive('The one that was asked for.', 1),
   newestRevision: positive('Another one means that something changed since.', 1),
+  isCurrent: Type.Boolean({
+    description:
+      'Whether the markets that are held now are as cited. False for an older revision, and for the newest one after a late row or an import, until the next manifest of the day is signed.',
+    examples: [true],
+  }),
   sha256: sha256('what is cited, as of a series in a manifest'),
   markets: count('Markets of it.', 288),
   snapshots: count('Snapshots of these.', 714_000),
