@@ -1,5 +1,6 @@
 /** What day files hold: their columns, and the rows of a market. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
+import { columnName } from '#src/core/column-name.ts'
 import { tallyCoverage } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes, timeframeMs, winnerOf } from '#src/core/market.ts'
 import { isSameTop } from '#src/core/quote.ts'
@@ -25,13 +26,13 @@ const required = { isRequired: true } as const
 
 /** Of every file. */
 const marketColumns: readonly TableColumn[] = [
-  { name: 'condition_id', kind: 'text', ...required },
+  { name: columnName('conditionId'), kind: 'text', ...required },
   { name: 'slug', kind: 'text' },
   { name: 'source', kind: 'text', ...required },
-  { name: 'window_start', kind: 'time' },
-  { name: 'window_end', kind: 'time' },
+  { name: columnName('windowStart'), kind: 'time' },
+  { name: columnName('windowEnd'), kind: 'time' },
   { name: 'strike', kind: 'price' },
-  { name: 'final_price', kind: 'price' },
+  { name: columnName('finalPrice'), kind: 'price' },
   { name: 'winner', kind: 'text' },
 ]
 
@@ -51,23 +52,23 @@ const stateColumns = ['bid', 'ask'].flatMap((side) =>
   ]).flat(),
 )
 
-const quoteColumns = decimals('bid', 'bid_size', 'ask', 'ask_size')
+const quoteColumns = decimals('bid', columnName('bidSize'), 'ask', columnName('askSize'))
 
 const panelColumns: readonly TableColumn[] = [
-  { name: 'before_ms', kind: 'integer', ...required },
-  { name: 'moment', kind: 'time', ...required },
+  { name: columnName('offsetMs'), kind: 'integer', ...required },
+  { name: 'ts', kind: 'time', ...required },
   ...outcomes.flatMap((outcome): TableColumn[] => [
-    { name: `${outcome}_covered`, kind: 'flag', ...required },
-    { name: `${outcome}_timestamp`, kind: 'time' },
-    ...quoteColumns.map((column) => ({ ...column, name: `${outcome}_${column.name}` })),
+    { name: columnName('covered', outcome), kind: 'flag', ...required },
+    { name: columnName(outcome, 'timestamp'), kind: 'time' },
+    ...quoteColumns.map((column) => ({ ...column, name: columnName(outcome, column.name) })),
   ]),
-  ...decimals('last_trade_price'),
-  { name: 'last_trade_outcome', kind: 'text' },
-  { name: 'last_trade_timestamp', kind: 'time' },
-  { name: 'spot_price', kind: 'price' },
-  { name: 'spot_source', kind: 'text' },
-  { name: 'spot_window_seconds', kind: 'integer' },
-  { name: 'spot_timestamp', kind: 'time' },
+  ...decimals(columnName('lastTrade', 'price')),
+  { name: columnName('lastTrade', 'outcome'), kind: 'text' },
+  { name: columnName('lastTrade', 'timestamp'), kind: 'time' },
+  { name: columnName('spot', 'price'), kind: 'price' },
+  { name: columnName('spot', 'source'), kind: 'text' },
+  { name: columnName('spot', 'windowSeconds'), kind: 'integer' },
+  { name: columnName('spot', 'timestamp'), kind: 'time' },
 ]
 
 const ownColumns: Record<FileKind, readonly TableColumn[]> = {
@@ -107,7 +108,7 @@ export function rowsOf(kind: FileKind, asked: Asked): Generator<Uint8Array> {
 
 /** Ends a row with what is the same in every row of its market. */
 function createEnd({ market, table }: Pick<Asked, 'market' | 'table'>) {
-  const [first] = [table.placeOf('condition_id')]
+  const [first] = [table.placeOf(columnName('conditionId'))]
   return (): Generator<Uint8Array> => {
     table.putText(first, market.conditionId)
     table.putText(first + 1, market.slug)
@@ -235,10 +236,10 @@ function* panelRows(asked: Asked): Generator<Uint8Array> {
   const lengthMs = timeframeMs[timeframe]
   const all = [...SHARES.map((share) => share * lengthMs), ...SECONDS.map((each) => each * 1000)]
   const moments = [...new Set(all)].sort((a, b) => b - a)
-  const first = table.placeOf('before_ms')
+  const first = table.placeOf(columnName('offsetMs'))
   for (const beforeMs of moments) {
     const atMs = windowEndMs - beforeMs
-    table.put(first, beforeMs)
+    table.put(first, 0 - beforeMs)
     table.put(first + 1, atMs)
     for (const outcome of outcomes) putPrevailing(asked, outcome, { atMs, windowEndMs })
     putTrade(asked, atMs)
@@ -254,7 +255,7 @@ function putPrevailing(
   outcome: Outcome,
   { atMs, windowEndMs }: Moment,
 ): void {
-  const first = table.placeOf(`${outcome}_covered`)
+  const first = table.placeOf(columnName('covered', outcome))
   // The expiry is not in the window any more.
   const fromMs = Math.min(atMs, windowEndMs - 1)
   const question = { market, gaps: history.gaps(market), outcome, nowMs }
@@ -268,7 +269,7 @@ function putPrevailing(
 }
 
 function putTrade({ history, market, table }: Asked, atMs: number): void {
-  const first = table.placeOf('last_trade_price')
+  const first = table.placeOf(columnName('lastTrade', 'price'))
   const [trade] = history.trades({ market, toMs: atMs + 1, last: 1 })
   table.put(first, trade?.price)
   table.putText(first + 1, trade?.outcome)
@@ -278,7 +279,7 @@ function putTrade({ history, market, table }: Asked, atMs: number): void {
 function putSpot({ history, market, table }: Asked, atMs: number): void {
   const { coin, source } = market
   const tick = findSpot(history, { coin, source, atMs })
-  const first = table.placeOf('spot_price')
+  const first = table.placeOf(columnName('spot', 'price'))
   table.putText(first, tick?.price)
   table.putText(first + 1, tick?.source)
   table.put(first + 2, tick?.windowSeconds)

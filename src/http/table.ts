@@ -1,10 +1,11 @@
 /**
  * Lists as tables: the rows of a page as CSV or Parquet, made from its JSON, so that they say the
- * same. A member is a column; those of an object within are named `object_member`, and those of a
- * list with an entry for each outcome `up_member` and `down_member`.
+ * same. A member is a column in snake case (`condition_id`); those of an object within are named
+ * `object_member`, and those of a list with an entry for each outcome `up_member`, `down_member`.
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 
+import { columnName } from '#src/core/column-name.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -36,7 +37,7 @@ const parameters = {
   format: Type.Optional(
     choice(
       ['json', 'csv', 'parquet'],
-      'Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`.',
+      'Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`.',
     ),
   ),
   numbers: Type.Optional(
@@ -219,7 +220,7 @@ function columnsAt(path: readonly string[], schema: TSchema): Column[] {
     return outcomes.flatMap((outcome) => columnsIn([...path, outcome], Type.Object(rest)))
   }
   const shown = path.filter((name) => name !== 'outcomes')
-  return [{ name: shown.join('_'), kind: kindOf(only), path }]
+  return [{ name: columnName(...shown), kind: kindOf(only), path }]
 }
 
 const columnsIn = (path: readonly string[], { properties }: TObject): Column[] =>

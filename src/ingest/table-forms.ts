@@ -1,4 +1,5 @@
 /** What the columns of a table say: our exports, and archives of others. */
+import { columnName } from '#src/core/column-name.ts'
 import { parseMillionths } from '#src/core/decimal.ts'
 import {
   type Market,
@@ -209,7 +210,7 @@ const first = (rows: readonly Row[]): Row => rows[0] ?? (() => '')
 
 function toOwn(rows: readonly Row[], find: FindMarket, levelsOf: LevelsOf): TableRecord {
   const row = first(rows)
-  const found = find.byOutcome(row('conditionId'), readOutcome(row('outcome'), 'outcome'))
+  const found = find.byOutcome(ownIdOf(row), readOutcome(row('outcome'), 'outcome'))
   const source = row('source')
   return {
     source: source === 'simulated' || source === 'recorded' ? source : undefined,
@@ -224,8 +225,11 @@ function toOwn(rows: readonly Row[], find: FindMarket, levelsOf: LevelsOf): Tabl
 }
 type LevelsOf = (side: 'bid' | 'ask') => [number, number][]
 
-const ownColumns = ['timestamp', 'id', 'conditionId', 'outcome']
-const ownKey = (row: Row): string => `${row('conditionId')}:${row('id')}`
+const OWN_ID = columnName('conditionId')
+/** The same column in exports of 0.4 and older. */
+const OLD_ID = 'conditionId'
+const ownIdOf = (row: Row): string => row(OWN_ID) || row(OLD_ID)
+const ownKey = (row: Row): string => `${ownIdOf(row)}:${row('id')}`
 
 /** Levels of a side in the columns of one row, up to the first that has none. */
 function acrossColumns(row: Row, nameOf: (level: number, value: 'price' | 'size') => string) {
@@ -321,10 +325,11 @@ function readMessage(rows: readonly Row[]): TableRecord {
   return { message: JSON.stringify({ ...shared, ...own?.() }) }
 }
 
-const tableForms: readonly TableForm[] = [
+/** Exports of this service; `idColumn` names the market. */
+const ownForms = (idColumn: string): TableForm[] => [
   {
     name: 'an export of ours, a row a level',
-    columns: [...ownColumns, 'side', 'level', 'price', 'size'],
+    columns: ['timestamp', 'id', idColumn, 'outcome', 'side', 'level', 'price', 'size'],
     keyOf: ownKey,
     read: (rows, find) =>
       toOwn(rows, find, (side) =>
@@ -335,13 +340,17 @@ const tableForms: readonly TableForm[] = [
   },
   {
     name: 'an export of ours, a row a state',
-    columns: [...ownColumns, 'bid_price_1', 'ask_price_1'],
+    columns: ['timestamp', 'id', idColumn, 'outcome', 'bid_price_1', 'ask_price_1'],
     keyOf: ownKey,
     read: (rows, find) =>
       toOwn(rows, find, (side) =>
         acrossColumns(first(rows), (level, value) => `${side}_${value}_${level + 1}`),
       ),
   },
+]
+
+const tableForms: readonly TableForm[] = [
+  ...ownForms(OWN_ID),
   {
     name: 'book snapshots of the Tardis kind',
     columns: ['symbol', 'timestamp', 'local_timestamp', 'asks[0].price', 'bids[0].price'],
@@ -407,5 +416,6 @@ export const formTexts: readonly string[] = [
 ]
 
 export const findForm = (names: readonly string[]): TableForm | undefined =>
-  tableForms.find(({ columns }) => columns.every((column) => names.includes(column))) ??
-  findWideForm(names)
+  [...tableForms, ...ownForms(OLD_ID)].find(({ columns }) =>
+    columns.every((column) => names.includes(column)),
+  ) ?? findWideForm(names)

@@ -5,7 +5,7 @@ import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
 
 import { createSnappy } from '#src/lib/snappy.ts'
 
-/** In place of a value that is null: there are no negative ones. */
+/** In place of a value that is null. */
 export const NONE = -1
 
 const WORD = 2 ** 32
@@ -122,7 +122,7 @@ export class ColumnEncoder {
       page.appendBytes(bytes)
     } else {
       page.appendInt32(value)
-      if (type === 'INT64') page.appendInt32(value / WORD)
+      if (type === 'INT64') page.appendInt32(Math.floor(value / WORD))
     }
   }
 

@@ -9,7 +9,7 @@ import { createParquetFile } from './file.ts'
 
 /**
  * `time`: Unix milliseconds. `decimal`: millionths. `price`: digits as a source prints them, at
- * most 18 after the point. `integer`: not negative. `flag`: 0 or 1.
+ * most 18 after the point. `integer`: not -1, which stands for null here. `flag`: 0 or 1.
  */
 export type TableColumn = {
   name: string

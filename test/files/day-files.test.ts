@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 
-import type { FileKind } from '#src/files/day-tables.ts'
+import { columnsOf, type FileKind, fileKinds } from '#src/files/day-tables.ts'
 import { makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
 import { createFileStore } from '#src/files/store.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
@@ -196,22 +196,40 @@ describe('files of a day', () => {
         state?.askSize,
       ]
     }
-    const namesOf = (outcome: string) =>
-      ['covered', 'timestamp', 'bid', 'bid_size', 'ask', 'ask_size'].map(
-        (name) => `${outcome}_${name}`,
-      )
+    const namesOf = (outcome: string) => [
+      `covered_${outcome}`,
+      ...['timestamp', 'bid', 'bid_size', 'ask', 'ask_size'].map((name) => `${outcome}_${name}`),
+    ]
     const columns = [
-      ...['condition_id', 'slug', 'window_start', 'window_end', 'strike', 'winner', 'before_ms'],
-      ...['moment', ...namesOf('up'), ...namesOf('down'), 'last_trade_price', 'spot_price'],
+      ...['condition_id', 'slug', 'window_start', 'window_end', 'strike', 'winner', 'offset_ms'],
+      ...['ts', ...namesOf('up'), ...namesOf('down'), 'last_trade_price', 'spot_price'],
     ]
     const expected = rows.map((row) => [
       ...[row.conditionId, row.slug, row.windowStart, row.windowEnd, row.strike, row.winner],
-      ...[String(row.offsetMs).replace('-', ''), row.ts, ...sideOf(row, 'up')],
+      ...[String(row.offsetMs), row.ts, ...sideOf(row, 'up')],
       ...sideOf(row, 'down'),
       ...[(row.lastTrade as Json | null)?.price, (row.spot as Json | null)?.price],
     ])
     expect(expected.length).toBeGreaterThan(6)
     expect(await readFile(find('btc', 'panel').path, columns)).toEqual(cellsOf(expected))
+  })
+
+  test('default: columns have the names of lists and exports', async () => {
+    const market = `/v1/btc/markets/${both.conditionId}`
+    const tables = [
+      '/v1/btc/markets?format=csv',
+      `${market}/quotes?format=csv`,
+      `${market}/trades?format=csv`,
+      `${market}/export?format=csv`,
+      `${market}/export?format=csv&shape=states&depth=25`,
+      '/v1/btc/panel?timeframe=5m&offsets=-30s&limit=1&format=csv',
+    ]
+    const headers = tables.map(async (path) =>
+      (await (await harness.send(path)).text()).split('\n', 1).join('').split(','),
+    )
+    const known = new Set((await Promise.all(headers)).flat())
+    const columns = fileKinds.flatMap((kind) => columnsOf(kind).map(({ name }) => name))
+    expect(columns.filter((name) => !known.has(name))).toEqual([])
   })
 
   test('behavior: doubles are the nearest of the decimals', async () => {

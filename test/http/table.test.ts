@@ -40,6 +40,8 @@ const lists = [
 
 type Json = { data: Record<string, unknown>[]; nextCursor: string | null }
 
+const toSnakeCase = (name: string) => name.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()
+
 /** Members as columns, and every number as its digits. */
 function flatten(value: unknown, name = ''): [name: string, text: string][] {
   if (value === null) return []
@@ -47,7 +49,7 @@ function flatten(value: unknown, name = ''): [name: string, text: string][] {
     return value.flatMap(({ outcome, ...rest }) => flatten(rest, outcome as string))
   if (typeof value !== 'object') return [[name, String(value)]]
   return Object.entries(value as object).flatMap(([key, each]) =>
-    flatten(each, name === '' ? key : `${name}_${key}`),
+    flatten(each, name === '' ? toSnakeCase(key) : `${name}_${toSnakeCase(key)}`),
   )
 }
 

@@ -98,7 +98,7 @@ describe('GET …/export as CSV', () => {
     const address = exportOf(edge, { format: 'csv', shape: 'states', depth: '2' })
     const [header, ...lines] = (await (await send(address)).text()).trimEnd().split('\n')
     expect(header).toBe(
-      'timestamp,id,conditionId,outcome,bid_price_1,bid_size_1,bid_price_2,bid_size_2,ask_price_1,ask_size_1,ask_price_2,ask_size_2',
+      'timestamp,id,condition_id,outcome,bid_price_1,bid_size_1,bid_price_2,bid_size_2,ask_price_1,ask_size_1,ask_price_2,ask_size_2',
     )
     expect(lines).toHaveLength(edge.rows.length)
     expect(lines[0]?.split(',').slice(4)).toEqual(['', '', '', '', '', '', '', ''])
@@ -161,7 +161,7 @@ describe('GET …/export as Parquet', () => {
     expect(types.map((column) => [column.column_name, column.column_type])).toEqual([
       ['timestamp', 'TIMESTAMP WITH TIME ZONE'],
       ['id', 'BIGINT'],
-      ['conditionId', 'VARCHAR'],
+      ['condition_id', 'VARCHAR'],
       ['outcome', 'VARCHAR'],
       ['side', 'VARCHAR'],
       ['level', 'INTEGER'],

@@ -1,6 +1,7 @@
 /** Parquet, one row group after the other: prices and sizes are DECIMAL, so nothing is a float. */
 import type { SchemaElement } from 'hyparquet-writer'
 
+import { columnName } from '#src/core/column-name.ts'
 import type { Market } from '#src/core/market.ts'
 import type { RowRun } from '#src/history/history.ts'
 import { NONE } from '#src/parquet/column.ts'
@@ -25,7 +26,7 @@ const optional = { repetition_type: 'OPTIONAL' } as const
 const firstColumns: readonly SchemaElement[] = [
   { name: 'timestamp', ...time, ...required },
   { name: 'id', type: 'INT64', ...required },
-  { name: 'conditionId', ...text, ...required },
+  { name: columnName('conditionId'), ...text, ...required },
   { name: 'outcome', ...text, ...required },
 ]
 
@@ -76,7 +77,7 @@ export function* parquetPieces(
 
 function columnsOf({ kind, depth, withReceived, withSource }: Shape): readonly SchemaElement[] {
   const states = () => stateColumns(depth).map((name) => ({ name, ...decimal, ...optional }))
-  const received = { name: 'received_at', ...time, ...optional }
+  const received = { name: columnName('receivedAt'), ...time, ...optional }
   const source = { name: 'source', ...text, ...required }
   const own = kind === 'levels' ? levelColumns : states()
   const last = [...(withReceived ? [received] : []), ...(withSource ? [source] : [])]

@@ -1,4 +1,5 @@
 /** Exports as text: NDJSON, and CSV (RFC 4180, but with LF), of which no value needs quotes. */
+import { columnName } from '#src/core/column-name.ts'
 import { formatMillionths } from '#src/core/decimal.ts'
 import type { Market } from '#src/core/market.ts'
 import { snapshotFields } from '#src/core/snapshot.ts'
@@ -84,8 +85,11 @@ export function* csvPieces(
 
 function headerOf({ kind, depth, withReceived, withSource }: Shape): string {
   const own = kind === 'levels' ? ['side,level,price,size'] : stateColumns(depth)
-  const last = [...(withReceived ? ['received_at'] : []), ...(withSource ? ['source'] : [])]
-  return `${['timestamp,id,conditionId,outcome', ...own, ...last].join(',')}\n`
+  const last = [
+    ...(withReceived ? [columnName('receivedAt')] : []),
+    ...(withSource ? ['source'] : []),
+  ]
+  return `${['timestamp', 'id', columnName('conditionId'), 'outcome', ...own, ...last].join(',')}\n`
 }
 
 function toLines(run: RowRun, row: number, { market, shape }: { market: Market; shape: Shape }) {
