@@ -29,7 +29,7 @@ import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
 import type { Unread } from './unread.ts'
 import { holderOf, type Work } from './work.ts'
-import { PAYMENT_RESPONSE_HEADER } from './x402.ts'
+import { PAYMENT_RESPONSE_HEADER, PAYMENT_SIGNATURE_HEADER } from './x402.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
 type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
@@ -83,8 +83,9 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       return answerMissing(exchange, routes.methodsAt(exchange.place.path))
     meters.problem(codeOf(error))
     exchange.fault = describeFault(error)
-    const { keepsPayment } = exchange.visit
-    const extras = keepsPayment ? { retryAction: 'retry_same_payment' as const } : {}
+    const extras = keepsPayment(exchange, error)
+      ? { retryAction: 'retry_same_payment' as const }
+      : {}
     return problemResponse(error, exchange.requestId, extras)
   }
 
@@ -288,6 +289,11 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
       })
   }
 }
+
+/** Whether a payment that came with the request may be sent again, unless the error says more. */
+const keepsPayment = ({ visit, request }: Exchange, error: unknown): boolean =>
+  (visit.keepsPayment ?? request.headers.has(PAYMENT_SIGNATURE_HEADER)) &&
+  codeOf(error) !== 'sanctioned'
 
 /** Has `onDelivered` called by what hands the body to the connection. */
 function passOn(

@@ -37,7 +37,10 @@ export type Visit = {
    * reads and refuses the request as ever, and makes no answer.
    */
   rehearsedFor?: Caller | undefined
-  /** True while the payment that came with the request stays usable if the request fails. */
+  /**
+   * Whether the payment that came with the request stays usable if the request fails; undefined
+   * before it is looked at, when it does.
+   */
   keepsPayment?: boolean
   /** Called once the whole body was handed to the connection. */
   onDelivered?: () => void

@@ -241,6 +241,16 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     return sendData(call, result as DataAnswer, caching === 'unkept' ? caching : 'digest')
   }
 
+  /**
+   * Throws what the request fails with, as far as that shows before its rows are read: an answer
+   * that is sold is not made before it is paid for.
+   */
+  function rehearse(result: ReturnType<typeof answer>): Response | Promise<Response> {
+    if (result instanceof Promise) return result.then(rehearse)
+    if (!(result instanceof Response) && isSteps(result)) work.begin(result)
+    return new Response(null, { status: 204 })
+  }
+
   function act(call: AnyCall): Response | Promise<Response> {
     const result = answer(call)
     return visitOf(call.request).rehearsedFor === undefined
@@ -283,26 +293,6 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
       return eventually(() => act({ ...call, body }))
     })
   }
-}
-
-/** Steps of long work after which it is taken for one that succeeds. */
-const REHEARSED_STEPS = 64
-
-/**
- * Throws what the request fails with, as far as that shows before its rows are read: an answer that
- * is sold is not made before it is paid for.
- */
-function rehearse(
-  result: Result | Promise<Result> | Steps<DataAnswer>,
-): Response | Promise<Response> {
-  if (result instanceof Promise) return result.then(rehearse)
-  if (!(result instanceof Response) && isSteps(result)) {
-    for (let step = 0; step < REHEARSED_STEPS; step++) {
-      if (result.next().done) break
-    }
-    result.return(undefined as never)
-  }
-  return new Response(null, { status: 204 })
 }
 
 function sendData({ request, market }: AnyCall, data: DataAnswer, caching: 'digest' | 'unkept') {

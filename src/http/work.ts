@@ -25,6 +25,9 @@ const SLICE_MS = 2
 const ROUND_MS_MAX = 3
 /** Spent on requests until a round is watched: to watch each would cost an empty round. */
 const SPENT_MS_UNWATCHED = 0.5
+/** Steps of work that is begun and not done: so many at least, and at most. */
+const BEGUN_STEPS_MIN = 8
+const BEGUN_STEPS_MAX = 64
 /** Long work of one account that is begun, by level: paying, free, guests. */
 const JOBS_MAX = [16, 4, 4] as const
 export const [ACCOUNT_JOBS_MAX] = JOBS_MAX
@@ -81,6 +84,16 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
       const step = runSlice(steps, FIRST_SLICE_MS)
       return step.done ? step.value : runInTurns(request, steps)
+    },
+
+    /** Runs the first steps alone, which find what a request fails with, and ends the work. */
+    begin(steps: Steps<unknown>): void {
+      const endMs = timer() + SLICE_MS
+      for (let step = 0; step < BEGUN_STEPS_MAX; step++) {
+        if (steps.next().done) return
+        if (step >= BEGUN_STEPS_MIN && timer() >= endMs) break
+      }
+      steps.return(undefined)
     },
 
     /** For one piece of a stream; `level` is that of its caller. */

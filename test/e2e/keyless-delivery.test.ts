@@ -203,6 +203,7 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     const before = await received()
     const first = both.rows[0]?.timestampMs ?? 0
     const markets = '/v1/btc/markets'
+    const knownAt = wallClock()
     const unknown = `${markets}/0x${'ab'.repeat(32)}`
     const at = `${markets}/${both.conditionId}/snapshots/at`
     const wrong: [path: string, status: number, code: string][] = [
@@ -225,6 +226,18 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
         404,
         'no_snapshot',
       ],
+      [`${both.path}?cursor=none&knownAt=${knownAt}`, 400, 'cursor_invalid'],
+      [
+        `${markets}/${both.conditionId}/quotes?cursor=none&knownAt=${knownAt}`,
+        400,
+        'cursor_invalid',
+      ],
+      [
+        `${markets}/${both.conditionId}/trades?cursor=none&knownAt=${knownAt}`,
+        400,
+        'cursor_invalid',
+      ],
+      [`${at}?ts=${first - 1}&knownAt=${knownAt}`, 404, 'no_snapshot'],
       ['/v1/btc/panel?offsets=none', 400, 'invalid_parameter'],
       ['/v1/revisions?cursor=none', 400, 'cursor_invalid'],
       ['/v1/btc/files?cursor=none', 400, 'cursor_invalid'],
@@ -243,6 +256,18 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     expect(await received()).toBe(before)
     expect((await get(books, headers)).status).toBe(200)
     expect((await received()) - before).toBe(BOOKS_PRICE)
+  })
+
+  test('error: an address that has used its allowance up keeps its payment', async () => {
+    const from = { 'x-forwarded-for': '10.255.0.1' }
+    const payment = await paid(LIST)
+    const sent = { method: 'HEAD', headers: from }
+    for (let asked = 0; asked < 240; asked++) await fetch(urlOf(LIST), sent)
+    const before = await received()
+    const refused = await fetch(urlOf(LIST), { headers: { ...payment, ...from } })
+    expect(await outcomeOf(refused)).toEqual([429, 'rate_limited', 'retry_same_payment'])
+    expect(await received()).toBe(before)
+    expect((await get(LIST, payment)).status).toBe(200)
   })
 
   test('error: HEAD asks for no money and takes none', async () => {

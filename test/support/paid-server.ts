@@ -96,7 +96,11 @@ export async function startPaidServer(options: PaidServerOptions) {
     signup,
     mint,
     history: options.history ?? fakeHistory(),
-    config: readConfig({ BOOKFEED_LOG: 'off', BOOKFEED_KEYLESS: isKeyless ? 'on' : 'off' }),
+    config: readConfig({
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_KEYLESS: isKeyless ? 'on' : 'off',
+      BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
+    }),
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wallets: createWallets(undefined),
