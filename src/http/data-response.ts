@@ -1,4 +1,5 @@
 /** How data is answered: validators, caching and compression, the same on every route. */
+import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
@@ -6,7 +7,9 @@ import { tagOf } from '#src/core/tag.ts'
 import { after } from '#src/lib/eventually.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import { callerLevels, levelOf } from '#src/selling/caller.ts'
 
+import { visitOf } from './gate.ts'
 import { acceptsGzip, matchesEtag } from './negotiation.ts'
 import type { HeaderTexts } from './openapi-operation.ts'
 import type { Work } from './work.ts'
@@ -98,7 +101,7 @@ export function answerData(
   const facts: Facts = { ...notes, caching, isGzip, etag, mediaType }
   if (etag !== undefined && hasTag(request, etag))
     return respond(null, isOfPage ? { ...facts, resumeCursor: undefined } : facts)
-  return after(isGzip ? compressWhere(bytes) : bytes, (packed) => respond(packed, facts))
+  return after(isGzip ? compressWhere(bytes, request) : bytes, (packed) => respond(packed, facts))
 }
 
 export type PageAnswer = Pick<Notes, 'vary'> & {
@@ -137,7 +140,7 @@ export function answerPage(
     return response
   }
   return after(work.run(request, make()), (page) =>
-    after(isGzip ? compressWhere(page.body) : page.body, (body) =>
+    after(isGzip ? compressWhere(page.body, request) : page.body, (body) =>
       sendPage(pages.put({ ...page, body })),
     ),
   )
@@ -182,11 +185,31 @@ function respond(bytes: Bytes | null, facts: Facts): Response {
 
 const gzipAside = promisify(gzip)
 
-/** Compresses beside this thread. The bytes must stay as they are meanwhile. */
-export const compressAside = (bytes: Uint8Array): Promise<Bytes> =>
-  gzipAside(bytes, { level: GZIP_LEVEL })
+/** Bodies that are compressed at a time: more would take this thread's part of its core. */
+const ASIDE_MAX = Math.max(1, availableParallelism() - 1)
+/** Those that wait, by level: a level is served before those of higher numbers. */
+const waitingAside = callerLevels.map((): (() => void)[] => [])
+let countAside = 0
 
-const compressWhere = (bytes: Bytes): Bytes | Promise<Bytes> =>
-  bytes.length < GZIP_ASIDE_BYTES
-    ? Bun.gzipSync(bytes, { level: GZIP_LEVEL, library: 'libdeflate' })
-    : compressAside(bytes)
+/**
+ * Compresses beside this thread, for a caller of a level. The bytes must stay as they are meanwhile.
+ */
+export async function compressAside(bytes: Uint8Array, level = 0): Promise<Bytes> {
+  if (countAside < ASIDE_MAX) countAside++
+  else await new Promise<void>((resolve) => void waitingAside[level]?.push(resolve))
+  try {
+    return await gzipAside(bytes, { level: GZIP_LEVEL })
+  } finally {
+    const next = waitingAside.find((waiting) => waiting.length > 0)?.shift()
+    // Its place goes to the next one that waits.
+    if (next === undefined) countAside--
+    else next()
+  }
+}
+
+function compressWhere(bytes: Bytes, request: Request): Bytes | Promise<Bytes> {
+  if (bytes.length < GZIP_ASIDE_BYTES)
+    return Bun.gzipSync(bytes, { level: GZIP_LEVEL, library: 'libdeflate' })
+  const { caller, guest } = visitOf(request)
+  return compressAside(bytes, levelOf(caller ?? guest))
+}
