@@ -12,6 +12,7 @@ import {
   sha256,
   type SignedStatement,
 } from '#src/core/manifest.ts'
+import { toDigested } from '#src/core/trade.ts'
 import { splitList } from '#src/http/table.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { readSecretFile } from '#src/lib/secret-file.ts'
@@ -197,7 +198,7 @@ async function* checkMarket(
     const hash = createHash('sha256')
     let count = 0
     for await (const line of lines(server, `${path}/${kind}`)) {
-      hash.update(line)
+      hash.update(kind === 'trades' ? toDigested(line) : line)
       count++
     }
     if (count !== market[kind]) yield `${name}: ${count} ${kind} are served, not ${market[kind]}`

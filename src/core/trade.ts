@@ -185,10 +185,7 @@ export function tradeText(trade: Trade): string {
 const UNKNOWN_HASH = ',"transactionHash":null'
 
 /**
- * A trade as manifests digest it: as it is served, without a hash that is null, because trades had
- * no such member when the first manifests were signed.
+ * A served trade as manifests digest it: without a hash that is null, because trades had no such
+ * member when the first manifests were signed.
  */
-export function digestedTradeText(trade: Trade): string {
-  const text = tradeText(trade)
-  return trade.transactionHash === undefined ? text.replace(UNKNOWN_HASH, '') : text
-}
+export const toDigested = (served: string): string => served.replace(UNKNOWN_HASH, '')

@@ -10,7 +10,7 @@ import {
 } from '#src/core/manifest.ts'
 import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/core/market.ts'
 import { DAY_MS, toIsoDay } from '#src/core/time.ts'
-import { digestedTradeText } from '#src/core/trade.ts'
+import { toDigested, tradeText } from '#src/core/trade.ts'
 
 import type { MarketHistory } from './history.ts'
 import { marketPages } from './reads/market-pages.ts'
@@ -175,7 +175,7 @@ function digestMarket(history: DigestReads, market: Market): MarketDigest {
     ...{ conditionId: market.conditionId, slug: market.slug ?? null, source: market.source },
     ...{ revision: market.revision, snapshots, snapshotsSha256: hasher.digest('hex') },
     trades: trades.length,
-    tradesSha256: sha256(trades.map((trade) => `${digestedTradeText(trade)}\n`).join('')),
+    tradesSha256: sha256(trades.map((trade) => `${toDigested(tradeText(trade))}\n`).join('')),
     factsSha256: sha256(factsText(market)),
   }
 }
