@@ -2,10 +2,12 @@ import { Command, InvalidArgumentError } from 'commander'
 
 import { formatTime } from '#src/core/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
+import { isPostgres } from '#src/postgres/address.ts'
+import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
 import { formatCount, integerIn, printFaults, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
-import { openExistingLedger } from './open-data-folder.ts'
+import { ledgerOf, openExistingLedger } from './open-data-folder.ts'
 
 const ROWS_DEFAULT = 100
 const ROWS_MAX = 100_000
@@ -13,7 +15,8 @@ const SEQ_MAX = 999_999_999_999
 
 const verifyHelp = `
 Every row of the chain carries the hash of all before it, and every account, key, tier and
-subscription must be as its last row says. Nothing is changed, and a server may go on serving.
+subscription must be as its last row says. The log of the file (ledger.db-wal) is read for commits that SQLite
+drops because a frame before them is damaged. Nothing is changed, and a server may go on serving.
 
 A chain that was cut off at its end, or rewritten as a whole, is sound in itself. So note the head
 that is printed somewhere else, and give it next time: the chain must still hold exactly that row.
@@ -48,10 +51,14 @@ export function auditCommand(context: CliContext): Command {
 }
 
 function verify(context: CliContext, noted: Head | undefined): void {
+  const path = ledgerOf(context.config())
+  // Before it is opened: SQLite then writes over what it drops.
+  const logFaults = isPostgres(path) ? [] : listLogFaults(path)
+  for (const fault of logFaults) context.print(fault)
   using ledger = openExistingLedger(context)
   // Read before the walk, which therefore covers it, whoever writes meanwhile.
   const head = ledger.auditHead()
-  const faults = printFaults(context, listFaults(ledger, noted))
+  const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
   if (faults > 0)
     throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
   if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)

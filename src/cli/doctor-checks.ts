@@ -28,6 +28,7 @@ import {
   openDatabase,
   versionOf,
 } from '#src/sqlite/database.ts'
+import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
 import { examineQuickly, readBackupNote } from './backup.ts'
 import { count, formatCount } from './command-line.ts'
@@ -190,6 +191,12 @@ function checkStore(
   }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
   try {
+    const [dropped] = listLogFaults(path)
+    if (dropped !== undefined) {
+      const todo =
+        'Stop all writers, and restore a backup, or accept what is left: docs/operations.md#durability.'
+      return found('wrong', dropped, todo)
+    }
     const db = openDatabase(path, { format, isReadOnly: true })
     const version = versionOf(db)
     db.close()

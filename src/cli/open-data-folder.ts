@@ -20,6 +20,7 @@ import type { Turn } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
+import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
@@ -65,8 +66,10 @@ export function openDataFolder(
   { config, clock, printError }: CliContext,
   purpose?: 'record' | 'serve',
 ): MarketHistory & Disposable {
-  const { dataPath, chunkCacheBytes, archive } = config()
+  const { dataPath, chunkCacheBytes, archive, history: address } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
+  if (purpose !== undefined && address === '')
+    sayDropped(historyPathOf(dataPath), (line) => printError(line, 'error'))
   const history = openHistory(historyOf(config()), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
@@ -76,10 +79,21 @@ export function openDataFolder(
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-export function openLedgerFile({ config, clock }: CliContext, purpose?: 'serve'): Ledger {
-  makeFolder(config().dataPath)
+export function openLedgerFile(
+  { config, clock, printError }: CliContext,
+  purpose?: 'serve',
+): Ledger {
+  const { dataPath, ledger: address } = config()
+  makeFolder(dataPath)
+  if (purpose !== undefined && address === '')
+    sayDropped(ledgerPathOf(dataPath), (line) => printError(line, 'error'))
   const isServing = purpose === 'serve'
   return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing })
+}
+
+/** A server goes on with what is left, as after a power cut: to stay away would bring nothing back. */
+function sayDropped(path: string, say: (line: string) => void): void {
+  for (const fault of listLogFaults(path)) say(`bookfeed: ${fault}`)
 }
 
 /** Throws `CliError` if there is no ledger yet. */

@@ -8,6 +8,8 @@ import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { isPostgres } from '#src/postgres/address.ts'
+import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
 import { count } from './command-line.ts'
 
@@ -41,6 +43,7 @@ export function verifyAside(start: Start, report: JobReport): Promise<string> {
 }
 
 function* listFaults({ verifies, path, dataPath, nowMs }: Start): Generator<string, string> {
+  if (!isPostgres(path)) yield* listLogFaults(path)
   if (verifies === 'ledger') {
     using ledger = openLedger(path, { nowMs })
     const head = ledger.auditHead()

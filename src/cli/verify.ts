@@ -4,6 +4,7 @@ import { Command } from 'commander'
 
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { verifyDayFiles } from '#src/files/verify.ts'
+import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
 import { count, formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -16,7 +17,8 @@ const help = `
 Every chunk is decoded and every snapshot parsed; order, counts, CRCs and the columns for best bid and
 ask are compared with the books themselves, totals with what they are of, and all else (trades, facts,
 gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared
-with its SHA-256. Nothing is changed. A server may keep serving meanwhile.
+with its SHA-256. The log of the file (history.db-wal) is read for commits that SQLite drops because a frame before
+them is damaged. Nothing is changed. A server may keep serving meanwhile.
 
 With --manifest a server is checked by its public routes: the chain of its manifests, their signatures, and
 the digests of the newest, or of the one that the address names. With a key, every market of it is asked for
@@ -51,6 +53,9 @@ function verify(context: CliContext): void {
   if (address === '' && !existsSync(historyPathOf(dataPath))) {
     throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
+  // Before it is opened: SQLite then writes over what it drops.
+  const logFaults = address === '' ? listLogFaults(historyPathOf(dataPath)) : []
+  for (const fault of logFaults) print(fault)
   using history = openDataFolder(context)
   const startMs = clock()
   let shownMs = startMs
@@ -64,7 +69,7 @@ function verify(context: CliContext): void {
     yield* history.verify(onProgress)
     yield* verifyDayFiles(files)
   }
-  const faults = printFaults(context, listFaults())
+  const faults = logFaults.length + printFaults(context, listFaults())
   const { markets, snapshots } = history.totals()
   const held = `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
   const seconds = ((clock() - startMs) / 1000).toFixed(1)
