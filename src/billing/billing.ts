@@ -147,7 +147,7 @@ export type Billing = {
    * there is none. A payment that cannot be made is not written down. Throws what `settle` throws.
    * `origin.onAdmitted` is awaited with the payer's address, in lower case, once the payment is
    * known to be the payer's and before it is taken: what that throws is thrown, and nothing is
-   * settled.
+   * settled. `isKnown` is true of a payment that was taken before.
    */
   settleUnquoted(product: Tier, payload: unknown, origin?: UnquotedOrigin): Promise<Settlement>
 
@@ -177,7 +177,7 @@ export type Origin = {
 }
 
 export type UnquotedOrigin = Origin & {
-  onAdmitted?: ((payer: string) => Promise<void>) | undefined
+  onAdmitted?: ((payer: string, isKnown: boolean) => Promise<void>) | undefined
 }
 
 /** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */

@@ -96,7 +96,7 @@ export async function admitUnquoted(
   const known = payments.findPaymentByNonce(parsed.signed)
   if (known) {
     const again = sameCase(deps, { product, input, parsed, payment: known })
-    await onAdmitted?.(parsed.signed.payer)
+    await onAdmitted?.(parsed.signed.payer, true)
     return again
   }
   const { sealed, where } = readOffer(deps, product, { input, parsed })
@@ -112,7 +112,7 @@ export async function admitUnquoted(
     const taken = payments.findPaymentByNonce(signed)
     if (taken) {
       const again = sameCase(deps, { product, input, parsed, payment: taken })
-      await onAdmitted?.(parsed.signed.payer)
+      await onAdmitted?.(parsed.signed.payer, true)
       return again
     }
     throw conflictError(
@@ -123,7 +123,7 @@ export async function admitUnquoted(
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
   assertFewFailed(deps, offer)
-  await onAdmitted?.(signed.payer)
+  await onAdmitted?.(signed.payer, false)
   const ids = { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, identifier }
   const { kind, payment } = payments.claimUnquoted(
     { ...ids, offer, signed },

@@ -214,6 +214,16 @@ export function createPaidAnswerTable(db: Database) {
     find: rows.find,
     insert: (row: PaidAnswer): void =>
       rows.insert({ ...row, deliveredMs: row.deliveredMs ?? null }),
+    /** False once there was an answer. */
+    aim: change<[address: string, id: string]>(
+      db,
+      'UPDATE paid_answer SET address = $1 WHERE id = $2 AND answers = 0',
+    ),
+    listUndelivered: rows.list<[{ accountId: string; address: string; sinceMs: number }]>(
+      `WHERE delivered_ms IS NULL AND address = $address AND id IN
+         (SELECT id FROM payment WHERE account_id = $accountId AND created_ms > $sinceMs)
+       ORDER BY id`,
+    ),
     addAnswer: change<[id: string]>(
       db,
       'UPDATE paid_answer SET answers = answers + 1 WHERE id = $1',

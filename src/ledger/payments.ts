@@ -155,6 +155,10 @@ export type PaymentStore = {
 
   /** What a payment for a single request has read; undefined before its first answer. */
   findPaidAnswer(paymentId: string): PaidAnswer | undefined
+  /** Says what a payment for a single request is meant for, until its first answer. */
+  aimPaidAnswer(paymentId: string, address: string): void
+  /** What payments of an account since a moment are to read at an address, and did not deliver. */
+  listUndelivered(at: { accountId: string; address: string; sinceMs: number }): PaidAnswer[]
   /**
    * Binds the payment of a single request to an address, and counts an answer there; false where it
    * may not be answered there (`mayAnswer`).

@@ -19,9 +19,9 @@ export type Credit = {
 export type PaidAnswer = {
   /** The payment. */
   id: string
-  /** SHA-256 of method, path and query, hex. The payment reads no other address. */
+  /** SHA-256 of method, path and query, hex. From its first answer on, the payment reads no other. */
   address: string
-  /** Answers that were begun. */
+  /** Answers that were begun; 0 while the payment is only meant for the address. */
   answers: number
   /** When a whole body was handed to a connection for the first time. */
   deliveredMs?: number | undefined
@@ -29,6 +29,8 @@ export type PaidAnswer = {
 
 /** For so long after the first delivery the same payment reads the same address again. */
 export const REPEAT_MS = 10 * 60_000
+/** For so long after a payment, another one for what it did not deliver is not settled. */
+export const UNDELIVERED_MS = 3_600_000
 /** Answers to one payment in all, so that no payment follows an address for nothing. */
 export const ANSWERS_MAX = 20
 
@@ -40,7 +42,7 @@ export function mayAnswer(
   known: PaidAnswer | undefined,
   { address, isUsed, nowMs }: { address: string; isUsed: boolean; nowMs: number },
 ): boolean {
-  if (known === undefined) return !isUsed
+  if (known === undefined || known.answers === 0) return !isUsed
   const { deliveredMs = nowMs } = known
   return known.address === address && known.answers < ANSWERS_MAX && nowMs - deliveredMs < REPEAT_MS
 }

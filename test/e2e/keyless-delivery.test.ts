@@ -132,6 +132,33 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     },
   )
 
+  test('behavior: a client that gives up and signs another payment pays once, until it was answered', async () => {
+    const buyer = await newBuyer(chain)
+    const payments = await Promise.all(Array.from({ length: 5 }, () => paid(LIST, buyer)))
+    const [first, second, third, fourth = {}, fifth = {}] = payments
+    const before = await received()
+    const gate = Promise.withResolvers<void>()
+    released = gate.promise
+    settling = Promise.withResolvers<void>()
+    const sockets = [await openRequest(urlOf(LIST), first ?? {})]
+    await settling.promise
+    for (const headers of [second, third]) {
+      sockets.push(await openRequest(urlOf(LIST), headers ?? {}))
+    }
+    // They are with the server, which waits for the first.
+    await Bun.sleep(100)
+    for (const socket of sockets) socket.resetAndDestroy()
+    await Bun.sleep(50)
+    gate.resolve()
+    const answer = await get(LIST, fourth)
+    expect([answer.status, answer.headers.has('payment-response')]).toEqual([200, true])
+    await until(() => delivered(server.ledger, buyer.address))
+    expect((await received()) - before).toBe(LIST_PRICE)
+    // What was answered is sold again.
+    expect((await get(LIST, fifth)).status).toBe(200)
+    expect((await received()) - before).toBe(2n * LIST_PRICE)
+  })
+
   test('behavior: a page that was cut off half-way is read again with the same payment, after a restart too', async () => {
     const headers = await paid(books)
     const before = await received()
@@ -292,8 +319,12 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     const buyer = await newBuyer(chain)
     const quotes = `/v1/btc/markets/${both.conditionId}/quotes`
     const before = await received()
-    const payments = await Promise.all(Array.from({ length: 6 }, () => paid(quotes, buyer)))
-    const answers = await Promise.all(payments.map((headers) => get(quotes, headers)))
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async (_, index) => {
+        const path = `${quotes}?limit=${index + 1}`
+        return get(path, await paid(path, buyer))
+      }),
+    )
     const outcomes = await Promise.all(
       answers.map(async (answer) => (answer.ok ? [200] : await outcomeOf(answer))),
     )

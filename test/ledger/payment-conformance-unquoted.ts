@@ -217,6 +217,34 @@ function conformCredits(use: UsePayments): void {
   )
 
   test(
+    'behavior: what a payment is meant for and did not deliver is found, by account, address and time',
+    use((ledger) => {
+      const { payments } = ledger
+      const id = buySingle(ledger, 1)
+      const at = { accountId: accountIdOf(7), address: 'b', sinceMs: NOW_MS - 1 }
+      payments.aimPaidAnswer(id, 'a')
+      payments.aimPaidAnswer(id, 'b')
+      const aimed = { id, address: 'b', answers: 0 }
+      expect(payments.listUndelivered(at)).toEqual([aimed])
+      for (const other of [
+        { ...at, accountId: accountIdOf(1) },
+        { ...at, address: 'a' },
+        { ...at, sinceMs: NOW_MS },
+      ]) {
+        expect(payments.listUndelivered(other)).toEqual([])
+      }
+      // Until its first answer it reads another address, too.
+      expect(payments.beginPaidAnswer(id, { address: 'c', nowMs: NOW_MS })).toBe(true)
+      payments.aimPaidAnswer(id, 'b')
+      expect(payments.findPaidAnswer(id)).toEqual({ id, address: 'c', answers: 1 })
+      const begun = { ...at, address: 'c' }
+      expect(payments.listUndelivered(begun)).toHaveLength(1)
+      payments.deliverPaidAnswer(id, NOW_MS)
+      expect(payments.listUndelivered(begun)).toEqual([])
+    }),
+  )
+
+  test(
     'behavior: a payment is answered so often at most, and one that was used before never',
     use((ledger) => {
       const { payments } = ledger

@@ -246,6 +246,13 @@ function book(
 function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
   return {
     findPaidAnswer: paidAnswers.find,
+    listUndelivered: paidAnswers.listUndelivered,
+
+    aimPaidAnswer: (id, address) =>
+      atomically(() => {
+        if (paidAnswers.find(id) === undefined) paidAnswers.insert({ id, address, answers: 0 })
+        else paidAnswers.aim(address, id)
+      }),
 
     beginPaidAnswer: (id, { address, nowMs }) =>
       atomically(() => {
@@ -254,8 +261,9 @@ function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
         const isUsed = credit.used >= credit.requests
         const known = paidAnswers.find(id)
         if (!mayAnswer(known, { address, isUsed, nowMs })) return false
-        if (known === undefined) paidAnswers.insert({ id, address, answers: 1 })
-        else paidAnswers.addAnswer(id)
+        if (known === undefined) paidAnswers.insert({ id, address, answers: 0 })
+        else paidAnswers.aim(address, id)
+        paidAnswers.addAnswer(id)
         return true
       }),
 

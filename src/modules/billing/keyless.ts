@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 
-import type { Billing, Settlement } from '#src/billing/billing.ts'
+import type { Billing, Settlement, UnquotedOrigin } from '#src/billing/billing.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
@@ -27,7 +27,8 @@ import {
 } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { blockedError, type Caller } from '#src/selling/caller.ts'
-import { covers, type Credit, mayAnswer } from '#src/selling/credit.ts'
+import { covers, type Credit, mayAnswer, UNDELIVERED_MS } from '#src/selling/credit.ts'
+import { openStates } from '#src/selling/payment.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import {
   FREE_TIER_ID,
@@ -94,7 +95,7 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
     async sell(
       product: Tier,
       request: Request,
-      onAdmitted?: (payer: string) => Promise<void>,
+      onAdmitted?: UnquotedOrigin['onAdmitted'],
     ): Promise<Settlement> {
       const payload = readPaymentHeader(request)
       if (payload === undefined) throw await demand(product, request)
@@ -105,12 +106,15 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
         requestId: visit.requestId,
         onAdmitted,
       })
-      if (statusOf(settlement) === 'active') {
-        visit.receipt = toPaymentHeader(toSettleResponse(settlement))
-      }
+      noteReceipt(visit, settlement)
       return settlement
     },
   }
+}
+
+function noteReceipt(visit: Visit, settlement: Settlement): void {
+  if (statusOf(settlement) !== 'active') return
+  visit.receipt = toPaymentHeader(toSettleResponse(settlement))
 }
 
 type Next = (arrived: Arrived) => Response | Promise<Response>
@@ -158,6 +162,9 @@ function unlessUnstored(count: () => boolean): boolean {
   }
 }
 
+/** For so long a payment is for the request alone that brought it. */
+const AIMED_MS = 2 * SETTLE_SECONDS_MAX * 1000
+
 /** Answers with the payment of a single request, which is bound to the address that it reads. */
 function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledger' | 'clock'>) {
   return {
@@ -165,6 +172,15 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
     mayAnswer({ id, requests, used }: Credit, arrived: Arrived): boolean {
       const at = { address: addressOf(arrived), isUsed: used >= requests, nowMs: clock() }
       return mayAnswer(payments.findPaidAnswer(id), at)
+    },
+
+    /** Whether a signed-in wallet may read with it what the payment was not made for. */
+    isFree(credit: Credit, arrived: Arrived): boolean {
+      const known = payments.findPaidAnswer(credit.id)
+      // The request that has paid may still be on its way to its answer.
+      const isMeantElsewhere = known !== undefined && known.address !== addressOf(arrived)
+      if (isMeantElsewhere && clock() - credit.createdMs < AIMED_MS) return false
+      return this.mayAnswer(credit, arrived)
     },
 
     /** Throws `payment_conflict`. */
@@ -189,6 +205,36 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
 const addressOf = ({ request: { method }, place: { target } }: Arrived): string =>
   createHash('sha256').update(`${method} ${target}`).digest('hex')
 
+/**
+ * Purchases of one wallet at one address go one after the other: a client that gave up waiting and
+ * signs another payment is answered with the first.
+ */
+function createQueue() {
+  const ends = new Map<string, Promise<void>>()
+  return {
+    /** Resolves with what ends the turn. */
+    async enter(key: string): Promise<() => void> {
+      for (let end = ends.get(key); end !== undefined; end = ends.get(key)) await end
+      const { promise, resolve } = Promise.withResolvers<void>()
+      ends.set(key, promise)
+      return () => {
+        ends.delete(key)
+        resolve()
+      }
+    },
+  }
+}
+
+/** Ends a sale: the wallet has paid before for what it asks for, and was not given it. */
+class PaidBefore extends Error {
+  readonly settlement: Settlement
+
+  constructor(settlement: Settlement) {
+    super('Paid before.')
+    this.settlement = settlement
+  }
+}
+
 /** A wallet has a window of its own, as each key has, from before it has an account. */
 const walletWindow = (address: string): string => `wallet ${address}`
 
@@ -198,6 +244,26 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
   const { payments } = ledger
   const packs = createPacks(payments)
   const singles = createSingles(deps)
+  const queue = createQueue()
+
+  /** A payment for a single request that is made or on its way, whose answer was not delivered. */
+  function findUndelivered(payer: string, arrived: Arrived): Settlement | undefined {
+    const account = ledger.findAccountByAddress(payer)
+    if (account === undefined) return undefined
+    const { id: accountId } = account
+    const at = { accountId, address: addressOf(arrived), sinceMs: clock() - UNDELIVERED_MS }
+    for (const { id } of payments.listUndelivered(at)) {
+      const payment = payments.findPayment(id)
+      const offer = payment && payments.findOffer(payment.offerId)
+      if (payment === undefined || offer === undefined) continue
+      const credit = payments.findCredit(id)
+      const isOpen = openStates.some((state) => state === payment.state)
+      if (credit === undefined ? isOpen : singles.mayAnswer(credit, arrived)) {
+        return { payment, offer, subscription: undefined, credit }
+      }
+    }
+    return undefined
+  }
 
   function callerOf(accountId: string, credit?: Credit): Caller {
     const account = ledger.findAccount(accountId)
@@ -227,7 +293,7 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
       .find(
         (each) =>
           covers(each, wanted) &&
-          (isSingle(each) ? singles.mayAnswer(each, arrived) : packs.hasLeft(each)),
+          (isSingle(each) ? singles.isFree(each, arrived) : packs.hasLeft(each)),
       )
     return credit && { caller: callerOf(account.id, credit), credit }
   }
@@ -285,18 +351,35 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
   ): Promise<Response> {
     const { request, visit } = arrived
     await rehearse(arrived, product, next)
-    visit.keepsPayment = false
-    const { credit, payment } = await sell(product, request, async (payer) => {
-      visit.keepsPayment = true
-      const limit = product.requestsPerMinute
-      await chargeWindow(visit, { key: walletWindow(payer), limit })
+    const at = addressOf(arrived)
+    let leave: (() => void) | undefined
+    try {
       visit.keepsPayment = false
-    })
-    if (credit === undefined) throw pendingError()
-    if (!singles.mayAnswer(credit, arrived)) throw spentError()
-    visit.caller = callerOf(payment.accountId, credit)
-    visit.keepsPayment = true
-    return singles.spend(credit, arrived, answer)
+      const { credit, payment } = await sell(product, request, async (payer, isKnown) => {
+        visit.keepsPayment = true
+        const limit = product.requestsPerMinute
+        await chargeWindow(visit, { key: walletWindow(payer), limit })
+        leave = await queue.enter(`${payer} ${at}`)
+        const before = isKnown ? undefined : findUndelivered(payer, arrived)
+        if (before !== undefined) throw new PaidBefore(before)
+        visit.keepsPayment = false
+      }).catch((error: unknown) => {
+        if (!(error instanceof PaidBefore)) throw error
+        noteReceipt(visit, error.settlement)
+        return error.settlement
+      })
+      unlessUnstored(() => {
+        payments.aimPaidAnswer(payment.id, at)
+        return true
+      })
+      if (credit === undefined) throw pendingError()
+      if (!singles.mayAnswer(credit, arrived)) throw spentError()
+      visit.caller = callerOf(payment.accountId, credit)
+      visit.keepsPayment = true
+      return await singles.spend(credit, arrived, answer)
+    } finally {
+      leave?.()
+    }
   }
 
   return (arrived: Arrived, next: Next): Response | Promise<Response> => {
