@@ -321,7 +321,10 @@ function createHearing(reporter: Reporter, log: Log) {
       for (const event of events) count(event, text, receivedMs)
     },
     /** A message that cannot be read, of a connection that is not counted otherwise. */
-    fault,
+    fault(event: FaultEvent): void {
+      unreadable.heard()
+      fault(event)
+    },
     unfollowed(): void {
       heard.unfollowed++
       unreadable.unfollowed()
