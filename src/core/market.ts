@@ -51,6 +51,13 @@ export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? '
 
 export type Source = 'recorded' | 'simulated'
 
+/** Which markets are asked for. */
+export const sourceChoices = ['recorded', 'simulated', 'all'] as const
+export type SourceChoice = (typeof sourceChoices)[number]
+
+/** What slugs of simulated markets begin with, so that no name of the venue's is one. */
+export const SIMULATED_SLUG = 'sim-'
+
 /** Who says which outcome won; the first outranks the others. */
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]

@@ -97,7 +97,10 @@ export type OldMarket = Pick<Market, 'conditionId' | 'orderMs'> &
 export type HistoryReader = {
   findMarket(conditionId: string): Eventually<Market | undefined>
 
-  /** The market of the venue's name; of several (there should be none) the one listed first. */
+  /**
+   * The market of a name, the venue's or that of a simulated one, which begins with `sim-`; of several
+   * (there should be none) the one listed first. No name of the venue's finds a simulated market.
+   */
   findMarketBySlug(slug: string): Eventually<Market | undefined>
 
   /** The market that one of its outcomes' assets belongs to; of several the one listed first. */
@@ -108,6 +111,9 @@ export type HistoryReader = {
 
   /** Condition ids, of damaged markets too. */
   listUnclosed(): Eventually<string[]>
+
+  /** Which kinds of markets are held of a coin. Cheap: it looks at no market. */
+  sourcesOf(coin: Market['coin']): Eventually<readonly Source[]>
 
   /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
   coinTotals(nowMs: number): Eventually<CoinTotals[]>
@@ -253,6 +259,7 @@ export type MarketQuery = TimeRange & {
   status?: MarketStatus | undefined
   nowMs?: number | undefined
   winner?: Outcome | undefined
+  source?: Source | undefined
   /** Exclusive: continues after this market. */
   after?: { orderMs: number; conditionId: string } | undefined
 }

@@ -24,7 +24,7 @@ import {
 } from './reads/market-read.ts'
 import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createChangeReads } from './tables/event-table.ts'
-import { createCoinTotals, createMarketList } from './tables/market-list.ts'
+import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createRevisionReads } from './tables/revision-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
@@ -220,6 +220,7 @@ function createReaders(tables: Tables, views: Views): Readers {
   const { db, markets } = tables
   const read = createMarketRead(db, views)
   const coinTotals = createCoinTotals(db)
+  const sourcesOf = createSources(db)
   return {
     findMarket: (conditionId) =>
       naming(marketName(conditionId), () => views.find(conditionId)?.market),
@@ -234,6 +235,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     gaps: (market) => read(market, ({ gaps }) => gaps),
     consistently: ({ conditionId }, body) =>
       naming(marketName(conditionId), () => readConsistently(db, body)),
+    sourcesOf: (coin) => naming('The list of coins', () => sourcesOf(coin)),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read),

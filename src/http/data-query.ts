@@ -2,7 +2,15 @@
 
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
-import { type Coin, coins, isCoin, type Market, outcomes, timeframes } from '#src/core/market.ts'
+import {
+  type Coin,
+  coins,
+  isCoin,
+  type Market,
+  outcomes,
+  sourceChoices,
+  timeframes,
+} from '#src/core/market.ts'
 import { intervals } from '#src/core/series.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
@@ -102,6 +110,14 @@ export const intervalParameter = (description: string) =>
 
 export const timeframeParameter = (description: string) =>
   Type.Optional(literals(timeframes, { description }))
+
+/** Of lists of markets and what is made of them. */
+export const sourceParameter = Type.Optional(
+  literals(sourceChoices, {
+    description:
+      'Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then.',
+  }),
+)
 
 export const depthParameter = Type.Optional(
   Type.Integer({

@@ -95,15 +95,17 @@ export const conditionIdField = text(
   exampleMarket.conditionId,
 )
 
+export const sourceField = choice(
+  ['recorded', 'simulated'],
+  'Where the books come from: the venue, or our simulator.',
+)
+
 /** What says which market it is. */
 export const marketFields = {
   conditionId: conditionIdField,
   symbol: choice(coins, 'Coin in lower case.'),
   timeframe: choice(timeframes, "Length of the market's window."),
-  source: choice(
-    ['recorded', 'simulated'],
-    'Where the books come from: the venue, or our simulator.',
-  ),
+  source: sourceField,
 }
 export const slugField = textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600')
 

@@ -3,7 +3,13 @@
  * markets that are held by the name of their window, and never replace what is known of these.
  */
 import { ifSound } from '#src/core/errors.ts'
-import { finalPriceFacts, isCoin, strikeFacts, timeframeMs } from '#src/core/market.ts'
+import {
+  finalPriceFacts,
+  isCoin,
+  SIMULATED_SLUG,
+  strikeFacts,
+  timeframeMs,
+} from '#src/core/market.ts'
 import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
@@ -89,7 +95,8 @@ function keepRow(
   const winner = readOutcome(cells[columns.outcome], 'outcome')
   const strike = readPrice('open')
   const finalPrice = readPrice('close')
-  const slug = homeVenue.slugOf({ coin, timeframe: '5m', startMs })
+  const named = homeVenue.slugOf({ coin, timeframe: '5m', startMs })
+  const slug = source === 'simulated' ? SIMULATED_SLUG + named : named
   const market = ifSound(() => history.findMarketBySlug(slug))
   if (market === undefined || market.source !== source) {
     report.windowsNotHeld++

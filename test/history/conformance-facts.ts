@@ -300,12 +300,49 @@ function conformSlugs(use: Use): void {
     'default: finds the market of a name, of several the one listed first',
     use((history) => {
       expect(history.findMarketBySlug('a')).toBeUndefined()
-      for (const number of [1, 3, 2])
-        history.putMarket(someFacts(number, { slug: 'a', windowStartMs: number === 1 ? 9 : 5 }))
+      for (const number of [1, 3, 2]) {
+        const windowStartMs = number === 1 ? 9 : 5
+        history.putMarket(someFacts(number, { slug: 'a', source: 'recorded', windowStartMs }))
+      }
       history.putMarket(someFacts(4, { slug: 'A', coin: 'eth', source: 'recorded' }))
       expect(history.findMarketBySlug('a')).toEqual(getMarket(history))
       expect(history.findMarketBySlug('A')?.coin).toBe('eth')
       expect(history.findMarketBySlug("' OR 1")).toBeUndefined()
+    }),
+  )
+
+  test(
+    'behavior: no name of the venue finds a simulated market, whose names begin with sim-',
+    use((history) => {
+      // As versions before 0.5.0 named simulated markets.
+      history.putMarket(someFacts(1, { slug: 'b', windowStartMs: 9 }))
+      expect(history.findMarketBySlug('b')).toBeUndefined()
+      expect(history.findMarketBySlug('sim-b')).toEqual(getMarket(history))
+      history.putMarket(someFacts(2, { slug: 'b', source: 'recorded', windowStartMs: 5 }))
+      expect(history.findMarketBySlug('b')?.source).toBe('recorded')
+      history.putMarket(someFacts(3, { slug: 'sim-c' }))
+      expect(history.findMarketBySlug('sim-c')?.slug).toBe('sim-c')
+      expect(history.findMarketBySlug('c')).toBeUndefined()
+    }),
+  )
+
+  test(
+    'behavior: which kinds are held of a coin, and lists of one kind alone',
+    use((history) => {
+      const list = (source?: 'recorded' | 'simulated') =>
+        history
+          .listMarkets({ coin: 'btc', limit: 9, source })
+          .map((market) => `${market.source} ${market.windowStartMs}`)
+      expect(history.sourcesOf('btc')).toEqual([])
+      history.putMarket(someFacts(1, { windowStartMs: 9 }))
+      expect(history.sourcesOf('btc')).toEqual(['simulated'])
+      expect(list('recorded')).toEqual([])
+      history.putMarket(someFacts(2, { source: 'recorded', windowStartMs: 5 }))
+      expect(history.sourcesOf('btc')).toEqual(['recorded', 'simulated'])
+      expect(history.sourcesOf('eth')).toEqual([])
+      expect(list('recorded')).toEqual(['recorded 5'])
+      expect(list('simulated')).toEqual(['simulated 9'])
+      expect(list()).toEqual(['simulated 9', 'recorded 5'])
     }),
   )
 }

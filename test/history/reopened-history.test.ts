@@ -45,6 +45,7 @@ function openForgetful(): MarketHistory {
     findMarketBySlug: (slug) => again().findMarketBySlug(slug),
     findMarketByAsset: (assetId) => again().findMarketByAsset(assetId),
     coinTotals: (nowMs) => again().coinTotals(nowMs),
+    sourcesOf: (coin) => again().sourcesOf(coin),
     putTrades: (batch) => again().putTrades(batch),
     trades: (query) => again().trades(query),
     putGaps: (conditionId, gaps) => again().putGaps(conditionId, gaps),

@@ -31,6 +31,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     listMarkets: engine.listMarkets({ coin, limit: 1 }),
     listUnclosed: engine.listUnclosed(),
     coinTotals: engine.coinTotals(0),
+    sourcesOf: engine.sourcesOf('btc'),
     trades: engine.trades({ market }),
     spot: engine.spot({ coin, order: 'asc', limit: 1 }),
     lastSpotId: engine.lastSpotId(),

@@ -101,7 +101,7 @@ describe('the examples of the document', () => {
     const { history, both } = createMarketHistory()
     for (let index = 0; index < 1000; index++) {
       const windowStartMs = NOW_MS + index * 300_000
-      const [source, timeframe, coin] = ['recorded', '5m', 'btc'] as const
+      const [source, timeframe, coin] = ['simulated', '5m', 'btc'] as const
       const conditionId = `0x${String(index).padStart(64, '0')}`
       history.putMarket({ conditionId, coin, timeframe, source, windowStartMs })
     }

@@ -141,7 +141,7 @@ describe('GET /v1/{coin}/markets', () => {
       conditionId: conditionIdOf('f'),
       coin: 'btc',
       timeframe: '1h',
-      source: 'recorded',
+      source: 'simulated',
       windowStartMs: NOW_MS,
     })
     appendRows(live, market, rowsAt(market, [NOW_MS]))
@@ -208,7 +208,7 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       timeframe: '5m',
       source: 'simulated',
       status: 'resolved',
-      slug: 'btc-updown-5m-1767225600',
+      slug: 'sim-btc-updown-5m-1767225600',
       question: 'Bitcoin Up or Down - December 31, 7:00PM-7:05PM ET',
       windowStart: '2026-01-01T00:00:00.000Z',
       windowEnd: '2026-01-01T00:05:00.000Z',

@@ -75,6 +75,7 @@ describe('GET /v1/{coin}/panel', () => {
         conditionId: conditionIdOf(1),
         slug: 'btc-updown-5m-1767225600',
         timeframe: '5m',
+        source: 'simulated',
         windowStart: iso(START_MS),
         windowEnd: iso(START_MS + WINDOW_MS),
         strike: expect.any(Number),

@@ -52,7 +52,7 @@ describe('GET /v1/{coin}/prices', () => {
     const window = `"windowStart":"${iso(NOW_MS - 100_000)}","windowEnd":"${iso(NOW_MS + 200_000)}"`
     const trade = `{"price":0.531,"outcome":"down","timestamp":"${iso(NOW_MS - 5_000)}"}`
     expect(text).toBe(
-      `{"data":[{"conditionId":"${conditionId}","timeframe":"5m","slug":"btc-updown-5m-1",${window},"up":${up},"down":${down},"lastTrade":${trade}}],"nextCursor":null,"spot":null}`,
+      `{"data":[{"conditionId":"${conditionId}","timeframe":"5m","source":"simulated","slug":"btc-updown-5m-1",${window},"up":${up},"down":${down},"lastTrade":${trade}}],"nextCursor":null,"spot":null}`,
     )
     expect(response.headers.get('cache-control')).toBe('private, no-cache')
   })

@@ -25,6 +25,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     lastSpotId: () => 0,
     gaps: () => [],
     coinTotals: () => [],
+    sourcesOf: () => [],
     close: refuse,
     page: refuse,
     at: refuse,

@@ -18,6 +18,7 @@ Timeframe = Literal["5m", "15m", "1h", "4h", "1d"]
 Interval = Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
 Channel = Literal["snapshots", "quotes", "prices", "trades"]
 View = Literal["own", "consolidated"]
+Source = Literal["recorded", "simulated", "all"]
 Names = Union[str, Sequence[str]]
 """One name, several with commas between them, or a list."""
 Decimals = Union[str, int, float]
@@ -31,6 +32,7 @@ class CoverageFilters(TypedDict, total=False):
 
 class CoinCoverageFilters(CoverageFilters, total=False):
     timeframe: Timeframe
+    source: Source
 
 
 class ListFilters(TypedDict, total=False):
@@ -45,6 +47,7 @@ class RangeFilters(ListFilters, CoverageFilters, total=False):
 class MarketFilters(RangeFilters, total=False):
     timeframe: Timeframe
     status: Literal["upcoming", "open", "closed", "resolved"]
+    source: Source
     outcome: Outcome
     slug: str
     order: Order
@@ -84,6 +87,7 @@ class PanelFilters(RangeFilters, total=False):
     offsets: Names
     max_age_ms: int
     known_at: Time
+    source: Source
 
 
 class RevisionFilters(ListFilters, total=False):
@@ -162,6 +166,7 @@ class ExportFilters(CoverageFilters, total=False):
     after: str
     day: Time
     timeframe: Timeframe
+    source: Source
 
 
 def accept(method: str, kind: type, filters: Mapping[str, Any]) -> None:

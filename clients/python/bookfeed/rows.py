@@ -54,9 +54,10 @@ Market = TypedDict(
 )  # fmt: skip
 PanelRow = TypedDict(
     "PanelRow",
-    {"conditionId": str, "slug": Text_, "timeframe": str, "windowStart": str, "windowEnd": str,
-     "strike": Amount_, "finalPrice": Amount_, "winner": Side_, "winnerSource": Text_,
-     "offset": str, "offsetMs": int, "ts": str, "lastTrade": Object_, "spot": Object_,
+    {"conditionId": str, "slug": Text_, "timeframe": str, "source": str,
+     "windowStart": str, "windowEnd": str, "strike": Amount_, "finalPrice": Amount_,
+     "winner": Side_, "winnerSource": Text_, "offset": str,
+     "offsetMs": int, "ts": str, "lastTrade": Object_, "spot": Object_,
      "covered": dict[Side, bool], "up": Object_, "down": Object_},
 )  # fmt: skip
 DayFile = TypedDict(

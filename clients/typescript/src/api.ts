@@ -29,7 +29,7 @@ export interface paths {
         };
         /**
          * Markets of a coin
-         * @description Newest window first. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.
+         * @description Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.
          */
         get: operations["listMarkets"];
         put?: never;
@@ -1760,6 +1760,11 @@ export interface components {
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * @description Where the books come from: the venue, or our simulator.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
             /** @description The venue's name of the market. */
             slug: string | null;
             /**
@@ -1927,6 +1932,11 @@ export interface components {
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * @description Where the books come from: the venue, or our simulator.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
             /**
              * Format: date-time
              * @description Start of the window, inclusive.
@@ -3212,13 +3222,15 @@ export interface operations {
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Only markets of this status at the moment of the request; `closed` are those without a known winner. */
                 status?: "upcoming" | "open" | "closed" | "resolved";
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
                 /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 from?: number | string;
                 /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | string;
                 /** @description Only markets that it won. */
                 outcome?: "up" | "down";
-                /** @description Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600. */
+                /** @description Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600. Slugs of simulated markets begin with `sim-`. */
                 slug?: string;
                 /** @description Newest window first, or oldest. */
                 order?: "asc" | "desc";
@@ -3226,7 +3238,7 @@ export interface operations {
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
                 cursor?: string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -3322,6 +3334,8 @@ export interface operations {
                 to?: number | string;
                 /** @description Only windows of this length. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
             };
             header?: never;
             path: {
@@ -3632,7 +3646,7 @@ export interface operations {
                 fields?: string;
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -3730,7 +3744,7 @@ export interface operations {
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -3781,7 +3795,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -3834,7 +3848,9 @@ export interface operations {
                 maxAgeMs?: number;
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 knownAt?: number | string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -3955,6 +3971,8 @@ export interface operations {
                 day: string | number;
                 /** @description Only markets of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
                 /** @description Takes precedence over `Accept`, which may name `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. NDJSON by default, also when `Accept` names none of them. */
                 format?: "ndjson" | "csv" | "parquet";
                 /** @description Only for CSV and Parquet. `levels` (the default): one row per level, whole books. `states`: one row per snapshot with its best `depth` levels of each side. */
@@ -4190,7 +4208,7 @@ export interface operations {
                 window?: number;
                 /** @description Bars of this length instead of every price; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -4235,7 +4253,7 @@ export interface operations {
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
                 cursor?: string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";
@@ -4276,7 +4294,7 @@ export interface operations {
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
                 cursor?: string;
-                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, columns named as its members, `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
                 numbers?: "decimal" | "double";

@@ -1,6 +1,6 @@
 /** Walks through lists of markets, and the one that greeting and documentation show. */
 import { tallyCoverage } from '#src/core/coverage.ts'
-import { type Coin, coins, type Market } from '#src/core/market.ts'
+import { type Coin, coins, type Market, type Source, type SourceChoice } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
 
 import type { CoinTotals, MarketHistory, MarketQuery } from '../history.ts'
@@ -16,6 +16,21 @@ export function* marketPages(
     if (page.length < query.limit) return
     page = history.listMarkets({ ...query, after: page.at(-1) })
   }
+}
+
+/**
+ * The `source` of a query for markets of a coin: those that were recorded as soon as there is one,
+ * unless others are asked for. Undefined where no market is to be left out.
+ */
+export function readSource(
+  history: Pick<MarketHistory, 'sourcesOf'>,
+  coin: Coin,
+  asked: SourceChoice | undefined,
+): Source | undefined {
+  if (asked === 'all') return undefined
+  const held = history.sourcesOf(coin)
+  const wanted = asked ?? (held.includes('recorded') ? 'recorded' : 'simulated')
+  return held.every((source) => source === wanted) ? undefined : wanted
 }
 
 const NEWEST_COUNT = 10

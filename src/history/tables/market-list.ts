@@ -1,6 +1,13 @@
 /** Lists of markets, paged by a keyset, and totals of coins, which triggers keep in a few rows. */
 import { coinTotal, market } from '#db/history/schema.ts'
-import { coins, type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
+import {
+  coins,
+  type Market,
+  type MarketStatus,
+  type Source,
+  timeframeMs,
+} from '#src/core/market.ts'
+import { DAY_MS } from '#src/core/time.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
@@ -26,16 +33,41 @@ const statusConditions: Readonly<Record<MarketStatus, string>> = {
 
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
-  return (query: MarketQuery): Market[] => {
-    const { coin, limit, timeframe, status, winner } = query
+  const held = db.prepare<
+    { firstMs: number | null; lastMs: number | null; markets: number },
+    [Held]
+  >(
+    `SELECT min(first_ms) AS "firstMs", max(last_ms) AS "lastMs", count(*) AS markets FROM coin_total
+     WHERE coin = $coin AND source = $source AND markets > 0`,
+  )
+
+  /** Most markets of a coin may be of the other source: a list of few looks where these are. */
+  function narrow(query: MarketQuery): MarketQuery | undefined {
+    const { coin, source, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = query
+    const found = source === undefined ? undefined : held.get({ coin, source })
+    if (found === undefined || found === null) return query
+    if (found.markets === 0) return undefined
+    if (source !== 'simulated' || found.firstMs === null || found.lastMs === null) return query
+    return {
+      ...query,
+      fromMs: Math.max(fromMs, found.firstMs - APART_MS),
+      toMs: Math.min(toMs, found.lastMs + APART_MS),
+    }
+  }
+
+  return (asked: MarketQuery): Market[] => {
+    const query = narrow(asked)
+    if (query === undefined) return []
+    const { coin, limit, timeframe, status, winner, source } = query
     const range = rangeOf(query)
     const now = status === undefined || status === 'resolved' ? null : nowOf(query)
-    const filters = { timeframe: timeframe ?? null, winner: winner ?? null }
+    const filters = { timeframe: timeframe ?? null, winner: winner ?? null, source: source ?? null }
     const values = { ...range.values, ...filters, coin, limit, now }
     const conditions = ['coin = $coin', range.condition]
     if (timeframe !== undefined) conditions.push('timeframe = $timeframe')
     if (status !== undefined) conditions.push(statusConditions[status])
     if (winner !== undefined) conditions.push('winner = $winner')
+    if (source !== undefined) conditions.push('source = $source')
     const direction = query.order === 'asc' ? 'ASC' : 'DESC'
     // Few texts, so that `query` keeps them all prepared.
     const statement = db.query<MarketRow, [Values]>(
@@ -45,11 +77,16 @@ export function createMarketList(db: Database) {
     return naming(`The list of ${coin} markets`, () => {
       const rows = statement.all(values)
       // By filters most of the range may be no match: there it would cost more than the list.
-      if (status === undefined && winner === undefined) assertListed(db, query, rows)
+      if (status === undefined && winner === undefined && source === undefined)
+        assertListed(db, query, rows)
       return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
     })
   }
 }
+
+type Held = { coin: string; source: string }
+/** A window begins within this of its snapshots. */
+const APART_MS = 30 * DAY_MS
 
 /** Two indexes must agree how many markets a page spans, or one lost entries. Throws `Damage`. */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
@@ -112,6 +149,22 @@ type TotalsRow = Omit<typeof coinTotal.$inferSelect, keyof Identity> &
 /** As the triggers have it: db/history/migrations/0010_coin_total_seals.sql. */
 const IS_SOUND =
   '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
+
+/** Which kinds of markets are held of a coin. Throws `Damage` where a total is not sound. */
+export function createSources(db: Database): (coin: string) => Source[] {
+  const find = db.prepare<{ source: Source; isSound: number }, [{ coin: string }]>(
+    `SELECT source, min(CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END) AS "isSound" FROM coin_total
+     WHERE coin = $coin AND markets > 0 GROUP BY source ORDER BY source`,
+  )
+  return (coin) => {
+    const rows = find.all({ coin })
+    assertSound(
+      rows.every(({ isSound }) => isSound === 1),
+      'the totals of coins',
+    )
+    return rows.map(({ source }) => source)
+  }
+}
 
 /** Throws `Damage` where a row is not as the triggers left it. */
 export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {

@@ -9,6 +9,7 @@ import {
   outcomes,
   type PriceSource,
   priceSources,
+  SIMULATED_SLUG,
   windowFault,
   type WinnerSource,
   winnerSources,
@@ -153,6 +154,12 @@ export function createMarketTable(db: Database, meta: MetaTable) {
     }
   }
   const find = findBy<string>('condition_id = $1')
+  // A name of the venue's is never that of a simulated market.
+  const findNamed = findBy<string>(
+    `slug = $1 AND (source <> 'simulated' OR slug LIKE '${SIMULATED_SLUG}%')`,
+  )
+  // Versions before 0.5.0 gave simulated markets the venue's names.
+  const findOldSimulated = findBy<string>("slug = $1 AND source = 'simulated'")
   const listIds = (from: string): (() => number[]) => {
     const statement = db.prepare<ById, []>(`SELECT id FROM market ${from} ORDER BY id`)
     return () => statement.all().map(({ id }) => id)
@@ -182,7 +189,11 @@ export function createMarketTable(db: Database, meta: MetaTable) {
 
   return {
     find,
-    findBySlug: findBy<string>('slug = $1'),
+    findBySlug: (slug: string): StoredMarket | undefined =>
+      findNamed(slug) ??
+      (slug.startsWith(SIMULATED_SLUG)
+        ? findOldSimulated(slug.slice(SIMULATED_SLUG.length))
+        : undefined),
     findByAsset: findBy<string>('up_asset_id = $1 OR down_asset_id = $1'),
     findById: findBy<number>('id = $1'),
     ids: listIds(''),

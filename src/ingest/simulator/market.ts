@@ -92,7 +92,7 @@ export function createMarket(plan: MarketPlan, model: Model) {
     plan,
     model,
     random,
-    conditionId: `0x${conditionDigest}`,
+    conditionId: `0x${toOwnId(conditionDigest)}`,
     assetIds: { up: nameAsset(name, 'up'), down: nameAsset(name, 'down') },
     price: {
       ...{ random, windowStartMs, windowEndMs },
@@ -257,7 +257,20 @@ function hashState(market: SimulatedMarket, outcome: Outcome): string {
 }
 
 const nameAsset = (name: string, outcome: Outcome): string =>
-  BigInt(`0x${sha256(`${name}/${outcome}`)}`).toString()
+  BigInt(`0x${toOwnId(sha256(`${name}/${outcome}`))}`).toString()
+
+/** `simulated` in ASCII and seven zero bytes. */
+const ID_START = '73696d756c617465640000'.padEnd(32, '0')
+
+/** Whether an id of a market is of this version's simulator. */
+export const isSimulatedId = (conditionId: string): boolean =>
+  conditionId.startsWith(`0x${ID_START}`)
+
+/**
+ * Ids of simulated markets and tokens have a space of their own: the venue's are hashes of 256 bits,
+ * none of which begins with these 128.
+ */
+const toOwnId = (digest: string): string => ID_START + digest.slice(0, 64 - ID_START.length)
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, 'hex')
 

@@ -15,7 +15,13 @@ import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
-import { advanceMarket, createMarket, LEAD_MS, type SimulatedMarket } from './market.ts'
+import {
+  advanceMarket,
+  createMarket,
+  isSimulatedId,
+  LEAD_MS,
+  type SimulatedMarket,
+} from './market.ts'
 import { createModel, type Model } from './model.ts'
 import { toFacts } from './simulator.ts'
 
@@ -91,8 +97,11 @@ export function createMovingMarket(history: History) {
     const left = (['upcoming', 'open', 'closed'] as const)
       .flatMap((status) => history.listMarkets({ ...query, status }))
       .filter(({ source, isClosed }) => source === 'simulated' && !isClosed)
-    for (const { windowStartMs = 0, conditionId } of left)
+    for (const { windowStartMs = 0, windowEndMs = nowMs, conditionId } of left) {
       if (begin(windowStartMs, model).market.conditionId === conditionId) open(windowStartMs)
+      // Of a version that named it otherwise: nothing will go on with it.
+      else if (!isSimulatedId(conditionId) && windowEndMs <= nowMs) history.close(conditionId)
+    }
     isResumed = true
   }
 

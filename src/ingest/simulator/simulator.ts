@@ -6,6 +6,7 @@ import {
   type MarketFacts,
   type Outcome,
   outcomes,
+  SIMULATED_SLUG,
   type Timeframe,
   timeframeMs,
 } from '#src/core/market.ts'
@@ -131,7 +132,7 @@ export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFa
     coin,
     timeframe,
     source: 'simulated',
-    slug: homeVenue.slugOf(window),
+    slug: SIMULATED_SLUG + homeVenue.slugOf(window),
     question: homeVenue.titleOf(window),
     windowStartMs,
     windowEndMs,

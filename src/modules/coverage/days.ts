@@ -11,6 +11,7 @@ import {
   type Coin,
   type Market,
   outcomes,
+  type Source,
   type Timeframe,
   timeframeMs,
   timeframes,
@@ -18,14 +19,22 @@ import {
 import { type Clock, DAY_MS, MOMENT_MS_MAX, readRange, toIso } from '#src/core/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { createCache } from '#src/lib/cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './model.ts'
 
-export type CoverageDeps = { history: Pick<MarketHistory, 'listMarkets' | 'gaps'>; clock: Clock }
-type DayPlace = { coin: Coin; timeframe: Timeframe | undefined; startMs: number }
+export type CoverageDeps = {
+  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf' | 'gaps'>
+  clock: Clock
+}
+type DayPlace = {
+  coin: Coin
+  timeframe: Timeframe | undefined
+  source: Source | undefined
+  startMs: number
+}
 /** `text` once its steps are done. */
 type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 /** No tally: of a window that has not begun. */
@@ -42,12 +51,12 @@ const DAYS_KEPT_MAX = 3_660
 export function createDayList({ history, clock }: CoverageDeps) {
   const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
 
-  function* makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Steps<string> {
+  function* makeDay({ coin, timeframe, source, startMs }: DayPlace, nowMs: number): Steps<string> {
     const entries: Entry[] = []
     // Also where there is no market: a range has hundreds of days.
     yield
     const span = { fromMs: startMs, toMs: startMs + DAY_MS }
-    const query = { coin, timeframe, ...span, order: 'asc', limit: BLOCK } as const
+    const query = { coin, timeframe, source, ...span, order: 'asc', limit: BLOCK } as const
     for (const page of marketPages(history, query)) {
       for (const market of page) {
         entries.push({ market, tally: tallyOf(history, market, nowMs) })
@@ -72,7 +81,7 @@ export function createDayList({ history, clock }: CoverageDeps) {
 
   /** Several callers who want the same day do its steps together. */
   function* readDay(place: DayPlace, nowMs: number): Steps<string> {
-    const key = `${place.coin} ${place.timeframe ?? ''} ${place.startMs}`
+    const key = `${place.coin} ${place.timeframe ?? ''} ${place.source ?? ''} ${place.startMs}`
     for (;;) {
       const kept = days.get(key)
       const isFresh = kept !== undefined && nowMs - kept.madeMs < keptFor(place, kept)
@@ -87,9 +96,10 @@ export function createDayList({ history, clock }: CoverageDeps) {
     const nowMs = clock()
     const { fromMs, toMs } = readDays(query, nowMs)
     const { timeframe } = query
+    const source = readSource(history, coin, query.source)
     const texts: string[] = []
     for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS) {
-      texts.push(yield* readDay({ coin, timeframe, startMs }, nowMs))
+      texts.push(yield* readDay({ coin, timeframe, source, startMs }, nowMs))
     }
     return { body: `{"data":[${texts.join(',')}],"nextCursor":null}` }
   }

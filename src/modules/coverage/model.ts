@@ -2,7 +2,12 @@ import type { Static } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
 import { marketStatuses, outcomes, timeframes } from '#src/core/market.ts'
-import { momentParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
+import {
+  momentParameter,
+  rangeParameters,
+  sourceParameter,
+  timeframeParameter,
+} from '#src/http/data-query.ts'
 import {
   choice,
   count,
@@ -156,5 +161,6 @@ export const CoinCoverageQuery = Type.Object({
     ),
   ),
   timeframe: timeframeParameter('Only windows of this length.'),
+  source: sourceParameter,
 })
 export type CoinCoverageQuery = Static<typeof CoinCoverageQuery>

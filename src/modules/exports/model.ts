@@ -1,7 +1,12 @@
 import type { Static } from '@sinclair/typebox'
 
 import { MARKET_NAME_PATTERN } from '#src/core/market-name.ts'
-import { outcomeParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
+import {
+  outcomeParameter,
+  rangeParameters,
+  sourceParameter,
+  timeframeParameter,
+} from '#src/http/data-query.ts'
 import {
   choice,
   count,
@@ -76,6 +81,7 @@ export const DayExportQuery = Type.Object({
     examples: [exampleMarket.day],
   }),
   timeframe: timeframeParameter('Only markets of this timeframe.'),
+  source: sourceParameter,
   ...shared,
   after: Type.Optional(
     Type.String({

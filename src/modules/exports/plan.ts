@@ -13,7 +13,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS, readRange, toIso } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
@@ -70,11 +70,12 @@ export function* planDay(
   }: { coin: Coin; query: DayExportQuery; format: Format; findMarket: FindMarket },
 ): Steps<ExportPlan> {
   const { day: startMs, outcome, after, timeframe } = query
+  const source = readSource(history, coin, query.source)
   const day = toIso(startMs).slice(0, 'YYYY-MM-DD'.length)
   const endMs = startMs + DAY_MS
   const span = { fromMs: startMs, toMs: endMs, limit: MARKETS_A_STEP, order: 'asc' } as const
   const listed: Market[] = []
-  for (const page of marketPages(history, { coin, timeframe, ...span })) {
+  for (const page of marketPages(history, { coin, timeframe, source, ...span })) {
     if (listed.length > 0) yield
     listed.push(...page)
   }

@@ -23,7 +23,7 @@ import {
 } from '#src/core/market.ts'
 import { type Clock, readRange, toIsoOrNull } from '#src/core/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
@@ -34,7 +34,7 @@ import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './mo
 
 type History = Pick<
   MarketHistory,
-  'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'spot'
+  'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'sourcesOf' | 'spot'
 >
 type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 
@@ -65,7 +65,7 @@ export const marketRoutes = (deps: Deps) => [
       operationId: 'listMarkets',
       summary: 'Markets of a coin',
       description:
-        'Newest window first. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
+        'Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
       query: ListQuery,
       ok: {
         description: 'A page of markets.',
@@ -108,7 +108,8 @@ function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> 
   const rows: string[] = []
   let last: Market | undefined
   let hasMore = false
-  const block = { ...filters, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
+  const source = readSource(history, coin, query.source)
+  const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
   for (const page of marketPages(history, block)) {
     hasMore = page.length > limit - rows.length
     for (const market of page.slice(0, limit - rows.length)) {
@@ -125,7 +126,8 @@ function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> 
 }
 
 function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
-  for (const filter of ['timeframe', 'status', 'from', 'to', 'outcome', 'cursor'] as const) {
+  const filters = ['timeframe', 'status', 'source', 'from', 'to', 'outcome', 'cursor'] as const
+  for (const filter of filters) {
     if (query[filter] === undefined) continue
     throw parameterError(
       filter,
@@ -138,9 +140,9 @@ function findBySlug(history: History, coin: Coin, query: ListQuery): Market | un
 
 /** A list's filters, and the scope of its cursors: the same filters are the same scope. */
 function toFilters(coin: Coin, query: ListQuery) {
-  const { timeframe, status, outcome: winner, order } = query
+  const { timeframe, status, source, outcome: winner, order } = query
   const { fromMs, toMs } = readRange(query)
-  const named = Object.entries({ timeframe, status, fromMs, toMs, winner })
+  const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${value}`)
   // Without filters it is the scope of the first release, whose cursors are still about.

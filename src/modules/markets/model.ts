@@ -14,6 +14,7 @@ import {
   cursorParameter,
   limitParameter,
   rangeParameters,
+  sourceParameter,
   timeframeParameter,
 } from '#src/http/data-query.ts'
 import {
@@ -193,6 +194,7 @@ export const ListQuery = Type.Object({
       'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
     ),
   ),
+  source: sourceParameter,
   ...rangeParameters("the window's start"),
   outcome: Type.Optional(choice(outcomes, 'Only markets that it won.')),
   slug: Type.Optional(
@@ -200,7 +202,7 @@ export const ListQuery = Type.Object({
       minLength: 1,
       maxLength: 200,
       description:
-        'Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600.',
+        'Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600. Slugs of simulated markets begin with `sim-`.',
     }),
   ),
   order: literals(['asc', 'desc'], {

@@ -21,6 +21,7 @@ import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
+import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
@@ -129,7 +130,8 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const moment = readMoment(query)
     const nowMs = moment?.atMs ?? clock()
     const lists = moment === undefined ? history : knownLists(history, moment)
-    const chosen = yield* selectMarkets(lists, { ...range, after }, nowMs)
+    const source = readSource(history, coin, query.source)
+    const chosen = yield* selectMarkets(lists, { ...range, source, after }, nowMs)
     const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
     const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
     const rows: string[] = []
@@ -137,10 +139,10 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     for (const listed of chosen.markets) {
       const then = moment && (yield* openKnown(history, listed, moment))
       const market = { ...listed, ...then?.market, ...windowOf(listed) }
-      const source = then?.history ?? history
+      const own = then?.history ?? history
       const head = marketText(market)
       history.consistently(market, () => {
-        const gaps = source.gaps(market)
+        const gaps = own.gaps(market)
         for (const offset of offsets) {
           const tsMs = market.windowEndMs - offset.beforeMs
           const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
@@ -149,7 +151,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
             down: tallyCoverage({ ...question, outcome: 'down' }),
           }
           tallies.push(coverage.up, coverage.down)
-          const cell = { history: source, market, offset, tsMs, maxAgeMs, coverage, isPriced }
+          const cell = { history: own, market, offset, tsMs, maxAgeMs, coverage, isPriced }
           rows.push(`${head},${rowText(cell)}}`)
         }
       })
@@ -201,6 +203,7 @@ function marketText(market: ClosedMarket): string {
     conditionId,
     slug: slug ?? null,
     timeframe,
+    source: market.source,
     windowStart: toIso(market.windowStartMs),
     windowEnd: toIso(market.windowEndMs),
     strike: exactNumber(strike),
@@ -248,11 +251,11 @@ const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_00
 
 /** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
 function readRequest(coin: Coin, query: PanelQuery) {
-  const { timeframe, limit, maxAgeMs, knownAt } = query
+  const { timeframe, limit, maxAgeMs, knownAt, source } = query
   const offsets = readOffsets(query.offsets, timeframe)
   const { fromMs, toMs } = readRange(query)
   const moments = offsets.map(({ text }) => text).join(',')
-  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}${knownAt === undefined ? '' : ` known${knownAt}`}`
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}${knownAt === undefined ? '' : ` known${knownAt}`}${source === undefined ? '' : ` ${source}`}`
   return {
     scope: `panel ${coin} ${timeframe} ${filters}`,
     offsets,

@@ -6,6 +6,7 @@ import {
   knownAtParameter,
   limitParameter,
   rangeParameters,
+  sourceParameter,
 } from '#src/http/data-query.ts'
 import {
   choice,
@@ -18,6 +19,7 @@ import {
   nullable,
   object,
   slugField,
+  sourceField,
   text,
   time,
 } from '#src/http/fields.ts'
@@ -43,6 +45,7 @@ export const PanelQuery = Type.Object({
     }),
   ),
   knownAt: knownAtParameter,
+  source: sourceParameter,
 })
 export type PanelQuery = Static<typeof PanelQuery>
 
@@ -99,6 +102,7 @@ export const PanelRow = object('PanelRow', {
   conditionId: conditionIdField,
   slug: slugField,
   timeframe: choice(timeframes, "Length of the market's window.", exampleMarket.timeframe),
+  source: sourceField,
   windowStart: time('Start of the window, inclusive.', '2026-04-14T08:00:00.000Z'),
   windowEnd: time('End of the window: the expiry.', '2026-04-14T08:05:00.000Z'),
   strike: decimalOrNull("The coin's price that the end is compared with, in USD.", 76211.8001656),

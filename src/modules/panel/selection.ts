@@ -1,6 +1,12 @@
 import { hasWindow } from '#src/core/coverage.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/cursor.ts'
-import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import {
+  type Coin,
+  type Market,
+  type Source,
+  type Timeframe,
+  timeframeMs,
+} from '#src/core/market.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
@@ -22,6 +28,7 @@ export type Selection = {
 type MarketRange = {
   coin: Coin
   timeframe: Timeframe
+  source?: Source | undefined
   fromMs: number | undefined
   toMs: number | undefined
   after: MarketPlace | undefined

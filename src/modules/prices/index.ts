@@ -5,7 +5,7 @@ import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { seriesAt } from '#src/history/reads/known.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
@@ -58,7 +58,9 @@ export const priceRoutes = (deps: Deps) => [
 
 function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
-  for (const page of marketPages(history, { ...question, status: 'open', limit: BLOCK })) {
+  const source = readSource(history, question.coin, undefined)
+  const query = { ...question, source, status: 'open', limit: BLOCK } as const
+  for (const page of marketPages(history, query)) {
     for (const market of page) {
       data.push(toBody(history, market, question.nowMs))
       yield
@@ -69,11 +71,12 @@ function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: s
 }
 
 function toBody(history: MarketHistory, market: Market, nowMs: number) {
-  const { conditionId, timeframe, slug, windowStartMs, windowEndMs } = market
+  const { conditionId, timeframe, source, slug, windowStartMs, windowEndMs } = market
   const [trade] = history.trades({ market, last: 1 })
   return {
     conditionId,
     timeframe,
+    source,
     slug: slug ?? null,
     windowStart: toIsoOrNull(windowStartMs),
     windowEnd: toIsoOrNull(windowEndMs),

@@ -15,6 +15,7 @@ import {
   object,
   positive,
   slugField,
+  sourceField,
   spotField,
   text,
   textOrNull,
@@ -115,6 +116,7 @@ const LastTrade = Type.Object({
 const OpenMarket = object('OpenMarket', {
   conditionId: conditionIdField,
   timeframe: choice(timeframes, "Length of the market's window.", exampleMarket.timeframe),
+  source: sourceField,
   slug: slugField,
   windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
   windowEnd: timeOrNull('End of the window; null where unknown.', '2026-04-14T08:05:00.000Z'),

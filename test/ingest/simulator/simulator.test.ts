@@ -176,7 +176,7 @@ describe('simulate: facts', () => {
       expect(windowStartMs % timeframeMs[timeframe]).toBe(0)
       expect(windowStartMs).toBeGreaterThanOrEqual(options.startMs)
       expect(windowEndMs - windowStartMs).toBe(timeframeMs[timeframe])
-      expect(slug).toBe(`${coin}-updown-${timeframe}-${windowStartMs / 1_000}`)
+      expect(slug).toBe(`sim-${coin}-updown-${timeframe}-${windowStartMs / 1_000}`)
     }
   })
 

@@ -8,6 +8,7 @@ import { mayRead, useRights } from '../../lib/rights.ts'
 import { Button } from '../../parts/button.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Calendar, paintCalendar } from './calendar.tsx'
 
@@ -17,7 +18,7 @@ const DAY_MS = 86_400_000
 /** What is recorded of a coin and what is not, day by day. */
 export function CoveragePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = params.coin ?? 'btc'
-  const { last, isNewest, tools } = useRange(coin)
+  const { last, isNewest, source, tools } = useRange(coin)
   const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
   const path = `/v1/${coin}/coverage`
   const rights = useRights()
@@ -31,7 +32,9 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
   return (
     <div class="page">
       <div class="row spread">
-        <h1>Coverage</h1>
+        <h1>
+          Coverage <SimulatedTag source={source} />
+        </h1>
         <CoinTabs base="/coverage" coin={coin} />
       </div>
       <div class="row spread">
@@ -47,6 +50,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
         <Figure
           title={`What is recorded of ${coin.toUpperCase()}, ${range}`}
           name={`coverage-${coin}`}
+          {...(source === undefined ? {} : { source })}
           calls={[{ path, query }]}
           canvas={() => paintCalendar(days)}
           rows={() => toRows(days)}
@@ -85,7 +89,9 @@ function useRange(coin: string) {
       />
     </span>
   )
-  return { last, isNewest: last === today, tools }
+  /** What the days count: simulated markets as long as none was recorded. */
+  const source = held?.sources.includes('recorded') ? 'recorded' : held?.sources[0]
+  return { last, isNewest: last === today, source, tools }
 }
 
 function* toRows(days: readonly CoverageDay[]) {

@@ -10,6 +10,7 @@ import { apiKey } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { MarketTable } from './market-table.tsx'
 import { OpenMarkets, usePricesNow } from './open-markets.tsx'
@@ -69,7 +70,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
   const { sample } = facts
   const hasKey = useStore(apiKey.store) !== undefined
   const since = coin?.firstSnapshot ?? null
-  const isSimulated = coin?.sources.length === 1 && coin.sources[0] === 'simulated'
+  const isMixed = coin?.sources.length === 2
   return (
     <div class="held">
       <p>
@@ -78,7 +79,8 @@ function Intro({ coin }: { coin: Coin | undefined }) {
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
             <b class="num">{showCompact(coin.markets)}</b> markets
             {since !== null && `, since ${showDay(Date.parse(since))}`}
-            {isSimulated && ' (simulated)'}
+            {isMixed ? ' (simulated ones included)' : ' '}
+            {!isMixed && <SimulatedTag source={coin.sources[0]} />}
           </>
         ) : (
           ' '

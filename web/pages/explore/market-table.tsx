@@ -7,6 +7,7 @@ import { navigate } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 
 const PAGE = 25
 
@@ -109,7 +110,8 @@ function MarketRow({ coin, market }: { coin: string; market: Market }) {
   return (
     <tr class="link-row" onClick={() => navigate(href)}>
       <td class="num">
-        <a href={href}>{showWindow(windowStart, windowEnd)}</a>
+        <a href={href}>{showWindow(windowStart, windowEnd)}</a>{' '}
+        <SimulatedTag source={market.source} />
       </td>
       <td class="wide">{timeframe}</td>
       <td>

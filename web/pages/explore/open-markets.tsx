@@ -5,6 +5,7 @@ import type { PricesNow } from '../../lib/bodies.ts'
 import { useNow } from '../../lib/clock.ts'
 import { showDollars, showLength, showPrice, showWindow } from '../../lib/format.ts'
 import { usePoll } from '../../lib/poll.ts'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 
 type OpenMarket = PricesNow['data'][number]
 
@@ -46,6 +47,7 @@ function OpenCard({ coin, market, spot }: Props) {
     <a class="card open-market" href={`/markets/${coin}/${conditionId}`}>
       <span class="row spread">
         <strong>{timeframe}</strong>
+        <SimulatedTag source={market.source} />
         <span class="tag live num">
           {isBefore || leftMs === undefined ? 'open' : `${showLength(leftMs)} left`}
         </span>

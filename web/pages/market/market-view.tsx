@@ -14,6 +14,7 @@ import { useSeen } from '../../lib/seen.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
@@ -226,7 +227,7 @@ function Head({ market, state }: { market: Market; state: keyof typeof liveTexts
         <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
       </div>
       <div class="row">
-        {source === 'simulated' && <span class="tag warn">simulated</span>}
+        <SimulatedTag source={source} />
         <MarketState market={market} />
         {liveTexts[state] && <span class="tag live">{liveTexts[state]}</span>}
         <Choice
