@@ -35,8 +35,10 @@ import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { typ
 import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with { type: 'text' }
 import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
 import paidAnswers from './ledger/migrations/0008_paid_answers.sql' with { type: 'text' }
+import seals from './ledger/migrations/0009_seals.sql' with { type: 'text' }
 import postgresLedger from './ledger/postgres/0000_ledger.sql' with { type: 'text' }
 import postgresPaidAnswers from './ledger/postgres/0001_paid_answers.sql' with { type: 'text' }
+import postgresSeals from './ledger/postgres/0002_seals.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -67,7 +69,11 @@ export const postgresHistoryMigrations: readonly string[] = [
   postgresTradeTransactions,
   postgresFees,
 ]
-export const postgresLedgerMigrations: readonly string[] = [postgresLedger, postgresPaidAnswers]
+export const postgresLedgerMigrations: readonly string[] = [
+  postgresLedger,
+  postgresPaidAnswers,
+  postgresSeals,
+]
 export const ledgerMigrations: readonly string[] = [
   ledger,
   auditTriggers,
@@ -78,4 +84,5 @@ export const ledgerMigrations: readonly string[] = [
   insertionOrder,
   credits,
   paidAnswers,
+  seals,
 ]

@@ -105,6 +105,8 @@ export const credit = sqliteTable(
     requests: integer('requests').notNull(),
     used: integer('used').notNull(),
     createdMs: integer('created_ms').notNull(),
+    /** See `src/ledger/seals.ts`. */
+    seal: integer('seal'),
   },
   (table) => [index('credit_account').on(table.accountId, table.createdMs)],
 )
@@ -135,6 +137,8 @@ export const idempotency = sqliteTable('idempotency', {
   /** The answer, encrypted with what only the caller has. */
   sealed: blob('sealed').$type<Uint8Array>().notNull(),
   createdMs: integer('created_ms').notNull(),
+  /** See `src/ledger/seals.ts`. */
+  seal: integer('seal'),
 })
 
 /** Requests and bytes of a key by UTC day and route. */
@@ -147,6 +151,8 @@ export const usage = sqliteTable(
     route: text('route').notNull(),
     requests: integer('requests').notNull(),
     bytes: integer('bytes').notNull(),
+    /** See `src/ledger/seals.ts`. */
+    seal: integer('seal'),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.day, table.route] })],
 )
@@ -161,6 +167,8 @@ export const sanctionsList = sqliteTable('sanctions_list', {
   /** SHA-256 of the file, hex. */
   sha256: text('sha256').notNull(),
   entryCount: integer('entry_count').notNull(),
+  /** See `src/ledger/seals.ts`. */
+  seal: integer('seal'),
 })
 
 /** The EVM addresses on that list, lower case. */

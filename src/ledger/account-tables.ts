@@ -18,6 +18,7 @@ import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts
 
 import type { Account, ApiKey, Ledger } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
+import { SEAL_PRIME, sealNames, type Seals } from './seals.ts'
 
 /** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
 const IS_FREE = `address IS NOT NULL
@@ -182,26 +183,35 @@ export function createSubscriptionTable(db: Database) {
   }
 }
 
-export function createCreditTable(db: Database) {
+export function createCreditTable(db: Database, seals: Seals) {
   const rows = createRows(db, credit, {
     what: 'credit',
-    parse: ({ terms, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),
+    parse: ({ terms, seal, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),
   })
+  type Spent = { id: string; growth: number }
+  const use = change<[Spent]>(
+    db,
+    `UPDATE credit SET used = used + 1, seal = (seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}
+     WHERE id = $id AND used < requests`,
+  )
+  const giveBack = change<[Spent]>(
+    db,
+    `UPDATE credit SET used = used - 1, seal = (seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}
+     WHERE id = $id AND used > 0`,
+  )
+  const growthOf = (id: string, used: number) => seals.ofGrowth(sealNames.credit(id), [used])
   return {
     find: rows.find,
     listLeft: rows.list<[accountId: string]>(
       'WHERE account_id = $1 AND used < requests ORDER BY created_ms, id',
     ),
-    insert: ({ terms, ...row }: Credit): void => rows.insert({ ...row, terms: printTerms(terms) }),
+    insert({ terms, ...row }: Credit): void {
+      const seal = seals.ofCounters(sealNames.credit(row.id), [row.used])
+      rows.insert({ ...row, terms: printTerms(terms), seal })
+    },
     /** False if none is left. */
-    use: change<[id: string]>(
-      db,
-      'UPDATE credit SET used = used + 1 WHERE id = $1 AND used < requests',
-    ),
-    giveBack: change<[id: string]>(
-      db,
-      'UPDATE credit SET used = used - 1 WHERE id = $1 AND used > 0',
-    ),
+    use: (id: string): boolean => use({ id, growth: growthOf(id, 1) }),
+    giveBack: (id: string): boolean => giveBack({ id, growth: growthOf(id, -1) }),
   }
 }
 

@@ -18,6 +18,7 @@ import type { Verdict } from '#src/selling/screening.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
 import type { Tables } from './sqlite-ledger.ts'
+import { findBrokenSeals } from './verify-seals.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
 export type RowAction =
@@ -86,10 +87,10 @@ type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
 /**
- * `last_used_ms` and `used` change with requests; `payload` is a signature, which `payload_hash`
+ * `last_used_ms` and `used` change with requests (`used` has a seal); `payload` is a signature, which `payload_hash`
  * represents.
  */
-const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'seq'])
+const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'seal', 'seq'])
 
 export function createAuditedRows(db: Database) {
   const kinds = Object.keys(tables).filter(isKind)
@@ -155,8 +156,10 @@ function toState(row: Row): string {
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 type LastStates = Map<string, LastState>
 
+type Audited = Pick<Tables, 'db' | 'chain' | 'rows' | 'seals'>
+
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): string[] {
+export function verifyAudit(tables: Audited): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
   readConsistently(tables.db, () => {
@@ -170,7 +173,7 @@ export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): stri
   return faults
 }
 
-function* findFaults({ db, chain, rows }: Pick<Tables, 'db' | 'chain' | 'rows'>) {
+function* findFaults({ db, chain, rows, seals }: Audited) {
   // Indexes too, by which keys and payments are found.
   yield* db.engine.listFaults(db)
   const lastStates: LastStates = new Map()
@@ -184,6 +187,7 @@ function* findFaults({ db, chain, rows }: Pick<Tables, 'db' | 'chain' | 'rows'>)
     if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
   }
   for (const id of rows.changedPayloads()) yield `payment ${id} is not what its payer has signed.`
+  yield* findBrokenSeals({ db, seals })
 }
 
 function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generator<string> {

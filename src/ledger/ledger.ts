@@ -178,7 +178,8 @@ export type Ledger = Disposable & {
   listAudit(afterSeq: number, limit: number): AuditRow[]
   /**
    * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
-   * number left out, and a table that differs from the last audited state of one of its rows.
+   * number left out, a table that differs from the last audited state of one of its rows, and a row
+   * of usage, credits, answers or the sanctions list whose seal is not its own.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */

@@ -11,6 +11,7 @@ import type { Eventually } from '#src/lib/eventually.ts'
 
 import type { Ledger, StoredAnswer, UsageEntry, UsageFlush, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'
+import { SEAL_PRIME, sealNames, type Seals } from './seals.ts'
 
 export const createNonceTable = (db: Database) => ({
   has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = $1'),
@@ -19,7 +20,7 @@ export const createNonceTable = (db: Database) => ({
   forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1'),
 })
 
-export function createAnswerTable(db: Database) {
+export function createAnswerTable(db: Database, seals: Seals) {
   const sql = sqlOf(idempotency)
   const find = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
     `SELECT ${sql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
@@ -34,20 +35,23 @@ export function createAnswerTable(db: Database) {
     /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
     put(answer: StoredAnswer, nowMs: number): void {
       forget(nowMs - DAY_MS)
-      insert({ ...answer, createdMs: nowMs })
+      const row = { ...answer, createdMs: nowMs }
+      insert({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
     },
   }
 }
 
 /** Counts and sums what keys were used for: see `Ledger`. */
-export function createUsage(db: Database) {
+export function createUsage(db: Database, seals: Seals) {
   const marks = createFlushMarks(db)
-  const count = db.prepare<unknown, [UsageEntry & Mark]>(
-    `INSERT INTO usage (key_id, day, route, requests, bytes)
-     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT)
+  const count = db.prepare<unknown, [UsageEntry & Mark & { seal: number; growth: number }]>(
+    `INSERT INTO usage (key_id, day, route, requests, bytes, seal)
+     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT),
+       CAST($seal AS BIGINT)
      WHERE NOT EXISTS (${marks.later})
      ON CONFLICT (key_id, day, route) DO UPDATE SET
-       requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
+       requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes,
+       seal = (usage.seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}`,
   )
   const touch = db.prepare<unknown, [UsageEntry]>(
     `UPDATE api_key SET last_used_ms = $lastUsedMs
@@ -74,7 +78,10 @@ export function createUsage(db: Database) {
       return run(() => {
         if (flush !== undefined) marks.begin(mark)
         for (const entry of ordered) {
-          count.run({ ...entry, ...mark })
+          const name = sealNames.usage(entry)
+          const counters = [entry.requests, entry.bytes]
+          const seal = seals.ofCounters(name, counters)
+          count.run({ ...entry, ...mark, seal, growth: seals.ofGrowth(name, counters) })
           touch.run(entry)
         }
         if (flush !== undefined) marks.end(mark)

@@ -5,12 +5,13 @@ import { judge, type ScreeningGrounds } from '#src/selling/screening.ts'
 
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'
+import { sealNames } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 
 type Draft = Parameters<Ledger['putSanctionsList']>[0]
 type Put = ReturnType<Ledger['putSanctionsList']>
 
-export function createScreenings({ db, atomically, chain }: Tables) {
+export function createScreenings({ db, atomically, chain, seals }: Tables) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
   // A list that has lost addresses by hand is none: nobody is cleared by what is left of it.
@@ -20,7 +21,7 @@ export function createScreenings({ db, atomically, chain }: Tables) {
   )
   const write = change<[typeof sanctionsList.$inferSelect]>(
     db,
-    `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded(facts)}`,
+    `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded([...facts, 'seal'])}`,
   )
   const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
   const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES ($1)')
@@ -52,7 +53,7 @@ export function createScreenings({ db, atomically, chain }: Tables) {
     const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
     const confirmedMs = Math.max(facts.confirmedMs, knownMs)
     const entry = { ...facts, confirmedMs, entryCount: addresses.size }
-    write({ id: 1, ...entry })
+    write({ id: 1, ...entry, seal: seals.ofRow(sealNames.sanctions(entry, addresses)) })
     // Another parser may find other addresses in the same file.
     const isSame = isSameFile && known.size === addresses.size && lost === 0
     const isConfirmed = isSame && before.publishedOn === entry.publishedOn

@@ -36,6 +36,8 @@ import {
   createUsage,
 } from './request-tables.ts'
 import { createScreenings } from './screenings.ts'
+import { createSeals, type Seals } from './seals.ts'
+import { sealAll } from './verify-seals.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
@@ -53,12 +55,14 @@ export type LedgerOptions = {
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
   const { nowMs, lagMs = 0, isReadOnly = false, eventually = atOnce } = options
-  const tables = createTables(db, lagMs)
+  const meta = createMeta(db)
+  const tables = createTables(db, { lagMs, seals: createSeals(meta.challengeKey) })
   const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
   // A ledger without a trace of any tier is new; another process may be making the same one.
   const knownCoins = createKnownCoins(db)
   const seed = () => {
+    sealAll(tables)
     const isNew = tables.tiers.list().length === 0 && chain.head() === undefined
     for (const tier of isNew ? defaultTiers : withEveryCoin())
       accounts.putTier(tier, { actor: 'system', nowMs })
@@ -79,7 +83,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
     ...{ atomically, eventually },
     probeWrite: () => db.engine.probeWrite(db),
     movedTo: createMoved(db).get,
-    ...createMeta(db),
+    ...meta,
     ...accounts,
     ...createKeyVerbs(tables),
     findAnswer: answers.find,
@@ -89,7 +93,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
         if (known === undefined) answers.put(answer, nowMs)
         return known ?? answer
       }),
-    ...createUsage(db),
+    ...createUsage(db, tables.seals),
     ...createScreenings(tables),
     noteJob: (job, by) =>
       atomically(() => {
@@ -108,7 +112,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   }
 }
 
-function createTables(db: Database, lagMs: number) {
+function createTables(db: Database, { lagMs, seals }: { lagMs: number; seals: Seals }) {
   const chain = createAuditChain(db)
   const rows = createAuditedRows(db)
   const { raise, ...transactions } = createTransactions(db, lagMs)
@@ -121,6 +125,7 @@ function createTables(db: Database, lagMs: number) {
     db,
     chain,
     rows,
+    seals,
     note,
     /** As `note`, where the change decides who may do what. */
     record(by: Deed, action: RowAction, subject: string): void {
@@ -132,10 +137,10 @@ function createTables(db: Database, lagMs: number) {
     accounts: createAccountTable(db),
     keys: createKeyTable(db),
     subscriptions: createSubscriptionTable(db),
-    credits: createCreditTable(db),
+    credits: createCreditTable(db, seals),
     paidAnswers: createPaidAnswerTable(db),
     nonces: createNonceTable(db),
-    answers: createAnswerTable(db),
+    answers: createAnswerTable(db, seals),
     offers: createOfferTable(db),
     payments: createPaymentTable(db),
   }

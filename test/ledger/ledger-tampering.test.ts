@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Database } from '#src/database/database.ts'
-import { createAuditChain, hashOf } from '#src/ledger/audit.ts'
+import { createAuditChain, createAuditedRows, hashOf, verifyAudit } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createMeta } from '#src/ledger/request-tables.ts'
+import { createSeals } from '#src/ledger/seals.ts'
 
 import { type Column, onEachEngine } from './ledger-engines.ts'
 import {
@@ -18,7 +20,16 @@ import {
   someUsage,
   tierOf,
 } from './ledger-records.ts'
-import { aTransfer, claimUpTo } from './payment-records.ts'
+import { aTransfer, claimUpTo, idsOf } from './payment-records.ts'
+
+/** What a connection of another program finds in what it sees. */
+const faultsOf = (db: Database): string[] =>
+  verifyAudit({
+    db,
+    chain: createAuditChain(db),
+    rows: createAuditedRows(db),
+    seals: createSeals(createMeta(db).challengeKey),
+  })
 
 type Tampered = { db: Database; ledger: Ledger; dispose: () => void }
 
@@ -108,6 +119,96 @@ onEachEngine((engine) => {
 
     test('default: finds nothing in a ledger that nobody touched', () => {
       expect(faultsAfter(() => {})).toEqual([])
+    })
+
+    /** A ledger with a row of each kind that has a seal. */
+    function openSealed(): Tampered {
+      const both = openTampered(() => {})
+      const { ledger } = both
+      const pack = { terms: tierOf('pro'), periodDays: 0, requests: 1000 }
+      const { id } = claimUpTo(ledger, 1, { state: 'settled', offer: pack })
+      ledger.payments.provision(id, idsOf(1), by())
+      for (let count = 0; count < 3; count++) expect(ledger.payments.useCredit(id)).toBe(true)
+      ledger.payments.returnCredit(id)
+      void ledger.addUsage([someUsage(1), someUsage(1, { requests: 7, bytes: 2 ** 40 })])
+      void ledger.addUsage([someUsage(2, { route: 'trades' })])
+      ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: new Uint8Array([1, 2]) }, NOW_MS)
+      const facts = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab' }
+      const addresses = new Set([addressOf(2), addressOf(3)])
+      ledger.putSanctionsList({ ...facts, addresses }, by())
+      ledger.putSanctionsList({ ...facts, confirmedMs: NOW_MS + 1, addresses }, by())
+      return both
+    }
+
+    const usageFault = 'usage of key_1 on 2026-11-21 of prices is not what the program wrote.'
+    const listFault = 'the sanctions list, or an address on it, is not what the program wrote.'
+    const keyFault = 'The key of the ledger in meta is not the one that it was made with.'
+    const sealFaults: [string, string[]][] = [
+      ['UPDATE credit SET used = 0', ['credit pay_1 is not what the program wrote.']],
+      ['UPDATE credit SET used = 3, seal = NULL', ['credit pay_1 is not what the program wrote.']],
+      ["UPDATE usage SET requests = 1 WHERE route = 'prices'", [usageFault]],
+      ["UPDATE usage SET bytes = bytes - 1 WHERE route = 'prices'", [usageFault]],
+      [
+        "UPDATE usage SET key_id = 'key_9' WHERE route = 'trades'",
+        ['usage of key_9 on 2026-11-21 of trades is not what the program wrote.'],
+      ],
+      [
+        `UPDATE sanctions_address SET address = '${addressOf(4)}' WHERE address = '${addressOf(3)}'`,
+        [listFault],
+      ],
+      ['UPDATE sanctions_list SET confirmed_ms = confirmed_ms + 1', [listFault]],
+      [
+        "UPDATE idempotency SET fingerprint = 'g'",
+        ['the stored answer a is not what the program wrote.'],
+      ],
+      [
+        `UPDATE idempotency SET sealed = ${engine.bytes('77')}`,
+        ['the stored answer a is not what the program wrote.'],
+      ],
+      [
+        `UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_seal'`,
+        [keyFault],
+      ],
+    ]
+    test('error: finds every row of usage, credits, answers and the sanctions list that was changed', () => {
+      const { db, ledger, dispose } = openSealed()
+      expect(ledger.verifyAudit()).toEqual([])
+      for (const [sql, faults] of sealFaults) {
+        db.run('BEGIN')
+        db.run(sql)
+        // Read by the connection that has changed it, and not committed yet.
+        expect([sql, ...faultsOf(db)]).toEqual([sql, ...faults])
+        db.run('ROLLBACK')
+      }
+      expect(ledger.verifyAudit()).toEqual([])
+      dispose()
+    })
+
+    test('error: finds another key of the ledger', () => {
+      const place = engine.newPlace()
+      openLedger(place, { nowMs: NOW_MS }).dispose()
+      const db = engine.openDatabase(place)
+      db.run(`UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_key'`)
+      db.close()
+      const ledger = openLedger(place, { nowMs: NOW_MS })
+      expect(ledger.verifyAudit()).toEqual([keyFault])
+      ledger.dispose()
+    })
+
+    test('behavior: a ledger from before there were seals is sealed as it is when it is opened', () => {
+      const place = engine.newPlace()
+      const before = openLedger(place, { nowMs: NOW_MS })
+      createKeyOne(before)
+      void before.addUsage([someUsage(1)])
+      before.dispose()
+      const db = engine.openDatabase(place)
+      db.run('UPDATE usage SET seal = NULL')
+      db.run("DELETE FROM meta WHERE key = 'challenge_seal'")
+      db.close()
+      const ledger = openLedger(place, { nowMs: NOW_MS })
+      void ledger.addUsage([someUsage(1)])
+      expect(ledger.verifyAudit()).toEqual([])
+      ledger.dispose()
     })
 
     const chainFaults: [string, (db: Database) => void, string[]][] = [

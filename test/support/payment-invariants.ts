@@ -6,6 +6,8 @@
 
 import type { Database } from '#src/database/database.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
+import { createMeta } from '#src/ledger/request-tables.ts'
+import { createSeals } from '#src/ledger/seals.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
@@ -218,6 +220,7 @@ function readLedger(path: string): Ledger {
         db,
         chain: createAuditChain(db),
         rows: createAuditedRows(db),
+        seals: createSeals(createMeta(db).challengeKey),
       }),
     }
   } finally {
