@@ -28,7 +28,7 @@ import type { Place, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { markAsTest, type TestMode } from './test-mode.ts'
 import type { Unread } from './unread.ts'
-import { holderOf, type Work } from './work.ts'
+import type { Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER, PAYMENT_SIGNATURE_HEADER } from './x402.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
@@ -107,7 +107,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const bytes = Number(headers.get('content-length') ?? 0)
     // A caller that came without a key, and has one now, has paid for this answer.
     const isPaidFor = visit.caller !== undefined && visit.address !== undefined
-    if (bytes > 0) unread.hold({ request, peers, bytes, holder: holderOf(visit) }, isPaidFor)
+    if (bytes > 0) unread.hold({ request, peers, bytes, visit }, isPaidFor)
   }
 
   /** With a front door of its own. */
@@ -159,7 +159,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
         open(request, visit, upgraded.headers)
         return finish(exchange, upgraded)
       }
-      if (!place.isUrgent) unread.assertRoom(holderOf(visit))
+      if (!place.isUrgent) unread.assertRoom(visit)
       const wait = work.enter(visit, place.isUrgent)
       const arrived = { request: inner, place, visit }
       const result = wait === undefined ? handle(arrived) : wait.then(() => handle(arrived))

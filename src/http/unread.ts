@@ -6,15 +6,16 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Places, Refused } from '#src/lib/places.ts'
 
-import type { PeerSource } from './gate.ts'
+import type { PeerSource, Visit } from './gate.ts'
+import { holderOf } from './work.ts'
 
 /**
  * Answers from here on are counted before they are handed on, and refused where there is no room.
- * Those below are counted when they were not taken at once: a connection has room for most of one.
+ * Those below are counted when they were not taken soon: most are taken at once.
  */
-const LARGE_BYTES = 65_536
+const LARGE_BYTES = 262_144
 /** The smallest answers fit into what the system keeps for a connection. */
-const SMALL_BYTES = 4_096
+const SMALL_BYTES = 16_384
 /** A caller's answers, by level: paying, free, guests. A caller without any gets one of any size. */
 export const UNREAD_BYTES_MAX = [64_000_000, 16_000_000, 8_000_000] as const
 const LOOK_MS = 5
@@ -26,18 +27,29 @@ const RETRY_SECONDS = 1
 
 /** Under whom bytes are counted. */
 export type Holder = { owner: string; level: number; group?: string | undefined }
-type Sent = { request: Request; peers: PeerSource; holder: Holder; bytes: number }
+/** An answer of a caller, who is `holder` or else of the visit. */
+type Sent = {
+  request: Request
+  peers: PeerSource
+  bytes: number
+  visit?: Visit
+  holder?: Holder
+}
 /** `release` gives back what is counted. */
-type Waiting = Sent & { release?: () => void }
+type Waiting = Sent & { release: () => void }
 
 export type Unread = ReturnType<typeof createUnread>
 
 export function createUnread({ bytes: places }: { bytes: Places }) {
+  /** Those that are not counted yet. */
+  let fresh: Sent[] = []
   /** The one that was asked about least lately is the first. */
   const waiting = new Set<Waiting>()
   let timer: ReturnType<typeof setInterval> | undefined
 
   const isTaken = ({ request, peers }: Sent): boolean => peers.requestIP(request) === null
+  const holderBy = ({ visit, holder }: Sent): Holder =>
+    holder ?? (visit === undefined ? NOBODY : holderOf(visit))
 
   const wantedBy = ({ owner, level, group }: Holder, size: number) => ({
     owner,
@@ -48,9 +60,9 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
   })
 
   /** Counts what is there already. */
-  function force({ request, peers, holder, bytes }: Sent): () => void {
-    peers.timeout?.(request, IDLE_SECONDS)
-    return places.force(wantedBy(holder, bytes))
+  function force(sent: Sent): () => void {
+    sent.peers.timeout?.(sent.request, IDLE_SECONDS)
+    return places.force(wantedBy(holderBy(sent), sent.bytes))
   }
 
   /** Takes room, after a look at all that waits where there seems to be none. */
@@ -63,33 +75,31 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
   }
 
   function look(most = LOOKS_MAX): void {
+    const came = fresh
+    fresh = []
     // Those that still wait are put back at the end.
     let left = Math.min(most, waiting.size)
     for (const each of waiting) {
       if (left-- === 0) break
       waiting.delete(each)
-      if (isTaken(each)) {
-        each.release?.()
-        continue
-      }
-      each.release ??= force(each)
-      waiting.add(each)
+      if (isTaken(each)) each.release()
+      else waiting.add(each)
     }
-    if (waiting.size > 0 || timer === undefined) return
+    for (const each of came) if (!isTaken(each)) waiting.add({ ...each, release: force(each) })
+    if (waiting.size > 0 || came.length > 0 || timer === undefined) return
     clearInterval(timer)
     timer = undefined
   }
 
-  function add(each: Waiting): void {
-    waiting.add(each)
+  const watch = (): void => {
     timer ??= setInterval(look, LOOK_MS).unref()
   }
 
   return {
     /** Throws `unavailable` where a caller has as much waiting as it may. */
-    assertRoom(holder: Holder): void {
+    assertRoom(visit: Visit): void {
       if (places.total() === 0) return
-      const wanted = wantedBy(holder, 1)
+      const wanted = wantedBy(holderOf(visit), 1)
       if (places.wouldRefuse(wanted) === undefined) return
       look(Number.POSITIVE_INFINITY)
       const refused = places.wouldRefuse(wanted)
@@ -101,17 +111,17 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
      * not of what is `paidFor` by itself, which is counted all the same.
      */
     hold(sent: Sent, paidFor = false): void {
-      const { bytes, holder, peers } = sent
+      const { bytes, peers } = sent
       // Of a request that came by another one, there is no connection to ask.
       if (bytes < SMALL_BYTES || peers.timeout === undefined) return
-      if (bytes < LARGE_BYTES || paidFor) {
-        add(sent)
-        return
+      if (bytes < LARGE_BYTES || paidFor) fresh.push(sent)
+      else {
+        const release = take(holderBy(sent), bytes)
+        if (typeof release === 'string') throw unreadError(release)
+        peers.timeout(sent.request, IDLE_SECONDS)
+        waiting.add({ ...sent, release })
       }
-      const release = take(holder, bytes)
-      if (typeof release === 'string') throw unreadError(release)
-      peers.timeout(sent.request, IDLE_SECONDS)
-      add({ ...sent, release })
+      watch()
     },
 
     /** Counts what waits on a connection that is no request; returns as `Places` does. */
@@ -121,6 +131,8 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
     total: places.total,
   }
 }
+
+const NOBODY: Holder = { owner: '', level: 0 }
 
 const unreadError = (refused: Refused): AppError =>
   new AppError(
