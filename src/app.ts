@@ -64,6 +64,7 @@ import type { Connection as StreamConnection, Sockets } from '#src/modules/strea
 import { tradeRoutes } from '#src/modules/trades/index.ts'
 import { trustRoutes } from '#src/modules/trust/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
+import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import { packsOf } from '#src/selling/tier.ts'
@@ -176,6 +177,7 @@ export function createApp(given: AppDeps) {
       return (await loadPages()).fetch(request)
     },
     takeError: (request) => loaded?.takeError(request),
+    isSignupOpen: () => ifSound(() => deps.signup().isOpen),
     onDrain() {
       isDraining = true
     },
@@ -238,9 +240,31 @@ type Parts = {
   /** What is around all of it. */
   before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
   takeError: ErrorTrap['take']
+  /** Undefined where only another thread knows. */
+  isSignupOpen?: () => boolean | undefined
   onDrain: () => void
   ports: Ports
   streams: Streams
+}
+
+/** What a caller can do who has no key. */
+function describeWaysIn(
+  { config, testMode }: ReaderDeps,
+  isSignupOpen: boolean | undefined,
+): string {
+  const ways: string[] = []
+  if (config.sampleMarket !== 'off') {
+    ways.push('`Authorization: Bearer sample` reads what GET /v1/sample lists')
+  }
+  if (testMode !== undefined) {
+    ways.push(`\`Bearer ${PUBLIC_TEST_KEY}\` reads simulated data with every route`)
+  }
+  if (isSignupOpen !== false) {
+    const where = isSignupOpen === undefined ? ', where it is open' : ''
+    ways.push(`POST /v1/keys/challenge begins a signup${where}`)
+  }
+  if (ways.length === 0) return 'The operator of this server gives keys.'
+  return `Without one: ${ways.join('; ')}.`
 }
 
 function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
@@ -262,6 +286,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       testMode: deps.testMode,
       // An agent reads the tools before there are data; what a tool asks for comes to test mode.
       sharedPaths: new Set([mcpRoute.path]),
+      waysIn: () => describeWaysIn(deps, parts.isSignupOpen?.()),
       work,
       unread: ports.unread,
       logsAs: deps.config.log,

@@ -44,6 +44,8 @@ type FrontDoorOptions = {
   gate: Gate
   /** Answers what the gate says is of test mode. */
   testMode?: TestMode | undefined
+  /** What a caller without a valid key can do here; added to the answer that says so. */
+  waysIn?: (() => string) | undefined
   /** Paths that keys of test mode are answered at as all others are. */
   sharedPaths: ReadonlySet<string>
   work: Pick<Work, 'enter' | 'spend'>
@@ -86,7 +88,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const extras = keepsPayment(exchange, error)
       ? { retryAction: 'retry_same_payment' as const }
       : {}
-    return problemResponse(error, exchange.requestId, extras)
+    return problemResponse(withWaysIn(error, options.waysIn), exchange.requestId, extras)
   }
 
   const settle = (exchange: Exchange, response: Response) => {
@@ -185,6 +187,11 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       : proceed(arrival, visit)
   }
 }
+
+const withWaysIn = (error: unknown, waysIn: FrontDoorOptions['waysIn']): unknown =>
+  error instanceof AppError && error.code === 'unauthenticated' && waysIn !== undefined
+    ? new AppError(error.code, `${error.message} ${waysIn()}`, error.extras)
+    : error
 
 /** What is known of a request before the gate. */
 const createArrivals =

@@ -39,11 +39,14 @@ export type RateState = {
   window?: 'minute' | 'day'
 }
 
-/** The one answer to a key that is missing, malformed, unknown, expired or revoked. */
+/**
+ * The one answer to a key that is missing, malformed, unknown, expired or revoked. The front door
+ * adds the ways to get one that the server has.
+ */
 export const unauthenticatedError = (note?: string) =>
   new AppError(
     'unauthenticated',
-    `This needs a valid API key: send \`Authorization: Bearer bf_live_…\`. POST /v1/keys/challenge begins a signup.${note === undefined ? '' : ` ${note}`}`,
+    `This needs a valid API key: send \`Authorization: Bearer bf_live_…\`.${note === undefined ? '' : ` ${note}`}`,
   )
 
 export const blockedError = () =>

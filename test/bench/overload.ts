@@ -5,6 +5,8 @@
  *
  *   --seconds <n>   of the flood, 60 by default
  *   --times <n>     as much as can be sustained, 4 by default
+ *   --guests <n>    then so many network addresses that read the sample, each one heavy request
+ *                   after the other, beside a paying account; 140 by default
  *
  * The server has the first core, wrk and the clients the other.
  */
@@ -27,6 +29,7 @@ const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     times: { type: 'string', default: '4' },
+    guests: { type: 'string', default: '140' },
   },
 })
 const SNAPSHOTS = 100_000
@@ -35,6 +38,9 @@ const [SUSTAINED_SECONDS, UNLOADED_SECONDS] = [8, 5]
 const FLOOD_CONNECTIONS = 800
 const PROBE_MS = 20
 const RECOVERY_REQUESTS = 50
+const GUEST_SECONDS = 10
+/** A guest that is refused asks again after so long. */
+const GUEST_PAUSE_MS = 500
 const script = new URL('./flood.lua', import.meta.url).pathname
 
 moveToLoadCore()
@@ -61,7 +67,12 @@ const paths = markets.flatMap(({ conditionId: id }) =>
 writeFileSync(pathsFile, paths.join('\n'))
 // A page that is remembered would be no load.
 const server = await startServer({
-  command: bookfeed({ dataPath }, 'BOOKFEED_PAGE_CACHE_MB=0'),
+  command: bookfeed(
+    { dataPath },
+    'BOOKFEED_PAGE_CACHE_MB=0',
+    // So that a header can say which address a guest has.
+    'BOOKFEED_TRUSTED_PROXIES=127.0.0.1',
+  ),
   readyPath: '/healthz',
 })
 
@@ -121,6 +132,31 @@ async function probe(isOver: () => boolean): Promise<Seen[]> {
   return Promise.all(all)
 }
 
+/** Guests, each of a network address of its own, until `isOver`; returns how they were answered. */
+async function askAsGuests(isOver: () => boolean): Promise<Seen> {
+  const seen: Seen = { name: 'guests', statuses: {}, accepted: [] }
+  const sample = (await (await fetch(`${server.origin}/v1/sample`)).json()) as {
+    market: { conditionId: string } | null
+  }
+  const path = `/v1/btc/markets/${sample.market?.conditionId}/snapshots?limit=1000&interval=1s`
+  const guests = Array.from({ length: Number(flags.guests) }, async (_, at) => {
+    const headers = {
+      authorization: 'Bearer sample',
+      'x-forwarded-for': `10.0.${at >> 8}.${at & 255}`,
+    }
+    while (!isOver()) {
+      const startedMs = performance.now()
+      const response = await fetch(server.origin + path, { headers })
+      await response.arrayBuffer()
+      seen.statuses[response.status] = (seen.statuses[response.status] ?? 0) + 1
+      if (response.ok) seen.accepted.push(performance.now() - startedMs)
+      else await Bun.sleep(GUEST_PAUSE_MS)
+    }
+  })
+  await Promise.all(guests)
+  return seen
+}
+
 /** The longest time between two heartbeats of events, which should be five seconds. */
 async function watchHeartbeats(isOver: () => boolean): Promise<number> {
   const headers = { authorization: authorizationOf('victim') }
@@ -177,6 +213,9 @@ try {
   const after: Seen = { name: 'data, the same account', statuses: {}, accepted: [] }
   for (const path of paths.slice(0, RECOVERY_REQUESTS)) await ask(path, 'bench', after)
   print('at once after it', [after])
+  const isQuiet = during(GUEST_SECONDS * 1000)
+  const [guests, paying] = await Promise.all([askAsGuests(isQuiet), probe(isQuiet)])
+  print(`beside ${flags.guests} guests`, [guests, ...paying])
 } finally {
   await server.stop()
   rmSync(folder, { recursive: true })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { decodeMarketPlace, encodeMarketPlace } from '#src/core/cursor.ts'
+import { createMarketFinder } from '#src/core/market-name.ts'
 import { parseConditionId } from '#src/core/market.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
@@ -41,6 +42,18 @@ describe('condition ids', () => {
     if (market === undefined) return
     const place = { orderMs: market.orderMs, conditionId: market.conditionId }
     expect(decodeMarketPlace(encodeMarketPlace(place))).toEqual(place)
+  })
+
+  test('behavior: either form names a market, also one that an earlier version stored as it came', () => {
+    const history = aHistory()
+    const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+    history.putMarket({ ...facts, conditionId: keptId, slug: 'kept' })
+    const before = `0x${'4d'.repeat(31)}`
+    history.putMarket({ ...facts, conditionId: before, slug: 'before' })
+    const find = createMarketFinder(history)
+    for (const name of [keptId, shortId, shortId.toUpperCase().replace('X', 'x')])
+      expect(find(name)?.slug).toBe('kept')
+    expect(find(before)?.slug).toBe('before')
   })
 
   test('error: any other length is refused, in a book as in a fact', async () => {

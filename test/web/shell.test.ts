@@ -1,5 +1,8 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { KEY_PREFIX, mintKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/selling/api-key.ts'
+import { keyFaultOf } from '#web/lib/key-checksum.ts'
+
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
@@ -25,6 +28,24 @@ afterAll(async () => {
 const FIRST_LOAD_BYTES_MAX = 120_000
 const get = (path: string, headers: Record<string, string> = {}) =>
   sendAs(undefined, path, { headers: { 'accept-encoding': 'gzip', ...headers } })
+
+describe('keyFaultOf', () => {
+  test('default: it is what the server says of a key', () => {
+    const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+    for (let index = 0; index < 200; index++) {
+      const sound = mintKey(randomBytes, index % 2 === 0 ? KEY_PREFIX : TEST_KEY_PREFIX)
+      expect([sound, keyFaultOf(sound)]).toEqual([sound, undefined])
+      const place = 8 + (index % 33)
+      const other = sound[place] === 'a' ? 'b' : 'a'
+      const mistyped = sound.slice(0, place) + other + sound.slice(place + 1)
+      expect([mistyped, keyFaultOf(mistyped)]).toEqual([mistyped, 'checksum'])
+    }
+    for (const text of ['', 'sample', 'bf_live_', `${PUBLIC_TEST_KEY} `, `x${PUBLIC_TEST_KEY}`]) {
+      expect([text, keyFaultOf(text)]).toEqual([text, 'shape'])
+    }
+    expect(keyFaultOf(PUBLIC_TEST_KEY)).toBeUndefined()
+  })
+})
 
 describe('the files of the dashboard', () => {
   test('default: a page is known by its tag, and takes nothing from anywhere else', async () => {
@@ -195,6 +216,26 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await page.click(`text=…${key.slice(-4)}`)
     await page.click('text=Forget it')
     await soon(async () => expect((await stored()).join('')).not.toContain(key))
+  })
+
+  test('error: a key whose checksum is wrong is refused with a message', async () => {
+    const page = await browser.open('/')
+    const last = key.endsWith('x') ? 'y' : 'x'
+    await page.click('text=Use a key')
+    for (const [typed, message] of [
+      [key.slice(0, -1) + last, 'last six characters do not match'],
+      [key.slice(0, -1), 'has 41 characters'],
+      ['sample', 'begins with bf_live_'],
+    ] as const) {
+      await page.fill('input[name=key]', typed)
+      await page.click('text=Use this key')
+      await page.waitForSelector(`[role=alert] >> text=${message}`)
+      expect(await page.locator('.dot-on').count()).toBe(0)
+    }
+    await page.fill('input[name=key]', key)
+    await page.click('text=Use this key')
+    await page.waitForSelector('.dot-on')
+    expect(page.faults).toEqual([])
   })
 
   test('behavior: a call that is copied reads the key from KEY, as the examples do', async () => {

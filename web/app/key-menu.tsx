@@ -3,11 +3,16 @@
 import { useRef, useState } from 'preact/hooks'
 
 import { rateStore } from '../lib/api.ts'
+import { type KeyFault, keyFaultOf } from '../lib/key-checksum.ts'
 import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Button } from '../parts/button.tsx'
 
-const wellFormed = /^bf_(live|test)_\w{20,}$/
+const faults: Record<KeyFault, string> = {
+  shape:
+    'A key begins with bf_live_ (or bf_test_) and has 41 characters. Check that all of it is there.',
+  checksum: 'This key is mistyped: its last six characters do not match the rest. Copy it again.',
+}
 
 export function KeyMenu() {
   const key = useStore(apiKey.store)
@@ -44,10 +49,9 @@ function KeyForm({ onDone }: { onDone: () => void }) {
     if (!(event.currentTarget instanceof HTMLFormElement)) return
     const data = new FormData(event.currentTarget)
     const typed = String(data.get('key') ?? '').trim()
-    if (!wellFormed.test(typed)) {
-      setFault(
-        'A key begins with bf_live_ and is 50 characters or so. Check that all of it is there.',
-      )
+    const wrong = keyFaultOf(typed)
+    if (wrong !== undefined) {
+      setFault(faults[wrong])
       return
     }
     setFault('')

@@ -39,7 +39,7 @@ export function useLocation(): { path: string; query: URLSearchParams } {
 }
 
 /** Addresses that the server answers with something else than a page. */
-const isElsewhere = /^\/(v1|assets|swagger|errors|llms\.txt|asyncapi\.json)(\/|$)/
+const isElsewhere = /^\/(v1\/|assets\/|swagger\/|(errors|llms\.txt|asyncapi\.json)(\/|$))/
 
 const isPlain = (event: MouseEvent): boolean =>
   !event.defaultPrevented &&

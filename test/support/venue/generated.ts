@@ -24,7 +24,7 @@ export type GeneratedOptions = {
   /** 31 for the markets of the venue's second protocol. */
   conditionIdBytes?: 31 | 32
   /** What the catalogue says of the protocol; `v2` where ids have 31 bytes, else nothing. */
-  version?: string
+  version?: string | undefined
   /** Whether messages pad ids of 31 bytes to 32, or name a market that the catalogue has not. */
   socketIds?: 'padded' | 'others' | undefined
   /** Whether the catalogue leaves the list of the outcomes' ids out. */

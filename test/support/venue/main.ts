@@ -29,6 +29,12 @@ const { values } = parseArgs({
     /** Steps a second of each open market. */
     rate: { type: 'string', default: '20' },
     ticks: { type: 'string', default: '0.01' },
+    /** What the catalogue says of the protocol; v2 has condition ids of 31 bytes. */
+    version: { type: 'string' },
+    /** `padded` for ids of 31 bytes with a zero byte in messages. */
+    'socket-ids': { type: 'string' },
+    /** The catalogue leaves the list of the outcomes' ids out. */
+    'without-ids': { type: 'boolean', default: false },
     /** `clock`, or `clients` for as fast as they read once `tokens` are subscribed to. */
     pace: { type: 'string', default: 'clock' },
     tokens: { type: 'string', default: '2' },
@@ -56,6 +62,10 @@ const playbook: Playbook =
         timeframes: values.timeframes.split(','),
         ticks: values.ticks.split(','),
         stepsPerSecond: Number(values.rate),
+        version: values.version,
+        conditionIdBytes: values.version === 'v2' ? 31 : 32,
+        socketIds: values['socket-ids'] === 'padded' ? 'padded' : undefined,
+        hidesIds: values['without-ids'],
       })
 const pace: Pace =
   values.pace === 'clients'

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks'
 
+import { keyFaultOf } from '../../lib/key-checksum.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { themeStore } from '../../lib/theme.ts'
@@ -15,14 +16,15 @@ type Ui = {
 /** Its script is in the head of this page's document alone, and comes after ours. */
 declare const SwaggerUIBundle: ((options: object) => Ui) | undefined
 
-/** A key that is given there is that of the tab from then on; forgotten there, it is forgotten. */
+/** A sound key that is given there is the key of the tab; forgotten there, it is forgotten. */
 const shareKey = () => ({
   statePlugins: {
     auth: {
       wrapActions: {
         authorize: (authorize: (given: Given) => unknown) => (given: Given) => {
           const key = String(given.apiKey?.value ?? '').trim()
-          if (key !== '' && key !== apiKey.store.get()) apiKey.set(key, apiKey.isKept())
+          const isOther = key !== apiKey.store.get()
+          if (keyFaultOf(key) === undefined && isOther) apiKey.set(key, apiKey.isKept())
           return authorize(given)
         },
         logout: (logout: (names: string[]) => unknown) => (names: string[]) => {
@@ -42,20 +44,57 @@ export function SwaggerPage() {
   }, [theme])
   useEffect(() => {
     let end = () => {}
-    const begin = () => {
-      // From another page, and back, there is no document of this one.
-      if (typeof SwaggerUIBundle === 'undefined') location.reload()
-      else end = start(SwaggerUIBundle, host.current)
+    let isGone = false
+    const begin = async () => {
+      // The head of another page has no script of Swagger UI; a key in memory would not survive
+      // another document.
+      if (typeof SwaggerUIBundle === 'undefined') await loadAssets()
+      if (!isGone && typeof SwaggerUIBundle !== 'undefined') {
+        end = start(SwaggerUIBundle, host.current)
+      }
     }
-    if (document.readyState === 'complete') begin()
-    else addEventListener('load', begin, { once: true })
-    return () => end()
+    const beginOrReload = () => void begin().catch(() => location.reload())
+    if (document.readyState === 'complete') beginOrReload()
+    else addEventListener('load', beginOrReload, { once: true })
+    return () => {
+      isGone = true
+      end()
+    }
   }, [])
   return (
     <DocsFrame path="/swagger">
       <div ref={host} class="swagger" />
     </DocsFrame>
   )
+}
+
+/** Adds to this document what is in the head of the page's own. */
+async function loadAssets(): Promise<void> {
+  const text = await (await fetch('/swagger')).text()
+  const page = new DOMParser().parseFromString(text, 'text/html')
+  const found = [...page.querySelectorAll('head [href^="/swagger/"], head [src^="/swagger/"]')]
+  const loaded = found.map((each) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    // A script that was parsed so does not run: it is made again.
+    const element = document.createElement(each.tagName)
+    for (const { name, value } of each.attributes) element.setAttribute(name, value)
+    element.addEventListener('load', () => resolve())
+    element.addEventListener('error', () => reject(new Error('It could not be loaded.')))
+    document.head.append(element)
+    return promise
+  })
+  await Promise.all(loaded)
+}
+
+type Asked = { url: string; headers: Record<string, string> }
+
+/** With a key of test mode the document has examples that the key can read. */
+function withKey(asked: Asked): Asked {
+  const key = apiKey.store.get()
+  if (new URL(asked.url, location.href).pathname !== '/swagger/json' || key === undefined) {
+    return asked
+  }
+  return { ...asked, headers: { ...asked.headers, Authorization: `Bearer ${key}` } }
 }
 
 function start(bundle: NonNullable<typeof SwaggerUIBundle>, domNode: HTMLElement | null) {
@@ -65,7 +104,7 @@ function start(bundle: NonNullable<typeof SwaggerUIBundle>, domNode: HTMLElement
     else ui.preauthorizeApiKey('apiKey', key)
   }
   const ui = bundle({
-    ...{ url: '/swagger/json', domNode, plugins: [shareKey] },
+    ...{ url: '/swagger/json', domNode, plugins: [shareKey], requestInterceptor: withKey },
     // There is nothing to log out from yet.
     onComplete: () => void (apiKey.store.get() !== undefined && use()),
     ...{ deepLinking: true, displayRequestDuration: true, tryItOutEnabled: true },
