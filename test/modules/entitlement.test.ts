@@ -218,9 +218,9 @@ describe('a tier without a route', () => {
     const columnsOf = async (text: Promise<Response>) =>
       (await (await text).text()).split('\n')[0]?.split(',') ?? []
     const columns = await columnsOf(send(csv))
-    expect(columns).toContain('lastTrade_price')
+    expect(columns).toContain('last_trade_price')
     expect(await columnsOf(sendWithout(csv))).toEqual(
-      columns.filter((name) => !/^(lastTrade|spot)/.test(name)),
+      columns.filter((name) => !/^(last_trade|spot)/.test(name)),
     )
     // The cursors are the same: a higher tier goes on where the lower one was.
     expect(some.headers.get('x-resume-cursor')).toBe(all.headers.get('x-resume-cursor') ?? '')
