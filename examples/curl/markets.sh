@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Lists the newest finished markets of a coin. Usage: KEY=bf_live_… curl/markets.sh [coin]
-set -euo pipefail
 server=${SERVER:-http://127.0.0.1:3000}
 coin=${1:-btc}
 

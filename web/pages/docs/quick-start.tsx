@@ -19,7 +19,8 @@ const steps = [
     'Never a state from later: what you could have seen.',
   ],
 ] as const
-const START = 'npx -y bun@1.4.5 run start     # prints a key, and serves simulated data'
+const START = 'npx -y bun@1.4.5 run start'
+const TEST_KEY = 'bf_test_PublicKeyForTestsOfBookfeed2uYmF1'
 
 /** The examples that a test of this project runs, in three languages. */
 export function QuickStart() {
@@ -36,12 +37,14 @@ export function QuickStart() {
     const base = ending === 'py' ? name.replace('-', '_') : name
     return `${folders[ending]}/${base}.${ending}`
   }
-  const base = `export SERVER=${location.origin}\nexport KEY=bf_live_…`
+  const base = `export SERVER=${location.origin}\nexport KEY=${TEST_KEY}`
   return (
     <article class="prose">
       <h1>Quick start</h1>
       <p>
-        <a href="/account">Get a key</a> with a wallet, or ask the operator of this server for one.
+        These commands run as they are pasted, with the public key of{' '}
+        <a href="/docs/access#test-mode">test mode</a>, which reads simulated data. For all data{' '}
+        <a href="/account">get a key</a> with a wallet, or ask the operator of this server for one.
         On your own machine, the first start makes one:
       </p>
       <Code text={START} />
