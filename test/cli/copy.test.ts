@@ -22,7 +22,7 @@ import {
   tierOf,
 } from '../ledger/ledger-records.ts'
 import { buyPack } from '../ledger/payment-conformance-unquoted.ts'
-import { aTransfer, claimUpTo, network } from '../ledger/payment-records.ts'
+import { aTransfer, claimUpTo, network, paymentIdOf } from '../ledger/payment-records.ts'
 import { fillAnswers } from '../support/answers.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { bookfeed } from '../support/program.ts'
@@ -44,6 +44,8 @@ function makeTemplate(): void {
   for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
   for (let number = 2; number < 600; number++) ledger.createKey(aKey(number), by())
   buyPack(ledger, 20)
+  const answered = { address: '/v1/btc/markets', nowMs: NOW_MS }
+  expect(ledger.payments.beginPaidAnswer(paymentIdOf(20), answered)).toBe(true)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
   void ledger.addUsage([someUsage(1), someUsage(2)])
   ledger.signUp(aSignup(700), NOW_MS)
@@ -118,7 +120,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       const there = await copy(folder, '--to', postgres.url)
       expect(there.exitCode).toBe(0)
       const total = Object.values(before).flat().length
-      expect(there.printed).toContain(`${total.toLocaleString('en-US')} rows of 16 tables`)
+      expect(there.printed).toContain(`${total.toLocaleString('en-US')} rows of 17 tables`)
       const held = `${snapshots.toLocaleString('en-US')} snapshots of ${markets} markets`
       expect(there.printed).toContain(`read again: ${held}.`)
       // No word of it tells the password.
