@@ -76,7 +76,7 @@ describe('GET /v1/revisions', () => {
     appendAll(history, [aSnapshot({ timestampMs: START_MS + 9000 }, 7)])
     expect((await send('/v1/revisions', { headers })).status).toBe(200)
     const csv = await (await send('/v1/revisions?format=csv&limit=1')).text()
-    expect(csv.split('\n')[0]).toStartWith('id,time,why,symbol,conditionId,timeframe,windowStart')
+    expect(csv.split('\n')[0]).toStartWith('id,time,why,symbol,condition_id,timeframe,window_start')
     expect(csv.split('\n')[1]).toEndWith('2026-04-14T08:00:01.000Z,2026-04-14T08:00:01.001Z,[]')
   })
 
