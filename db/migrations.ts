@@ -36,9 +36,11 @@ import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with {
 import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
 import paidAnswers from './ledger/migrations/0008_paid_answers.sql' with { type: 'text' }
 import seals from './ledger/migrations/0009_seals.sql' with { type: 'text' }
+import paidAnswerSeals from './ledger/migrations/0010_paid_answer_seals.sql' with { type: 'text' }
 import postgresLedger from './ledger/postgres/0000_ledger.sql' with { type: 'text' }
 import postgresPaidAnswers from './ledger/postgres/0001_paid_answers.sql' with { type: 'text' }
 import postgresSeals from './ledger/postgres/0002_seals.sql' with { type: 'text' }
+import postgresPaidAnswerSeals from './ledger/postgres/0003_paid_answer_seals.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -73,6 +75,7 @@ export const postgresLedgerMigrations: readonly string[] = [
   postgresLedger,
   postgresPaidAnswers,
   postgresSeals,
+  postgresPaidAnswerSeals,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,
@@ -85,4 +88,5 @@ export const ledgerMigrations: readonly string[] = [
   credits,
   paidAnswers,
   seals,
+  paidAnswerSeals,
 ]

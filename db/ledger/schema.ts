@@ -120,6 +120,7 @@ export const paidAnswer = sqliteTable('paid_answer', {
   answers: integer('answers').notNull(),
   /** When the first whole body was handed to a connection; null until then. */
   deliveredMs: integer('delivered_ms'),
+  seal: integer('seal'),
 })
 
 /** Challenges that were answered, until they would have expired anyway. */

@@ -215,34 +215,31 @@ export function createCreditTable(db: Database, seals: Seals) {
   }
 }
 
-export function createPaidAnswerTable(db: Database) {
+export function createPaidAnswerTable(db: Database, seals: Seals) {
   const rows = createRows(db, paidAnswer, {
     what: 'paid answer',
-    parse: (row): PaidAnswer => row,
+    parse: ({ seal: _, ...row }): PaidAnswer => row,
   })
+  const update = rows.update('address', 'answers', 'deliveredMs', 'seal')
   return {
     find: rows.find,
-    insert: (row: PaidAnswer): void =>
-      rows.insert({ ...row, deliveredMs: row.deliveredMs ?? null }),
-    /** False once there was an answer. */
-    aim: change<[address: string, id: string]>(
-      db,
-      'UPDATE paid_answer SET address = $1 WHERE id = $2 AND answers = 0',
-    ),
     listUndelivered: rows.list<[{ accountId: string; address: string; sinceMs: number }]>(
       `WHERE delivered_ms IS NULL AND address = $address AND id IN
          (SELECT id FROM payment WHERE account_id = $accountId AND created_ms > $sinceMs)
        ORDER BY id`,
     ),
-    addAnswer: change<[id: string]>(
-      db,
-      'UPDATE paid_answer SET answers = answers + 1 WHERE id = $1',
-    ),
-    /** False if it was delivered before, or never begun. */
-    deliver: change<[nowMs: number, id: string]>(
-      db,
-      'UPDATE paid_answer SET delivered_ms = $1 WHERE id = $2 AND delivered_ms IS NULL',
-    ),
+    /** Writes it, in place of the one that there is. */
+    put(row: PaidAnswer): void {
+      const sealed = {
+        id: row.id,
+        address: row.address,
+        answers: row.answers,
+        deliveredMs: row.deliveredMs,
+        seal: seals.ofRow(sealNames.paidAnswer(row)),
+      }
+      if (rows.find(row.id) === undefined) rows.insert(sealed)
+      else update(sealed)
+    },
   }
 }
 

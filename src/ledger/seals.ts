@@ -9,6 +9,8 @@
  */
 import { createHmac } from 'node:crypto'
 
+import type { PaidAnswer } from '#src/selling/credit.ts'
+
 /** The largest prime below 2^52: the sum of two seals is an exact number in every engine. */
 export const SEAL_PRIME = 4_503_599_627_370_449
 const PRIME = BigInt(SEAL_PRIME)
@@ -64,6 +66,13 @@ type ListFacts = { publishedOn: string; confirmedMs: number; sha256: string; ent
 export const sealNames = {
   usage: ({ keyId, day, route }: UsageName) => ['usage', keyId, day, route],
   credit: (id: string) => ['credit', id],
+  paidAnswer: ({ id, address, answers, deliveredMs }: PaidAnswer) => [
+    'paid answer',
+    id,
+    address,
+    answers,
+    deliveredMs ?? null,
+  ],
   answer: ({ id, fingerprint, sealed, createdMs }: AnswerRow) => [
     'answer',
     id,

@@ -138,7 +138,7 @@ function createTables(db: Database, { lagMs, seals }: { lagMs: number; seals: Se
     keys: createKeyTable(db),
     subscriptions: createSubscriptionTable(db),
     credits: createCreditTable(db, seals),
-    paidAnswers: createPaidAnswerTable(db),
+    paidAnswers: createPaidAnswerTable(db, seals),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db, seals),
     offers: createOfferTable(db),

@@ -11,6 +11,12 @@ const KEY_SEAL = 'challenge_seal'
 
 type Sealed = { seal: number | null }
 type Credit = Sealed & { id: string; used: number }
+type Paid = Sealed & {
+  id: string
+  address: string
+  answers: number
+  deliveredMs: number | null
+}
 type Usage = Sealed & {
   keyId: string
   day: string
@@ -37,6 +43,9 @@ function createSealedTables(db: Database, seals: Seals) {
   const answers = db.prepare<Answer, []>(
     `SELECT id, fingerprint, sealed, created_ms AS "createdMs", seal FROM idempotency ORDER BY id`,
   )
+  const paid = db.prepare<Paid, []>(
+    `SELECT id, address, answers, delivered_ms AS "deliveredMs", seal FROM paid_answer ORDER BY id`,
+  )
   const lists = db.prepare<List, []>(
     `SELECT published_on AS "publishedOn", confirmed_ms AS "confirmedMs", sha256,
        entry_count AS "entryCount", seal FROM sanctions_list`,
@@ -46,6 +55,13 @@ function createSealedTables(db: Database, seals: Seals) {
       for (const row of credits.iterate()) {
         const { id, used } = row
         yield { row, what: `credit ${id}`, seal: seals.ofCounters(sealNames.credit(id), [used]) }
+      }
+    },
+    *paid() {
+      for (const row of paid.iterate()) {
+        const deliveredMs = row.deliveredMs ?? undefined
+        const seal = seals.ofRow(sealNames.paidAnswer({ ...row, deliveredMs }))
+        yield { row, what: `the answer to payment ${row.id}`, seal }
       }
     },
     *usage() {
@@ -85,12 +101,14 @@ export function sealAll({ db, seals }: Pick<Tables, 'db' | 'seals'>): void {
   type Change = { seal: number } & Record<string, string | number>
   const write = (sql: string) => change<[Change]>(db, sql)
   const sealCredit = write('UPDATE credit SET seal = $seal WHERE id = $id')
+  const sealPaid = write('UPDATE paid_answer SET seal = $seal WHERE id = $id')
   const sealUsage = write(
     'UPDATE usage SET seal = $seal WHERE key_id = $keyId AND day = $day AND route = $route',
   )
   const sealAnswer = write('UPDATE idempotency SET seal = $seal WHERE id = $id')
   const sealList = write('UPDATE sanctions_list SET seal = $seal')
   for (const { row, seal } of [...tables.credits()]) sealCredit({ id: row.id, seal })
+  for (const { row, seal } of [...tables.paid()]) sealPaid({ id: row.id, seal })
   for (const { row, seal } of [...tables.usage()]) {
     sealUsage({ keyId: row.keyId, day: row.day, route: row.route, seal })
   }
@@ -110,7 +128,13 @@ export function* findBrokenSeals({ db, seals }: Pick<Tables, 'db' | 'seals'>): G
     return
   }
   const tables = createSealedTables(db, seals)
-  for (const rows of [tables.credits(), tables.usage(), tables.answers(), tables.lists()]) {
+  for (const rows of [
+    tables.credits(),
+    tables.paid(),
+    tables.usage(),
+    tables.answers(),
+    tables.lists(),
+  ]) {
     for (const { row, what, seal } of rows) {
       if (row.seal !== seal) yield `${what} is not what the program wrote.`
     }

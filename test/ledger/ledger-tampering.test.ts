@@ -130,6 +130,7 @@ onEachEngine((engine) => {
       ledger.payments.provision(id, idsOf(1), by())
       for (let count = 0; count < 3; count++) expect(ledger.payments.useCredit(id)).toBe(true)
       ledger.payments.returnCredit(id)
+      ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
       void ledger.addUsage([someUsage(1), someUsage(1, { requests: 7, bytes: 2 ** 40 })])
       void ledger.addUsage([someUsage(2, { route: 'trades' })])
       ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: new Uint8Array([1, 2]) }, NOW_MS)
@@ -141,11 +142,15 @@ onEachEngine((engine) => {
     }
 
     const usageFault = 'usage of key_1 on 2026-11-21 of prices is not what the program wrote.'
+    const paidFault = 'the answer to payment pay_1 is not what the program wrote.'
     const listFault = 'the sanctions list, or an address on it, is not what the program wrote.'
     const keyFault = 'The key of the ledger in meta is not the one that it was made with.'
     const sealFaults: [string, string[]][] = [
       ['UPDATE credit SET used = 0', ['credit pay_1 is not what the program wrote.']],
       ['UPDATE credit SET used = 3, seal = NULL', ['credit pay_1 is not what the program wrote.']],
+      ['UPDATE paid_answer SET answers = 0', [paidFault]],
+      ["UPDATE paid_answer SET address = 'b'", [paidFault]],
+      ['UPDATE paid_answer SET delivered_ms = 1', [paidFault]],
       ["UPDATE usage SET requests = 1 WHERE route = 'prices'", [usageFault]],
       ["UPDATE usage SET bytes = bytes - 1 WHERE route = 'prices'", [usageFault]],
       [

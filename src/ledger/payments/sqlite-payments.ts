@@ -250,8 +250,10 @@ function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
 
     aimPaidAnswer: (id, address) =>
       atomically(() => {
-        if (paidAnswers.find(id) === undefined) paidAnswers.insert({ id, address, answers: 0 })
-        else paidAnswers.aim(address, id)
+        const known = paidAnswers.find(id)
+        if (known === undefined || known.answers === 0) {
+          paidAnswers.put({ id, address, answers: 0 })
+        }
       }),
 
     beginPaidAnswer: (id, { address, nowMs }) =>
@@ -261,15 +263,17 @@ function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
         const isUsed = credit.used >= credit.requests
         const known = paidAnswers.find(id)
         if (!mayAnswer(known, { address, isUsed, nowMs })) return false
-        if (known === undefined) paidAnswers.insert({ id, address, answers: 0 })
-        else paidAnswers.aim(address, id)
-        paidAnswers.addAnswer(id)
+        const { answers = 0, deliveredMs } = known ?? {}
+        paidAnswers.put({ id, address, answers: answers + 1, deliveredMs })
         return true
       }),
 
     deliverPaidAnswer: (id, nowMs) =>
       atomically(() => {
-        if (paidAnswers.deliver(nowMs, id)) credits.use(id)
+        const known = paidAnswers.find(id)
+        if (known === undefined || known.deliveredMs !== undefined) return
+        paidAnswers.put({ ...known, deliveredMs: nowMs })
+        credits.use(id)
       }),
   } satisfies Partial<PaymentStore>
 }

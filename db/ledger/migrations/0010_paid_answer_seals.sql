@@ -1,0 +1,1 @@
+ALTER TABLE `paid_answer` ADD `seal` integer;
