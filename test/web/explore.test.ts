@@ -98,6 +98,26 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: what is simulated has a mark wherever it is shown, and what is recorded has none', async () => {
+    const marks = (page: TestPage, within: string) =>
+      page.evaluate<number>(
+        `[...document.querySelectorAll('${within} .tag.warn')].filter(({ textContent }) => textContent === 'simulated').length`,
+      )
+    const page = await browser.open('/markets/btc', { prepare: keepKey(key) })
+    await page.waitForSelector('.market-list tbody tr')
+    await page.waitForSelector('a.open-market')
+    const rows = await page.evaluate<number>(
+      `document.querySelectorAll('.market-list tbody tr').length`,
+    )
+    expect(await marks(page, '.market-list tbody tr')).toBe(rows)
+    expect(await marks(page, 'a.open-market')).toBeGreaterThan(0)
+    const simulated = await browser.open('/coverage/btc', { prepare: keepKey(key) })
+    await simulated.waitForSelector('h1 .tag.warn')
+    const recorded = await browser.open('/markets/xrp', { prepare: keepKey(key) })
+    await recorded.waitForSelector('.market-list tbody tr')
+    expect(await marks(recorded, '.market-list')).toBe(0)
+  })
+
   test('behavior: without a key another coin says what would show it', async () => {
     const page = await browser.open('/markets/eth')
     await page.waitForSelector('.tier-card >> text=Get a key')

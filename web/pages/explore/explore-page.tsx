@@ -10,7 +10,6 @@ import { apiKey } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
-import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { MarketTable } from './market-table.tsx'
 import { OpenMarkets, usePricesNow } from './open-markets.tsx'
@@ -71,6 +70,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
   const hasKey = useStore(apiKey.store) !== undefined
   const since = coin?.firstSnapshot ?? null
   const isMixed = coin?.sources.length === 2
+  const isSimulated = !isMixed && coin?.sources[0] === 'simulated'
   return (
     <div class="held">
       <p>
@@ -79,8 +79,8 @@ function Intro({ coin }: { coin: Coin | undefined }) {
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
             <b class="num">{showCompact(coin.markets)}</b> markets
             {since !== null && `, since ${showDay(Date.parse(since))}`}
-            {isMixed ? ' (simulated ones included)' : ' '}
-            {!isMixed && <SimulatedTag source={coin.sources[0]} />}
+            {isMixed ? ' (simulated ones included)' : ''}
+            {isSimulated ? ' (simulated)' : ''}
           </>
         ) : (
           ' '
