@@ -1,5 +1,4 @@
 /** Rows of lists as Parquet. */
-import type { RowGroup } from 'hyparquet'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Column, CreateEncoder, Numbers, Row } from './table.ts'
@@ -58,6 +57,8 @@ export const createParquet: CreateEncoder = (columns, numbers = 'decimal') => {
     },
   }
 }
+
+type RowGroup = ParquetWriter['row_groups'][number]
 
 /** Groups of the same rows, each with some of the columns, as one. */
 function joinGroups(groups: readonly RowGroup[], rows: number): RowGroup {
