@@ -22,7 +22,7 @@ for (const [index, { facts, snapshots }] of [...batches].entries()) {
   history.append({ id: `batch ${index}`, source: 'simulated', snapshots })
   for (const id of new Set(snapshots.map(({ conditionId }) => conditionId))) history.close(id)
 }
-const slug = `sol-updown-5m-${START_MS / 1000}`
+const slug = `sim-sol-updown-5m-${START_MS / 1000}`
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_SAMPLE_MARKET: slug, BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
