@@ -12,6 +12,8 @@ import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
 import { createCommandLine } from './support/command-line.ts'
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'
 
+// biome-ignore lint/style/noProcessEnv: pasted commands find the programs that a shell finds.
+const programs = process.env.PATH ?? ''
 const root = join(import.meta.dir, '..')
 const documents = [
   'README.md',
@@ -158,7 +160,7 @@ describe.skipIf(Bun.which('bash') === null || Bun.which('curl') === null)(
         const child = Bun.spawn(['bash', script], {
           cwd: makeCheckout(document),
           env: {
-            PATH: `${bin}:${process.env.PATH}`,
+            PATH: `${bin}:${programs}`,
             HOME: folder,
             BOOKFEED_DATA: data,
             KEY: key,
@@ -184,7 +186,7 @@ describe.skipIf(Bun.which('bash') === null || Bun.which('curl') === null)(
         expect(pasted).not.toMatch(/^\s*(set -e|exit\b)/m)
         const child = Bun.spawn(['bash', '-s'], {
           cwd: folder,
-          env: { PATH: process.env.PATH, KEY: PUBLIC_TEST_KEY, SERVER: server.origin },
+          env: { PATH: programs, KEY: PUBLIC_TEST_KEY, SERVER: server.origin },
           stdin: Buffer.from(pasted),
           stdout: 'pipe',
           stderr: 'pipe',

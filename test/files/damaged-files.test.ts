@@ -209,7 +209,9 @@ describe('a damaged list of a day', () => {
   test('error: a list that is no text at all costs its day alone', async () => {
     const day = createDay()
     const other = { ...place, day: '2026-02-04' }
-    const [, { file, bytes } = day.made[0]!] = day.made
+    const [, second] = day.made
+    if (second === undefined) throw new Error('A day has several files.')
+    const { file, bytes } = second
     const name = file.name.replace(place.day, other.day)
     const written = day.store.write(other, name, [bytes])
     day.store.putList(other, { source: '', files: [{ ...file, ...other, name, ...written }] })
