@@ -207,7 +207,16 @@ export type Batch = {
   snapshots: readonly Snapshot[]
   /** Why there is nothing where its snapshots are far apart; `import` when absent. */
   gapReason?: GapReason | undefined
+  /** Its verified snapshots that follow each other without a pause. */
+  runs?: readonly VerifiedRun[] | undefined
 }
+
+/**
+ * Times of verified snapshots of an outcome, ascending, that one source has without a pause between
+ * them. Where one of them is in a gap that a recorder noted, the gap is gone from the first of them
+ * to the last. Where none is, the source did not know more than the recorder.
+ */
+export type VerifiedRun = { conditionId: string; outcome: Outcome; timesMs: readonly number[] }
 
 type TradeBatch = {
   /** As of `Batch`. */

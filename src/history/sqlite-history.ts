@@ -11,7 +11,13 @@ import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
+import type {
+  AppendResult,
+  HistoryWriter,
+  MarketHistory,
+  Recording,
+  VerifiedRun,
+} from './history.ts'
 import { createEventReads } from './reads/events.ts'
 import {
   changing,
@@ -151,10 +157,26 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   }
 
   const { putMarket, touch } = createNoting(tables)
+
+  function fillGaps({ conditionId, outcome, timesMs }: VerifiedRun): void {
+    changing(conditionId, () => {
+      const market = getMarket(conditionId)
+      // A market that never had a gap costs nothing more.
+      if (market.gapRevision === 0) return
+      const filled = gaps.fillWhere(market.id, outcome, timesMs)
+      if (filled.length > 0) touch(market, [{ why: 'gap_closed', ...spanOfGaps(filled) }])
+    })
+  }
+
   const record = createRecord({ ...tables, applyBatch, getMarket, touch })
 
   return {
-    append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
+    append: (batch) =>
+      writeOnce(batch.id, () => {
+        const counts = applyBatch(batch)
+        for (const run of batch.runs ?? []) fillGaps(run)
+        return counts
+      }),
 
     record: (recording) => write(() => record(recording), marketsOf(recording)),
 

@@ -7,6 +7,7 @@ import type { Source } from '#src/core/market.ts'
 import { NotKept, RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
+import type { VerifiedRun } from '#src/history/history.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
@@ -58,6 +59,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     if (batch.firstLine === 1) {
       before = undefined
       check.begin()
+      run.verifiedRuns.begin()
     }
     const id = nameOf(batch)
     const endsAt = timeTextOf(batch.bytes, 'last')
@@ -119,21 +121,25 @@ type Part = {
   batchId: string
   lines: readonly number[]
   snapshots: readonly Snapshot[]
+  /** Of all of them. */
+  runs: readonly VerifiedRun[]
   from: number
   to: number
 }
 
-type Sourced = Omit<Part, 'source' | 'from' | 'to'> & { sources: readonly Source[] }
+type Sourced = Omit<Part, 'source' | 'runs' | 'from' | 'to'> & { sources: readonly Source[] }
 
 /** Keeps the snapshots of each source that the lines name in a batch of its own. */
 export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): void {
   for (const [source, places] of Map.groupBy(sources.keys(), (at) => sources[at] ?? 'recorded')) {
     if (run.report.ending !== 'complete') return
+    const snapshots = places.flatMap((at) => batch.snapshots[at] ?? [])
     append(run, {
       ...{ file: batch.file, source, from: 0, to: places.length },
       batchId: source === run.source ? batch.batchId : `${batch.batchId}:${source}`,
       lines: places.map((at) => batch.lines[at] ?? 0),
-      snapshots: places.flatMap((at) => batch.snapshots[at] ?? []),
+      snapshots,
+      runs: run.verifiedRuns.take(source, snapshots),
     })
   }
 }
@@ -145,9 +151,11 @@ function append(run: ImportRun, part: Part): void {
   const isWhole = to - from === lines.length
   const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
   const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
+  // What is refused would be a hole in a run.
+  const runs = isWhole ? part.runs : []
   const refusal = refusalOf(() => {
     const { accepted } = report
-    countRows(report, history.append({ id, source, snapshots }), snapshots.length)
+    countRows(report, history.append({ id, source, snapshots, runs }), snapshots.length)
     report.withoutGaps += report.accepted - accepted
   })
   if (refusal === undefined) return

@@ -25,6 +25,7 @@ import { createTableImport, isTableHeader, splitCells, type TableImport } from '
 import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
+import { createVerifiedRuns } from './verified-runs.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
@@ -43,7 +44,13 @@ type MessageImport = ReturnType<typeof createMessageImport>
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
-  const run: ImportRun = { ...options, report, touched: new Set(), marketsLeftOut: new Map() }
+  const run: ImportRun = {
+    ...options,
+    report,
+    touched: new Set(),
+    verifiedRuns: createVerifiedRuns(),
+    marketsLeftOut: new Map(),
+  }
   const messages = createMessageImport(run)
   const importer: Importer = { ...run, takeLines: createLineImport(run), messages }
   const startedMs = clock()

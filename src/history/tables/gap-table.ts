@@ -158,6 +158,20 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
       return cut.length
     },
 
+    /**
+     * Takes the time from the first to the last of some moments, ascending, out of the recorded gaps
+     * of an outcome that have one of them; returns these gaps.
+     */
+    fillWhere(marketId: number, outcome: Outcome, timesMs: readonly number[]): readonly OwnGap[] {
+      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
+      const span = { fromMs: timesMs[0] ?? 0, toMs: (timesMs.at(-1) ?? -1) + 1 }
+      const cut = derived
+        .all({ ...owner, ...EVER })
+        .filter(({ fromMs, toMs }) => timesMs.some((timeMs) => timeMs >= fromMs && timeMs < toMs))
+      for (const each of cut) replace(owner, [each], cutFrom(each, [span]))
+      return cut
+    },
+
     /** Takes a recorded gap back; returns how many there were. */
     withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
       replace({ marketId, outcome: outcomeCodes[outcome], kind: 0 }, [gap], []),
