@@ -87,6 +87,8 @@ export class TokenBook {
   readonly #times = new TrueTimes()
   #isKnown = false
   #tickSize: Millionths | undefined
+  #minOrderSize: string | undefined
+  #isNegRisk: boolean | undefined
   /** Whether the tick changed since a state was proved: the venue may have moved levels. */
   #isTickDoubtful = false
   /**
@@ -117,6 +119,8 @@ export class TokenBook {
       return
     }
     this.#tickSize = event.tickSize ?? this.#tickSize
+    this.#minOrderSize = event.minOrderSize ?? this.#minOrderSize
+    this.#isNegRisk = event.isNegRisk ?? this.#isNegRisk
     if (this.#isLastTrue(event)) {
       this.#restore(event)
       this.#isKnown = true
@@ -299,7 +303,13 @@ export class TokenBook {
 
   #verify(pending: Pending, isQuick: boolean): void {
     const { verifier, tradePrices } = this.#terms
-    const said = { tickSize: this.#tickSize, tradePrices, isQuick }
+    const said = {
+      tickSize: this.#tickSize,
+      minOrderSize: this.#minOrderSize,
+      isNegRisk: this.#isNegRisk,
+      tradePrices,
+      isQuick,
+    }
     pending.verdict = verifier.verify(pending.state, said)
   }
 

@@ -95,6 +95,9 @@ export type BookEvent = OfToken & {
   /** 40 lower-case hex digits. */
   hash?: string | undefined
   tickSize?: Millionths | undefined
+  /** As the venue prints it; the hash covers it, and whether the market is one of several. */
+  minOrderSize?: string | undefined
+  isNegRisk?: boolean | undefined
   /** As the venue prints it, because the hash covers the text; empty when nothing was traded. */
   lastTradePrice?: string | undefined
 }

@@ -76,6 +76,8 @@ export type VerifierLimits = { searchesMax?: number | undefined }
 /** What a stream says beside the book that goes into its hash. */
 export type BookTerms = {
   tickSize?: Millionths | undefined
+  minOrderSize?: string | undefined
+  isNegRisk?: boolean | undefined
   /**
    * Of the last trades of the market, the newest first, as the venue prints them; empty when
    * nothing was traded. Several, because a book may be older than the last of them.

@@ -38,9 +38,12 @@ const PRICE_UNIT = 100
 const PRICES = 10_000
 const NO_TRADE = 0
 
-/** What goes into a hash beside the levels: indexes of `recipes` and `ticks`, and a trade price. */
-type Guess = { readonly recipe: number; readonly tick: number; readonly price: number }
-const USUAL: Guess = { recipe: 0, tick: 0, price: NO_TRADE }
+/**
+ * What goes into a hash beside the levels: indexes of `recipes`, `ticks` and the terms of markets,
+ * and a trade price.
+ */
+type Guess = Readonly<Record<'recipe' | 'tick' | 'price' | 'terms', number>>
+const USUAL: Guess = { recipe: 0, tick: 0, price: NO_TRADE, terms: 0 }
 
 const tradeStepOf = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
 
@@ -68,7 +71,8 @@ type Probe = (guess: Guess) => boolean
  */
 export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = {}): BookVerifier {
   const text = createBookText()
-  const tailOf = createTails()
+  const terms = createMarketTerms()
+  const tailOf = createTails(terms.textsOf)
   const memories = createCache<string, Memory>(MARKETS_MAX)
   const budget = createBudget(searchesMax)
   /** The one that was right last, of any market: all change at once. */
@@ -106,14 +110,24 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       const memory = memories.get(conditionId) ?? createMemory()
       const [last = USUAL] = memory.recent
       const hint = hintOf(said, memory, last)
-      const expectation = { memory, hint, last, said, recipe }
       const shortId = shortConditionId(conditionId)
       const usualId = memory.hasShortId ? shortId : conditionId
       const otherId = memory.hasShortId ? conditionId : shortId
-      let found = findWith(snapshot, expectation, usualId)
-      if (found === undefined && otherId !== undefined) {
-        found = findWith(snapshot, expectation, otherId)
-        if (found !== undefined) memory.hasShortId = otherId === shortId
+      let found: Guess | undefined
+      for (const index of new Set([terms.indexOf(said, last.terms), last.terms, USUAL.terms])) {
+        const expectation = {
+          memory,
+          hint: { ...hint, terms: index },
+          last: { ...last, terms: index },
+          said,
+          recipe,
+        }
+        found = findWith(snapshot, expectation, usualId)
+        if (found === undefined && otherId !== undefined) {
+          found = findWith(snapshot, expectation, otherId)
+          if (found !== undefined) memory.hasShortId = otherId === shortId
+        }
+        if (found !== undefined) break
       }
       if (found === undefined) return false
       recipe = found.recipe
@@ -148,6 +162,7 @@ function hintOf(said: BookTerms, memory: Memory, last: Guess): Guess {
     recipe: last.recipe,
     tick: isTickNews ? saidTick : last.tick,
     price: isPriceNews ? saidPrice : last.price,
+    terms: last.terms,
   }
   return hint.price % tradeStepOf(hint) === 0 ? hint : last
 }
@@ -180,7 +195,7 @@ function findLikely(
   for (const each of likelyRecipes) {
     for (const tick of new Set([hint.tick, last.tick, saidTick])) {
       for (const price of prices) {
-        const guess = { recipe: each, tick, price }
+        const guess = { recipe: each, tick, price, terms: last.terms }
         if (!isSame(guess, hint) && probe(guess)) return guess
       }
     }
@@ -210,7 +225,7 @@ function learn(memory: Memory, found: Guess): void {
 }
 
 const isSame = (a: Guess, b: Guess): boolean =>
-  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price
+  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price && a.terms === b.terms
 
 function toFound(probe: Probe, guess: Guess): Guess | undefined {
   return probe(guess) ? guess : undefined
@@ -258,24 +273,53 @@ function createBudget(timesMax: number) {
   }
 }
 
+/** What a book says of its market, which its hash covers. */
+type MarketTerms = { minOrderSize: string; isNegRisk: boolean }
+const USUAL_TERMS: MarketTerms = { minOrderSize: '5', isNegRisk: false }
+/** Terms remembered: recordings of others may name any number of them. */
+const TERMS_MAX = 64
+
+function createMarketTerms() {
+  const all: MarketTerms[] = [USUAL_TERMS]
+  return {
+    textsOf: (index: number): MarketTerms => all[index] ?? USUAL_TERMS,
+    /** The index of what is said; of what it does not say, that of `usual`. */
+    indexOf({ minOrderSize, isNegRisk }: BookTerms, usual: number): number {
+      if (minOrderSize === undefined && isNegRisk === undefined) return usual
+      const known = all[usual] ?? USUAL_TERMS
+      const said = {
+        minOrderSize: minOrderSize ?? known.minOrderSize,
+        isNegRisk: isNegRisk ?? known.isNegRisk,
+      }
+      const index = all.findIndex(
+        (each) => each.minOrderSize === said.minOrderSize && each.isNegRisk === said.isNegRisk,
+      )
+      if (index >= 0 || all.length === TERMS_MAX) return Math.max(index, 0)
+      return all.push(said) - 1
+    },
+  }
+}
+
 const encoder = new TextEncoder()
 
 /** What follows the levels, by what goes into it; made when it is first tried. */
-function createTails(): (guess: Guess) => Uint8Array {
+function createTails(textsOf: (index: number) => MarketTerms): (guess: Guess) => Uint8Array {
   const made = new Map<number, Uint8Array>()
   return (guess) => {
-    const key = (guess.recipe * ticks.length + guess.tick) * PRICES + guess.price
+    const { recipe, tick, price, terms } = guess
+    const key = ((terms * recipes.length + recipe) * ticks.length + tick) * PRICES + price
     const known = made.get(key)
     if (known !== undefined) return known
-    const tail = encoder.encode(tailTextOf(guess))
+    const tail = encoder.encode(tailTextOf(guess, textsOf(terms)))
     made.set(key, tail)
     return tail
   }
 }
 
-function tailTextOf({ recipe, tick, price }: Guess): string {
+function tailTextOf({ recipe, tick, price }: Guess, market: MarketTerms): string {
   const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
-  const terms = `,"min_order_size":"5","tick_size":"${ticks[tick]?.text}","neg_risk":false`
+  const { minOrderSize, isNegRisk } = market
+  const terms = `,"min_order_size":"${minOrderSize}","tick_size":"${ticks[tick]?.text}","neg_risk":${isNegRisk}`
   const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
   return `${hasTerms ? terms : ''}${hasTrade ? `,"last_trade_price":"${text}"` : ''}}`
 }

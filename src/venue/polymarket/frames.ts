@@ -67,6 +67,8 @@ const bookReaders: Readers = new Map<string, (message: JsonObject) => FeedEvent>
       asks: readLadder(message.asks, 'asks'),
       hash: readHash(message.hash),
       tickSize: toPrice(message.tick_size),
+      minOrderSize: readMinOrderSize(message.min_order_size),
+      isNegRisk: typeof message.neg_risk === 'boolean' ? message.neg_risk : undefined,
       lastTradePrice: readLastTradePrice(message.last_trade_price),
     }),
   ],
@@ -267,6 +269,12 @@ function readBest(value: unknown, path: string): Millionths | undefined {
 /** The text stays as it is, because the hash covers it. What is no price is not known. */
 const readLastTradePrice = (value: unknown): string | undefined =>
   typeof value === 'string' && (value === '' || toPrice(value) !== undefined) ? value : undefined
+
+/** The text stays as it is, because the hash covers it. */
+const readMinOrderSize = (value: unknown): string | undefined =>
+  typeof value === 'string' && minOrderSizePattern.test(value) ? value : undefined
+
+const minOrderSizePattern = /^\d{1,9}(\.\d{1,6})?$/
 
 /** The venue's own readers take a side in any case. */
 function readSide(value: unknown): Side {

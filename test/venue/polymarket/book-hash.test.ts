@@ -7,17 +7,24 @@ import { createRandom } from '#src/lib/random.ts'
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
-import { aSnapshot, conditionIdOf, NO_LEVELS } from '../../history/books.ts'
+import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../../history/books.ts'
 
 const recordings = '../shared/data/polymarket'
 const isAbsent = !existsSync(recordings)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 
-type Rest = { tick?: string; lastTradePrice?: string; without?: readonly string[] }
+type Rest = {
+  tick?: string
+  lastTradePrice?: string
+  without?: readonly string[]
+  minOrderSize?: string
+  isNegRisk?: boolean
+}
 
 /** The hash as the venue makes it, or made it without some members, written the plain way. */
 function hashOf(snapshot: Snapshot, rest: Rest = {}): string {
   const { tick = '0.01', lastTradePrice = '', without = [] } = rest
+  const { minOrderSize = '5', isNegRisk = false } = rest
   const { conditionId, assetId, timestampMs, bids, asks } = snapshot
   const levels = ({ prices, sizes }: Ladder) =>
     prices
@@ -33,9 +40,9 @@ function hashOf(snapshot: Snapshot, rest: Rest = {}): string {
     hash: '',
     bids: levels(bids),
     asks: levels(asks),
-    min_order_size: '5',
+    min_order_size: minOrderSize,
     tick_size: tick,
-    neg_risk: false,
+    neg_risk: isNegRisk,
     last_trade_price: lastTradePrice,
   }
   const members = Object.entries(book).filter(([name]) => !without.includes(name))
@@ -68,6 +75,20 @@ describe('createBookVerifier', () => {
     { without: [...terms, 'last_trade_price'] },
   ])('default: recognises the hash of a book, whatever goes into it besides: %j', (rest) => {
     expect(createBookVerifier().verify(withHash(aSnapshot(), rest))).toBe(true)
+  })
+
+  test('behavior: a minimum size and a kind of market that were said are hashed, and remembered', () => {
+    const verifier = createBookVerifier()
+    const said = { minOrderSize: '15', isNegRisk: true }
+    const rest = { ...said, lastTradePrice: '0.500' }
+    const row = (timestampMs: number, more: object = rest) =>
+      withHash(aSnapshot({ timestampMs }), more)
+    expect(verifier.verify(row(START_MS), said)).toBe(true)
+    // Changes say nothing of it.
+    expect(verifier.verify(row(START_MS + 1))).toBe(true)
+    expect(verifier.verify(row(START_MS + 2, {}), said)).toBe(true)
+    expect(verifier.verify({ ...row(START_MS + 3), sourceHash: WRONG }, said)).toBe(false)
+    expect(createBookVerifier().verify(row(START_MS))).toBe(false)
   })
 
   test('behavior: a book without a hash is neither right nor wrong', () => {
