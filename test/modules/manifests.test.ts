@@ -72,7 +72,9 @@ describe('manifests', () => {
     expect(chain[1]?.previous).toBe(chain[0]?.digest ?? '')
     expect(second.nextCursor).toBeNull()
     const csv = await (await send('/v1/manifests?format=csv')).text()
-    expect(csv).toStartWith('sequence,day,revision,digest,previous,signature,publicKey,madeAt\n1,')
+    expect(csv).toStartWith(
+      'sequence,day,revision,digest,previous,signature,public_key,made_at\n1,',
+    )
   })
 
   test('behavior: a manifest of a place in the chain may be kept, the newest may not', async () => {
