@@ -6,7 +6,7 @@ import { appendAll, aSnapshot, conditionIdOf, START_MS } from '../history/books.
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { closeAll, putMarket, startLiveServer } from '../support/live-client.ts'
 
-setDefaultTimeout(15_000)
+setDefaultTimeout(60_000)
 
 type Proxy = Awaited<ReturnType<typeof startCuttingProxy>>
 const proxies: Proxy[] = []
