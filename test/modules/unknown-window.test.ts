@@ -34,7 +34,7 @@ function addUnknown(
     const timestampMs = heldMs + (index >> 1) * 1_000
     return aSnapshot({ conditionId, outcome, assetId, timestampMs, ...changes }, index + 1)
   })
-  history.append({ id: `unknown-${number}`, source: 'recorded', snapshots })
+  history.append({ id: `unknown-${number}`, source: 'simulated', snapshots })
   history.close(conditionId)
 }
 
