@@ -97,7 +97,7 @@ describe('X-Coverage of a market whose window is not known', () => {
     const { history, send } = openUnknown()
     const windowStartMs = DAY_START_MS + WINDOW_MS
     history.putMarket({
-      ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'recorded' } as const),
+      ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'simulated' } as const),
       ...{ windowStartMs, windowEndMs: windowStartMs + WINDOW_MS },
     })
     const coverage = (await send(`${PATH}/quotes`)).headers.get('x-coverage')
