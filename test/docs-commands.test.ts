@@ -127,7 +127,11 @@ beforeAll(async () => {
   using line = createCommandLine({ BOOKFEED_DATA: data })
   const made = await line.run('keys', 'create', '--tier', 'enterprise', '--label', 'documents')
   key = made.printed[0] ?? ''
-}, 60_000)
+  // On a busy machine the data of test mode take longer than a request waits for them.
+  const headers = { authorization: `Bearer ${PUBLIC_TEST_KEY}` }
+  const areMade = async () => (await fetch(`${server.origin}/v1/coins`, { headers })).ok
+  while (!(await areMade())) await Bun.sleep(500)
+}, 180_000)
 afterAll(async () => {
   await server.kill()
   rmSync(folder, { recursive: true })

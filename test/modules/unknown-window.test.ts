@@ -20,12 +20,17 @@ const PATH = `/v1/btc/markets/${ID}`
 const HELD_MS = DAY_START_MS + WINDOW_MS + 100_000
 const UNKNOWN = 'unknown;gaps=2;reasons="window_unknown"'
 
-type Draft = { number?: number; heldMs?: number; timeframe?: Timeframe }
+type Draft = {
+  number?: number
+  heldMs?: number
+  timeframe?: Timeframe
+  source?: 'recorded' | 'simulated'
+}
 
 /** Adds 49 seconds of both outcomes of five minutes, neither name nor facts. */
 function addUnknown(
   history: MarketHistory,
-  { number = 900, heldMs = HELD_MS, ...changes }: Draft = {},
+  { number = 900, heldMs = HELD_MS, source = 'recorded', ...changes }: Draft = {},
 ) {
   const conditionId = conditionIdOf(number)
   const snapshots = Array.from({ length: 100 }, (_, index) => {
@@ -34,13 +39,14 @@ function addUnknown(
     const timestampMs = heldMs + (index >> 1) * 1_000
     return aSnapshot({ conditionId, outcome, assetId, timestampMs, ...changes }, index + 1)
   })
-  history.append({ id: `unknown-${number}`, source: 'simulated', snapshots })
+  history.append({ id: `unknown-${number}`, source, snapshots })
   history.close(conditionId)
 }
 
 function openUnknown(windows: readonly number[] = [], timeframe: Timeframe = '5m') {
   const history = wholeMarkets({ [timeframe]: windows })
-  addUnknown(history, { timeframe })
+  // Beside others it is of their source: a list leaves simulated markets out beside recorded ones.
+  addUnknown(history, { timeframe, source: windows.length > 0 ? 'simulated' : 'recorded' })
   return { history, ...createHarness({ history }) }
 }
 
@@ -97,7 +103,7 @@ describe('X-Coverage of a market whose window is not known', () => {
     const { history, send } = openUnknown()
     const windowStartMs = DAY_START_MS + WINDOW_MS
     history.putMarket({
-      ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'simulated' } as const),
+      ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'recorded' } as const),
       ...{ windowStartMs, windowEndMs: windowStartMs + WINDOW_MS },
     })
     const coverage = (await send(`${PATH}/quotes`)).headers.get('x-coverage')
@@ -183,8 +189,8 @@ describe('many windows, one of them unknown', () => {
 
   test('the pages of a panel name each once', async () => {
     const { history, send } = openUnknown([0, 1, 2])
-    addUnknown(history, { number: 901, heldMs: DAY_START_MS - 1 })
-    addUnknown(history, { number: 902, heldMs: DAY_START_MS + 4 * WINDOW_MS })
+    addUnknown(history, { number: 901, heldMs: DAY_START_MS - 1, source: 'simulated' })
+    addUnknown(history, { number: 902, heldMs: DAY_START_MS + 4 * WINDOW_MS, source: 'simulated' })
     addWhole(history, { number: 903, timeframe: '5m', startMs: DAY_START_MS + 3 * WINDOW_MS })
     const gaps: number[] = []
     let cursor: string | null | undefined
