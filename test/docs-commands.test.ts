@@ -37,7 +37,6 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/operations.md', 'bookfeed payments release', 'a quote'],
   ['docs/operations.md', 'bookfeed sandbox', 'a process that does not end; test/e2e runs it'],
   ['docs/payments.md', 'curl -X POST "$SERVER/v1/billing/x402/quote"', 'an operator who sells'],
-  ['docs/payments.md', 'curl -X POST "$SERVER/v1/billing/x402/settle"', 'a signed payment'],
   ['docs/payments.md', 'bookfeed pay --server https://books.example.com', 'an operator who sells'],
   ['docs/payments.md', 'cast send', 'a wallet on a chain'],
   ['docs/payments.md', 'bookfeed payments show', 'a payment'],

@@ -28,6 +28,10 @@ export function levelOf(caller: Caller | undefined): number {
   return callerLevels.indexOf(isFree ? 'free' : 'paid')
 }
 
+/** Whether the tier of a caller includes what the routes of `prices` say, wherever it is shown. */
+export const readsPrices = ({ standing }: Caller): boolean =>
+  standing.terms.routes.includes('prices')
+
 /** The rate window of a caller, as the headers report it: `limit` requests each. */
 export type RateState = {
   limit: number

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'bun:test'
 import type { MarketFacts, Source } from '#src/core/market.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import { openHistory } from '#src/history/open.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
 
 import { conditionIdOf } from '../history/books.ts'
-import { createHarness, NOW_MS } from '../support/harness.ts'
+import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 
 type Body = { conditionId: string; spot: { price: number } | null }
 
@@ -49,6 +50,30 @@ describe('spot of a market', () => {
     expect((await one(1)).spot).toEqual(spot)
     expect((await list()).map((market) => market.spot)).toEqual([spot])
     expect(((await read('prices')) as Body).spot).toEqual(spot)
+  })
+
+  test('behavior: is null for a tier without the route of prices, beside one that has it', async () => {
+    const { put, putPrice, list, one, ledger, sendAs } = createServer()
+    put(1)
+    putPrice('64126.50', 900)
+    const pro = defaultTiers.find(({ tierId }) => tierId === 'pro')
+    if (pro === undefined) throw new Error('There is no Pro tier.')
+    const key = addKey(ledger, {
+      ...pro,
+      tierId: 'books',
+      name: 'Books',
+      rank: 10,
+      routes: ['markets', 'snapshots'],
+    })
+    for (let count = 0; count < 3; count++) {
+      expect((await one(1)).spot?.price).toBe(64_126.5)
+      const listed = (await (await sendAs(key, '/v1/btc/markets')).json()) as { data: Body[] }
+      const found = (await (
+        await sendAs(key, `/v1/btc/markets/${conditionIdOf(1)}`)
+      ).json()) as Body
+      expect([listed.data[0]?.spot, found.spot]).toEqual([null, null])
+      expect((await list())[0]?.spot?.price).toBe(64_126.5)
+    }
   })
 
   test('behavior: is null before and after the window, and where nothing is recorded', async () => {

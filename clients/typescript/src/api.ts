@@ -1321,7 +1321,7 @@ export interface components {
                 /** @description Share of the fee that makers get. */
                 rebateRate: number;
             } | null;
-            /** @description While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, and where none is recorded. */
+            /** @description While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, where none is recorded, and for a tier without `prices`. */
             spot: {
                 /** @description In USD, with every digit of its source. */
                 price: number;

@@ -140,7 +140,7 @@ export const QuoteOrder = Type.Object({
     Type.Boolean({
       description:
         'True to buy one more period although a payment for the same tier and token may still be made, or was made within the last hour. By default the answer is then the quote of that payment, with `paymentInFlight`.',
-      examples: [true],
+      examples: [false],
     }),
   ),
 })

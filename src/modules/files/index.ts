@@ -181,7 +181,7 @@ type Prepared = {
 }
 
 /** What changes when a file is written to. */
-type FileState = { ino: number; size: number; mtimeMs: number }
+type FileState = { ino: number; size: number; mtimeMs: number; ctimeMs: number }
 
 /** How long a file that is deleted may still be sent: to look at each request takes 10 µs. */
 const LISTED_MS = 1000
@@ -295,11 +295,13 @@ type ListedFile = DayFile & { path: string }
 
 function stateOf(path: string): FileState | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
-  return found && { ino: found.ino, size: found.size, mtimeMs: found.mtimeMs }
+  if (found === undefined) return undefined
+  // The time of the last change of any kind: a program may set `mtimeMs` as it likes.
+  return { ino: found.ino, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs }
 }
 
 const isSame = (a: FileState, b: FileState): boolean =>
-  a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs
+  a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
 
 /** True while what would be sent is what was compared. */
 function isCompared({ held, path, compared, comparedMs }: Prepared, nowMs: number): boolean {

@@ -29,6 +29,7 @@ import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import { type Caller, readsPrices } from '#src/selling/caller.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './model.ts'
 
@@ -76,7 +77,7 @@ export const marketRoutes = (deps: Deps) => [
         },
       },
       caching: 'digest',
-      answer: ({ coin, query }) => listPage(deps, coin, query),
+      answer: ({ coin, query, caller }) => listPage(deps, { coin, query, caller }),
     }),
   ),
   route({
@@ -88,15 +89,20 @@ export const marketRoutes = (deps: Deps) => [
       'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
     ok: { description: 'The market.', schema: MarketBody },
     caching: 'digest',
-    answer: ({ market }) => ({ body: createMarketText(deps.history, deps.clock())(market) }),
+    answer: ({ market, caller }) => ({
+      body: createMarketText(deps.history, deps.clock(), readsPrices(caller))(market),
+    }),
   }),
 ]
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> {
+function* listPage(
+  deps: Deps,
+  { coin, query, caller }: { coin: Coin; query: ListQuery; caller: Caller },
+): Steps<DataAnswer> {
   const { history, cursors, clock } = deps
   const nowMs = clock()
-  const toText = createMarketText(history, nowMs)
+  const toText = createMarketText(history, nowMs, readsPrices(caller))
   if (query.slug !== undefined) {
     const found = findBySlug(history, coin, query)
     const text = found === undefined ? '' : toText(found)
@@ -153,9 +159,9 @@ function toFilters(coin: Coin, query: ListQuery) {
 
 /**
  * The same in a list and by itself. The price of the coin is looked up once, at the first market of
- * a source that is open.
+ * a source that is open, and is null unless `isPriced`.
  */
-export function createMarketText(history: History, nowMs: number) {
+export function createMarketText(history: History, nowMs: number, isPriced = true) {
   const prices = new Map<string, ReturnType<typeof describeSpot>>()
   function spotOf({ coin, source }: Market | MarketAsOf) {
     const key = `${coin} ${source}`
@@ -164,7 +170,7 @@ export function createMarketText(history: History, nowMs: number) {
   }
   return (market: Market | MarketAsOf): string => {
     const status = statusOf(market, nowMs)
-    const spot = status === 'open' ? spotOf(market) : null
+    const spot = isPriced && status === 'open' ? spotOf(market) : null
     const held =
       market.revision === undefined ? undefined : { market, nowMs, gaps: history.gaps(market) }
     return JSON.stringify(describeMarket(market, { status, spot, held }))

@@ -151,7 +151,7 @@ export const MarketBody = object('Market', {
       "Fees of the market's trades as the venue's catalogue stated them when it was asked last; changes are in GET /v1/revisions. Null where it states none, or says that fees are not enabled.",
   }),
   spot: spotField(
-    'While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, and where none is recorded.',
+    'While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, where none is recorded, and for a tier without `prices`.',
   ),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: count('Snapshots held of both outcomes.', 4962),

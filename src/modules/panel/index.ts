@@ -27,7 +27,7 @@ import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import { asTable } from '#src/http/table.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { readsPrices } from '#src/selling/caller.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { LevelColumns } from '#src/wire/level-columns.ts'
 import { quoteText } from '#src/wire/row-bytes.ts'
@@ -69,14 +69,12 @@ export const panelRoutes = (deps: Deps) => {
         },
         isCovered: true,
         caching: 'digest',
-        answer: ({ coin, query, caller }) => page(coin, query, hasPrices(caller)),
+        answer: ({ coin, query, caller }) => page(coin, query, readsPrices(caller)),
       }),
-      (_, caller) => panelMembers(caller === undefined || hasPrices(caller)),
+      (_, caller) => panelMembers(caller === undefined || readsPrices(caller)),
     ),
   ]
 }
-
-const hasPrices = ({ standing }: Caller): boolean => standing.terms.routes.includes('prices')
 
 /** Members that rows of the routes of `prices` say. */
 const priceMembers = ['lastTrade', 'spot']
