@@ -76,6 +76,23 @@ describe('spot of a market', () => {
     }
   })
 
+  test.each([
+    ['binance', 'chainlink', 'coinbase'],
+    ['coinbase', 'chainlink', 'binance'],
+    ['chainlink', 'coinbase', 'binance'],
+  ])(
+    'behavior: of several sources at one millisecond it is the first by name (%s, %s, %s)',
+    async (first, second, third) => {
+      const { put, putPrice, one } = createServer()
+      put(1)
+      // Three series a second: the newest eight prices end within a millisecond.
+      for (const beforeMs of [3000, 2000, 1000])
+        for (const source of [first, second, third])
+          putPrice(String(60_000 + beforeMs), beforeMs, { source })
+      expect((await one(1)).spot).toMatchObject({ source: 'binance', price: 61_000 })
+    },
+  )
+
   test('behavior: is null before and after the window, and where nothing is recorded', async () => {
     const { put, putPrice, list, one, advance } = createServer()
     put(1)

@@ -9,6 +9,22 @@ import type { MarketHistory } from '../history.ts'
 /** Each series has a price a second: among so many are all that go on. */
 const SERIES_MAX = 8
 
+/** The newest first; ids say nothing of prices of one millisecond, which a page may cut in two. */
+function newestTicks(
+  history: Pick<MarketHistory, 'spot'>,
+  query: { coin: Coin; toMs: number },
+): StoredTick[] {
+  const ticks = history.spot({ ...query, order: 'desc', limit: SERIES_MAX + 1 })
+  const cutMs = ticks.length > SERIES_MAX ? ticks.at(-1)?.timestampMs : undefined
+  const whole = ticks.filter(({ timestampMs }) => timestampMs !== cutMs)
+  return whole.length > 0 ? whole : ticks
+}
+
+const compareTicks = (a: StoredTick, b: StoredTick): number =>
+  a.windowSeconds - b.windowSeconds ||
+  b.timestampMs - a.timestampMs ||
+  Number(a.source > b.source) - Number(a.source < b.source)
+
 type Moment = {
   coin: Coin
   /** Unix milliseconds, inclusive. */
@@ -19,17 +35,17 @@ type Moment = {
 
 /**
  * The newest price at or before a moment, never after; of the shortest average where there are
- * several.
+ * several, and of the first source by its name where several have one of that millisecond.
  */
 export function findSpot(
   history: Pick<MarketHistory, 'spot'>,
   { coin, atMs, source }: Moment,
 ): StoredTick | undefined {
   const isSimulated = source === 'simulated'
-  const newest = history
-    .spot({ coin, toMs: atMs + 1, order: 'desc', limit: SERIES_MAX })
-    .filter((tick) => source === undefined || (tick.source === 'simulated') === isSimulated)
-  return newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)[0]
+  const newest = newestTicks(history, { coin, toMs: atMs + 1 }).filter(
+    (tick) => source === undefined || (tick.source === 'simulated') === isSimulated,
+  )
+  return newest.toSorted(compareTicks)[0]
 }
 
 /** The same as it is served; null where there is none. */
