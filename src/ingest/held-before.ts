@@ -9,7 +9,6 @@ import {
   type Gap,
   type GapReason,
   type Span,
-  spanOf,
 } from '#src/core/coverage.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { type MarketFacts, type Outcome, outcomes } from '#src/core/market.ts'
@@ -190,11 +189,14 @@ function filledBy(heard: Heard): (Span & { reason?: GapReason })[] {
   ]
 }
 
-/** What is covered to its end is known for good: a market that is over has no gap after that. */
+/**
+ * What is covered to the end of its window is known for good: there is no gap after that. Where no
+ * window is known, or it has not ended, the last state that is held is no end.
+ */
 function knownOf(question: CoverageQuestion): Span[] {
   const spans = coverageOf(question).flatMap(({ intervals }) => intervals)
   const last = spans.at(-1)
-  if (last !== undefined && last.toMs === spanOf(question).toMs)
+  if (last !== undefined && last.toMs >= (question.market.windowEndMs ?? ENDLESS_MS))
     spans.push({ fromMs: last.toMs, toMs: ENDLESS_MS })
   return spans
 }
