@@ -246,7 +246,12 @@ const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
 /** Whether the nonce of a payment is spent or given up, as of a block. Throws `RpcFault`. */
 export async function isNonceUsed(
   rpc: Rpc,
-  { method, payer, nonce, nonceContract: to }: SignedPayment,
+  {
+    method,
+    payer,
+    nonce,
+    nonceContract: to,
+  }: Pick<SignedPayment, 'method' | 'payer' | 'nonce' | 'nonceContract'>,
   block: BlockTag,
 ): Promise<boolean> {
   if (method === 'eip3009') {

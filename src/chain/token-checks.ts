@@ -11,11 +11,14 @@ import { isPaymentSignature } from './wallets.ts'
 /** Blocks after which a payment counts, its own included, or the finality of the chain. */
 export type Confirmations = 'final' | number
 
+/** What a wallet signed, without the text that it came in. */
+export type PaymentTerms = Omit<SignedPayment, 'payload' | 'payloadHash'>
+
 /** Asks all that can be asked at once. Throws `RpcFault`. */
 export async function preflight(
   rpc: Rpc,
   token: PaymentToken,
-  { signed, signature }: { signed: SignedPayment; signature: string },
+  { signed, signature }: { signed: PaymentTerms; signature: string },
 ): Promise<Preflight> {
   const { asset, payer, amount } = signed
   const hash = await hashPayment(signed, rpc.chain, token)
@@ -37,7 +40,7 @@ export async function preflight(
 const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
   askWord(rpc, { to, signature: 'balanceOf(address) view returns (uint256)', args: [owner] })
 
-async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean> {
+async function lacksAllowance(rpc: Rpc, signed: PaymentTerms): Promise<boolean> {
   if (signed.method !== 'permit2') return false
   const signature = 'allowance(address,address) view returns (uint256)'
   const args = [signed.payer, rpc.chain.permit2]

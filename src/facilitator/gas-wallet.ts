@@ -102,7 +102,7 @@ export function createGasWallet(
     ])
     // Asked before anything is sent, because afterwards a refusal would prove nothing.
     broadcast.isOutOfGas = balance < call.gas * maxFeePerGas
-    // The SDK that could not see everything has not checked everything.
+    // What could not see everything has not checked everything.
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
     // The node may be one of several that do not yet know of our last transaction.
     const nonce = Math.max(seen, nextNonce, (outstanding.at(-1)?.nonce ?? -1) + 1)

@@ -1,27 +1,35 @@
-/** The SDK's facilitator behind a guard: what it makes of a node that fails is not believed. */
-import type { PendingSettlementStore } from '@x402/core/facilitator'
-import type { FacilitatorEvmSigner } from '@x402/evm'
+/**
+ * Sends signed payments to the chain with a gas key of ours. No clock of this machine is asked:
+ * whether a payment is in time is judged by the newest block and by the contracts.
+ */
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
-import {
-  answerOf,
-  isRevert,
-  type Node,
-  openNode,
-  type Question,
-  type Viem,
-} from '#src/chain/node.ts'
+import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
+import { createRpc, type Rpc, RpcFault } from '#src/chain/rpc.ts'
+import { preflight } from '#src/chain/token-checks.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import type { PaymentRequirements } from '#src/selling/payment.ts'
 
-import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'
-import { payerOf, readSettleAnswer, SETTLEMENT_PENDING, toSettleResult } from './settle-answer.ts'
+import { type Broadcast, createGasWallet } from './gas-wallet.ts'
+import {
+  encodeCall,
+  type Fault,
+  findMismatch,
+  isTransferred,
+  readTransfer,
+  reasonOf,
+  type Transfer,
+} from './transfer.ts'
 
 const CONFIRMATION_MS = 20_000
 const RPC_MS = 5000
 /** Payers wait half of this for nothing, on average; blocks of Polygon are two seconds apart. */
 const POLL_MS = 250
+/** A transaction that is sent later than this before the end of its payment may come too late. */
+const SECONDS_LEFT_MIN = 6n
+/** Of payments whose transaction was not seen mined; one that is forgotten is simulated again. */
+const SENT_MAX = 10_000
 
 export type LocalOptions = {
   chain: PaymentChain
@@ -34,7 +42,7 @@ export type LocalOptions = {
   pollMs?: number | undefined
 }
 
-/** Opens nothing: the SDK and viem are loaded, and the chain checked, when it is first asked. */
+/** Opens nothing: viem is loaded, and the chain checked, when it is first asked. */
 export function createLocalFacilitator(options: LocalOptions): Facilitator {
   let loading: ReturnType<typeof load> | undefined
   const open = () => {
@@ -70,28 +78,18 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
 
 async function load(options: LocalOptions) {
   const { chain, rpcUrl, gasKey, confirmationTimeoutMs: timeout = CONFIRMATION_MS } = options
-  const [node, { privateKeyToAccount }, { ExactEvmScheme }, { InMemoryPendingSettlementStore }] =
-    await Promise.all([
-      openNode({ chain, url: rpcUrl, redirect: 'error' }),
-      import('viem/accounts'),
-      import('@x402/evm/exact/facilitator'),
-      import('@x402/core/facilitator'),
-    ])
+  const [node, { privateKeyToAccount }] = await Promise.all([
+    openNode({ chain, url: rpcUrl, redirect: 'error' }),
+    import('viem/accounts'),
+  ])
   const connect = (broadcast: Broadcast) => connectTo(node, broadcast, options)
   const wallet = createGasWallet(node.viem, privateKeyToAccount(gasKey), {
     chainId: chain.chainId,
     connect: () => connect(unseen()),
   })
-  // Makes a repeated settlement wait for the transaction that is on its way, if it still is.
-  const pending = new InMemoryPendingSettlementStore()
-  const pendingSettlementStore: PendingSettlementStore = {
-    async get(key) {
-      const hash = await pending.get(key)
-      return hash !== undefined && wallet.isLost(hash) ? undefined : hash
-    },
-    set: (key, hash) => pending.set(key, hash),
-    delete: (key) => pending.delete(key),
-  }
+  const rpc = createRpc({ chain, url: rpcUrl, timeoutMs: options.rpcTimeoutMs })
+  /** By signature: a repeated settlement waits for the transaction that is on its way. */
+  const sent = new Map<string, Hex>()
 
   /** Asked once, and again after a failure: another node may have taken the place of this one. */
   let checking: Promise<string | undefined> | undefined
@@ -104,22 +102,56 @@ async function load(options: LocalOptions) {
     return chainId === undefined ? 'rpc_unavailable' : 'rpc_wrong_chain'
   }
 
-  async function attempt(
-    broadcast: Broadcast,
-    payload: unknown,
-    requirements: PaymentRequirements,
-  ) {
-    const client = connect(broadcast)
-    const signer = createSigner(node.viem, { client, wallet, broadcast, timeout })
-    const scheme = new ExactEvmScheme(signer, { simulateInSettle: true, pendingSettlementStore })
+  /** Waits until a transaction is mined, and says what came of it. */
+  async function confirm(
+    client: PublicClient,
+    transfer: Transfer,
+    hash: Hex,
+  ): Promise<SettleResult> {
+    sent.set(transfer.signature, hash)
+    for (const oldest of sent.keys()) if (sent.size > SENT_MAX) sent.delete(oldest)
+    let receipt: Awaited<ReturnType<PublicClient['waitForTransactionReceipt']>>
     try {
-      // Parsed by the caller and, where it matters, by the SDK.
-      const answer = readSettleAnswer(await scheme.settle(payload as never, requirements))
-      if (answer?.reason === SETTLEMENT_PENDING) wallet.resetNonce()
-      return answer
+      // Another transaction in this one's place would be another payment's.
+      receipt = await client.waitForTransactionReceipt({ hash, timeout, checkReplacement: false })
     } catch {
-      return undefined
+      wallet.resetNonce()
+      return { kind: 'pending', txHash: hash }
     }
+    sent.delete(transfer.signature)
+    const isPaid = receipt.status === 'success' && isTransferred(transfer, receipt.logs)
+    if (isPaid) return { kind: 'success', txHash: hash }
+    const fault = receipt.status === 'success' ? 'transfer_missing' : 'transaction_failed'
+    return { kind: 'failed', reason: reasonOf(fault, transfer), txHash: hash }
+  }
+
+  /** Rejects where the node gives no answer, which is noted in `broadcast`. */
+  async function attempt(broadcast: Broadcast, transfer: Transfer): Promise<SettleResult> {
+    const client = connect(broadcast)
+    const known = sent.get(transfer.signature)
+    if (known !== undefined && !wallet.isLost(known)) return confirm(client, transfer, known)
+    const call = encodeCall(node.viem, transfer)
+    const [tokenCode, code, { timestamp }] = await Promise.all([
+      client.getCode({ address: transfer.asset as Hex }),
+      client.getCode({ address: call.to }),
+      client.getBlock({ blockTag: 'latest' }),
+    ])
+    // A call to an address without a contract succeeds, and moves nothing.
+    if (isEmpty(tokenCode) || isEmpty(code)) return failed(transfer, 'not_deployed')
+    if (transfer.validBefore < timestamp + SECONDS_LEFT_MIN) return failed(transfer, 'expired')
+    let hash: Hex
+    try {
+      // Costs nothing where the contract says no.
+      await client.request({ method: 'eth_call', params: [call, 'latest'] })
+      hash = await wallet.send(client, call, broadcast)
+    } catch (error) {
+      const answer = answerOf(node.viem, error)
+      if (!answer || !isRevert(answer) || !isUntouched(broadcast)) throw error
+      const fault = await findFaultOf(rpc, transfer)
+      if (fault === undefined) broadcast.isSilent = true
+      return failed(transfer, fault ?? 'simulation_failed')
+    }
+    return confirm(client, transfer, hash)
   }
 
   return {
@@ -129,14 +161,14 @@ async function load(options: LocalOptions) {
       if (fault === 'rpc_unavailable') return { kind: 'unknown', reason: fault }
       if (fault !== undefined) return { kind: 'refused', reason: fault }
       await wallet.restore()
-      const parsed: unknown = JSON.parse(payload)
+      const transfer = readTransfer(payload, chain)
+      const mismatch = findMismatch(transfer, requirements)
+      if (mismatch !== undefined) return failed(transfer, mismatch)
       const broadcast = unseen()
-      const answer = await attempt(broadcast, parsed, requirements)
+      const result = await attempt(broadcast, transfer).catch(() => undefined)
       if (broadcast.isSilent) checking = undefined
-      if (answer?.txHash !== undefined || (answer && isUntouched(broadcast))) {
-        return toSettleResult(answer, { network: requirements.network, payer: payerOf(parsed) })
-      }
-      return explain(broadcast)
+      const isSent = result !== undefined && 'txHash' in result
+      return result && (isSent || isUntouched(broadcast)) ? result : explain(broadcast)
     },
 
     async findFault(): Promise<string | undefined> {
@@ -160,6 +192,28 @@ const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
   !isSilent && !isOutOfGas && txHash === undefined
 
+const isEmpty = (code: Hex | undefined): boolean => code === undefined || code === '0x'
+
+const failed = (transfer: Transfer, fault: Fault): SettleResult => ({
+  kind: 'failed',
+  reason: reasonOf(fault, transfer),
+})
+
+/** Why the contracts refuse a payment; undefined without an answer of the node. */
+async function findFaultOf(rpc: Rpc, transfer: Transfer): Promise<Fault | undefined> {
+  const { token, signature } = transfer
+  try {
+    const latest = await rpc.getBlock('latest')
+    if (latest && transfer.validAfter >= latest.time) return 'too_early'
+    const answer = await preflight(rpc, token, { signed: transfer, signature })
+    if (answer.kind === 'fault') return answer.faults[0]
+    return answer.kind === 'ready' ? 'simulation_failed' : undefined
+  } catch (error) {
+    if (error instanceof RpcFault) return undefined
+    throw error
+  }
+}
+
 /** What is certain of a settlement whose answer, if there was one, may not be believed. */
 function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   if (txHash !== undefined) {
@@ -170,7 +224,7 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   return { kind: 'unknown', reason: 'unexpected_settle_error' }
 }
 
-/** Whatever fails is noted here: to the SDK a node that fails makes a signature "invalid". */
+/** Whatever fails is noted here: what is made of a node that fails is not believed. */
 function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
   const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
   const request = async (question: Question) => {
@@ -202,30 +256,4 @@ function note(broadcast: Broadcast, method: string, answer: RpcRequestError | un
   // Only of our own account: what a contract says of funds is about the payer.
   const isOurs = method === 'eth_estimateGas' && gasWords.test(answer?.details ?? '')
   broadcast[isOurs ? 'isOutOfGas' : 'isSilent'] = true
-}
-
-/** `timeout` is how long to wait for a transaction to be mined. */
-type Settlement = { client: PublicClient; wallet: GasWallet; broadcast: Broadcast; timeout: number }
-
-function createSigner(
-  { encodeFunctionData, concat }: Viem,
-  { client, wallet, broadcast, timeout }: Settlement,
-): FacilitatorEvmSigner {
-  return {
-    getAddresses: () => [wallet.address],
-    // What the SDK has of types here is wider than what viem takes.
-    readContract: (question) => client.readContract(question as never),
-    verifyTypedData: (question) => client.verifyTypedData(question as never),
-    // The SDK does not always wait for this, so it must not reject; the failure is noted.
-    getCode: (question) => client.getCode(question).catch(() => undefined),
-    waitForTransactionReceipt: ({ hash }) =>
-      // Another transaction in this one's place would be another payment's.
-      client.waitForTransactionReceipt({ hash, timeout, checkReplacement: false }),
-    writeContract({ address, abi, functionName, args, dataSuffix = '0x' }) {
-      const data = encodeFunctionData({ abi, functionName, args } as never)
-      return wallet.send(client, { to: address, data: concat([data, dataSuffix]) }, broadcast)
-    },
-    // Deploys wallets of payers, by factories that are allowed: none is.
-    sendTransaction: () => Promise.reject(new Error('Only settlements are sent.')),
-  }
 }

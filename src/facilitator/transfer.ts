@@ -1,0 +1,221 @@
+/** A signed payment as the contracts take it, and the words of x402 for what is wrong with one. */
+import type { Hex } from 'viem'
+
+import type { Viem } from '#src/chain/node.ts'
+import type { PaymentTerms } from '#src/chain/token-checks.ts'
+import { isRecord } from '#src/lib/record.ts'
+import type { PaymentFault } from '#src/selling/chain-view.ts'
+import type { PaymentChain, PaymentToken, TransferMethod } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
+
+/** Addresses in lower case. */
+export type Transfer = PaymentTerms & {
+  token: PaymentToken
+  /** The contract that spends what Permit2 payers sign. */
+  proxy: string
+  signature: Hex
+}
+
+export type Fault =
+  | PaymentFault
+  | 'network_mismatch'
+  | 'recipient_mismatch'
+  | 'amount_mismatch'
+  | 'asset_mismatch'
+  | 'not_deployed'
+  | 'expired'
+  | 'too_early'
+  | 'simulation_failed'
+  | 'transaction_failed'
+  | 'transfer_missing'
+
+/** As the facilitators of x402 call it, by transfer method. */
+const words: Record<Fault, Record<TransferMethod, string>> = {
+  nonce_used: { eip3009: 'invalid_exact_evm_nonce_already_used', permit2: 'permit2_invalid_nonce' },
+  signature_invalid: {
+    eip3009: 'invalid_exact_evm_signature',
+    permit2: 'invalid_permit2_signature',
+  },
+  insufficient_balance: {
+    eip3009: 'invalid_exact_evm_insufficient_balance',
+    permit2: 'permit2_insufficient_balance',
+  },
+  allowance_required: {
+    eip3009: 'invalid_exact_evm_transaction_simulation_failed',
+    permit2: 'permit2_allowance_required',
+  },
+  payer_blocked: {
+    eip3009: 'invalid_exact_evm_transaction_simulation_failed',
+    permit2: 'permit2_simulation_failed',
+  },
+  network_mismatch: {
+    eip3009: 'invalid_exact_evm_network_mismatch',
+    permit2: 'invalid_exact_evm_network_mismatch',
+  },
+  recipient_mismatch: {
+    eip3009: 'invalid_exact_evm_recipient_mismatch',
+    permit2: 'invalid_permit2_recipient_mismatch',
+  },
+  amount_mismatch: {
+    eip3009: 'invalid_exact_evm_payload_authorization_value_mismatch',
+    permit2: 'permit2_amount_mismatch',
+  },
+  asset_mismatch: { eip3009: 'unsupported_payload_type', permit2: 'permit2_token_mismatch' },
+  not_deployed: { eip3009: 'asset_not_deployed_contract', permit2: 'permit2_proxy_not_deployed' },
+  expired: {
+    eip3009: 'invalid_exact_evm_payload_authorization_valid_before',
+    permit2: 'permit2_deadline_expired',
+  },
+  too_early: {
+    eip3009: 'invalid_exact_evm_payload_authorization_valid_after',
+    permit2: 'permit2_not_yet_valid',
+  },
+  simulation_failed: {
+    eip3009: 'invalid_exact_evm_transaction_simulation_failed',
+    permit2: 'permit2_simulation_failed',
+  },
+  transaction_failed: {
+    eip3009: 'invalid_exact_evm_transaction_failed',
+    permit2: 'invalid_exact_evm_transaction_failed',
+  },
+  transfer_missing: {
+    eip3009: 'invalid_exact_evm_transfer_event_mismatch',
+    permit2: 'invalid_exact_evm_transfer_event_mismatch',
+  },
+}
+
+export const reasonOf = (fault: Fault, { method }: Pick<Transfer, 'method'>): string =>
+  words[fault][method]
+
+/** Reads a payload that billing has written. Throws if it is none, or of no token of the chain. */
+export function readTransfer(payload: string, chain: PaymentChain): Transfer {
+  const { accepted, payload: body } = readMembers(JSON.parse(payload))
+  const { network, asset } = readMembers(accepted)
+  const token = chain.tokens.find(({ address }) => isSame(address, asset))
+  if (token === undefined) throw new Error('The token is none of the chain.')
+  const members = readMembers(body)
+  const { method, address } = token
+  const signed = method === 'permit2' ? readPermit2(members, chain) : readEip3009(members, address)
+  const signature = readText(members.signature) as Hex
+  const proxy = chain.permit2Proxy.toLowerCase()
+  return { ...signed, network: network as Transfer['network'], method, token, proxy, signature }
+}
+
+type Signed = Omit<Transfer, 'network' | 'method' | 'token' | 'proxy' | 'signature'>
+
+function readEip3009({ authorization }: Members, asset: string): Signed {
+  const { from, to, value, validAfter, validBefore, nonce } = readMembers(authorization)
+  return {
+    asset: asset.toLowerCase(),
+    payer: readText(from),
+    payTo: readText(to),
+    amount: BigInt(readText(value)),
+    validAfter: BigInt(readText(validAfter)),
+    validBefore: BigInt(readText(validBefore)),
+    nonce: readText(nonce),
+    nonceContract: asset.toLowerCase(),
+  }
+}
+
+function readPermit2({ permit2Authorization }: Members, chain: PaymentChain): Signed {
+  const authorization = readMembers(permit2Authorization)
+  const { from, permitted, spender, nonce, deadline, witness } = authorization
+  const { token, amount } = readMembers(permitted)
+  const { to, validAfter } = readMembers(witness)
+  if (!isSame(chain.permit2Proxy, spender)) throw new Error('Another contract may spend it.')
+  return {
+    asset: readText(token),
+    payer: readText(from),
+    payTo: readText(to),
+    amount: BigInt(readText(amount)),
+    validAfter: BigInt(readText(validAfter)),
+    validBefore: BigInt(readText(deadline)),
+    nonce: readText(nonce),
+    nonceContract: chain.permit2.toLowerCase(),
+  }
+}
+
+type Members = Record<string, unknown>
+
+function readMembers(value: unknown): Members {
+  if (isRecord(value)) return value
+  throw new Error('The payload lacks a member.')
+}
+
+function readText(value: unknown): string {
+  if (typeof value === 'string') return value.toLowerCase()
+  throw new Error('A member of the payload is no text.')
+}
+
+const isSame = (address: string, other: unknown): boolean =>
+  typeof other === 'string' && address.toLowerCase() === other.toLowerCase()
+
+/** In what a payment differs from what was asked for. */
+export function findMismatch(
+  { network, asset, payTo, amount }: Transfer,
+  requirements: PaymentRequirements,
+): Fault | undefined {
+  if (network !== requirements.network) return 'network_mismatch'
+  if (!isSame(asset, requirements.asset)) return 'asset_mismatch'
+  if (!isSame(payTo, requirements.payTo)) return 'recipient_mismatch'
+  return amount === BigInt(requirements.amount) ? undefined : 'amount_mismatch'
+}
+
+const transfer =
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, '
+/** Every token with EIP-3009 has the first; contract wallets need the second. */
+const plainAbi = [`${transfer}uint8 v, bytes32 r, bytes32 s)`] as readonly string[]
+const contractAbi = [`${transfer}bytes signature)`] as readonly string[]
+const proxyAbi = [
+  'struct TokenPermissions { address token; uint256 amount; }',
+  'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',
+  'struct Witness { address to; uint256 validAfter; }',
+  'function settle(PermitTransferFrom permit, address owner, Witness witness, bytes signature)',
+] as readonly string[]
+
+/** r, s and v of a plain account. */
+const plainSignature = /^0x([0-9a-f]{64})([0-9a-f]{64})(1b|1c)$/
+
+/** The call that carries out a payment. */
+export function encodeCall(
+  { encodeFunctionData, parseAbi }: Viem,
+  { method, asset, proxy, signature, ...terms }: Transfer,
+): { to: Hex; data: Hex } {
+  const { payer, payTo, amount, validAfter, validBefore, nonce } = terms
+  if (method === 'permit2') {
+    const permitted = { token: asset, amount }
+    const permit = { permitted, nonce: BigInt(nonce), deadline: validBefore }
+    const args = [permit, payer, { to: payTo, validAfter }, signature]
+    const data = encodeFunctionData({ abi: parseAbi(proxyAbi), functionName: 'settle', args })
+    return { to: proxy as Hex, data }
+  }
+  const plain = plainSignature.exec(signature)
+  const [, r = '', s = '', v = ''] = plain ?? []
+  const last = plain ? [Number.parseInt(v, 16), `0x${r}`, `0x${s}`] : [signature]
+  const data = encodeFunctionData({
+    abi: parseAbi(plain ? plainAbi : contractAbi),
+    functionName: 'transferWithAuthorization',
+    args: [payer, payTo, amount, validAfter, validBefore, nonce, ...last],
+  })
+  return { to: asset as Hex, data }
+}
+
+/** `Transfer(address indexed from, address indexed to, uint256 value)` */
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+type ReceiptLog = { address: string; topics: readonly string[]; data: string }
+
+/** Whether the receipt of a transaction shows the payment. */
+export const isTransferred = (
+  { asset, payer, payTo, amount }: Transfer,
+  logs: readonly ReceiptLog[],
+): boolean =>
+  logs.some(
+    ({ address, topics: [event, from = '', to = ''], data }) =>
+      isSame(address, asset) &&
+      event === TRANSFER &&
+      isSame(payer, `0x${from.slice(-40)}`) &&
+      isSame(payTo, `0x${to.slice(-40)}`) &&
+      data !== '0x' &&
+      BigInt(data) === amount,
+  )
