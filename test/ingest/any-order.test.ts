@@ -113,10 +113,10 @@ const someMaterial = (random: Random) => {
       timestamp: new Date(START_MS + 1000 * Math.floor(at / 3)).toISOString(),
     }),
   )
+  // Only of the market that is named first: a table adds to markets that are held.
   const outcomes = [
     'timestamp,outcome,btc_open,btc_close',
     `${START_MS / 1000},up,84000.5,84001.25`,
-    `${START_MS / 1000 + 300},down,84001.25,84000`,
   ].join('\n')
   const lines = Array.from({ length: 80 }, (_, at) => aLine(at * 100))
   return { names, gamma, trades, lastPrices, outcomes, lines, messages: someMessages(random) }
