@@ -37,10 +37,12 @@ import credits from './ledger/migrations/0007_credits.sql' with { type: 'text' }
 import paidAnswers from './ledger/migrations/0008_paid_answers.sql' with { type: 'text' }
 import seals from './ledger/migrations/0009_seals.sql' with { type: 'text' }
 import paidAnswerSeals from './ledger/migrations/0010_paid_answer_seals.sql' with { type: 'text' }
+import unsealed from './ledger/migrations/0011_unsealed.sql' with { type: 'text' }
 import postgresLedger from './ledger/postgres/0000_ledger.sql' with { type: 'text' }
 import postgresPaidAnswers from './ledger/postgres/0001_paid_answers.sql' with { type: 'text' }
 import postgresSeals from './ledger/postgres/0002_seals.sql' with { type: 'text' }
 import postgresPaidAnswerSeals from './ledger/postgres/0003_paid_answer_seals.sql' with { type: 'text' }
+import postgresUnsealed from './ledger/postgres/0004_unsealed.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -76,6 +78,7 @@ export const postgresLedgerMigrations: readonly string[] = [
   postgresPaidAnswers,
   postgresSeals,
   postgresPaidAnswerSeals,
+  postgresUnsealed,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,
@@ -89,4 +92,5 @@ export const ledgerMigrations: readonly string[] = [
   paidAnswers,
   seals,
   paidAnswerSeals,
+  unsealed,
 ]

@@ -17,6 +17,7 @@ import type { PaymentState } from '#src/selling/payment.ts'
 import type { Verdict } from '#src/selling/screening.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
+import { addressesDigest } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 import { findBrokenSeals } from './verify-seals.ts'
 
@@ -178,6 +179,8 @@ function* findFaults({ db, chain, rows, seals }: Audited) {
   yield* db.engine.listFaults(db)
   const lastStates: LastStates = new Map()
   yield* verifyChain(chain.all(), lastStates)
+  yield* compareList(db, lastStates.get(LIST))
+  lastStates.delete(LIST)
   for (const row of rows.all()) {
     const name = `${row.kind} ${row.id}`
     yield* compare(name, row, lastStates.get(name))
@@ -206,8 +209,43 @@ function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generat
       yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
     }
     if (kind !== undefined) lastStates.set(name, row)
+    if (row.action === 'sanctions_list.replaced') lastStates.set(LIST, row)
     before = row
   }
+}
+
+/** The sanctions list among the last states: there is one at most. */
+const LIST = 'sanctions_list'
+
+/** A confirmation of the same list changes nothing but its time, which has a seal. */
+function* compareList(db: Database, audited?: LastState): Generator<string> {
+  const row = db
+    .prepare<{ publishedOn: string; sha256: string; entryCount: number }, []>(
+      `SELECT published_on AS "publishedOn", sha256, entry_count AS "entryCount"
+       FROM sanctions_list`,
+    )
+    .get()
+  const addresses = db
+    .prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
+    .all()
+    .map(({ address }) => address)
+  if (audited === undefined) {
+    if (row !== null || addresses.length > 0) yield 'The sanctions list is in no audit row.'
+    return
+  }
+  const { seq, state } = audited
+  if (row === null) {
+    yield `The sanctions list is gone, though audit row ${seq} records it.`
+    return
+  }
+  const then = parse(state)
+  // An earlier version wrote no digest of the addresses.
+  const addressesSha256 =
+    then.addressesSha256 === undefined ? undefined : addressesDigest(addresses)
+  const now: Record<string, unknown> = { ...row, entryCount: addresses.length, addressesSha256 }
+  const fields = Object.keys(now).filter((field) => now[field] !== then[field])
+  if (fields.length === 0) return
+  yield `The sanctions list differs from its last audited state, row ${seq}, in ${fields.join(', ')}.`
 }
 
 function* compare(name: string, row: AuditedRow, audited?: LastState): Generator<string> {

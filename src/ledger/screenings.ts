@@ -5,7 +5,7 @@ import { judge, type ScreeningGrounds } from '#src/selling/screening.ts'
 
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'
-import { sealNames } from './seals.ts'
+import { addressesDigest, sealNames } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 
 type Draft = Parameters<Ledger['putSanctionsList']>[0]
@@ -80,7 +80,9 @@ export function createScreenings({ db, atomically, chain, seals }: Tables) {
       atomically(() => {
         const done = put(draft, by.nowMs)
         if (done.kind === 'replaced') {
-          const [subject, state] = [done.list.sha256, JSON.stringify(done.list)]
+          const addressesSha256 = addressesDigest(list.all().map(({ address }) => address))
+          const state = JSON.stringify({ ...done.list, addressesSha256 })
+          const subject = done.list.sha256
           chain.append(by, { action: 'sanctions_list.replaced', subject, state })
         }
         return done

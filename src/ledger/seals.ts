@@ -58,6 +58,10 @@ export function createSeals(key: Uint8Array) {
 const sumOf = (weights: readonly bigint[], counters: readonly number[]): bigint =>
   weights.reduce((sum, weight, index) => sum + weight * BigInt(counters[index] ?? 0), 0n)
 
+/** Of the addresses of a list, in any order. */
+export const addressesDigest = (addresses: Iterable<string>): string =>
+  new Bun.CryptoHasher('sha256').update([...addresses].toSorted().join('\n')).digest('hex')
+
 type UsageName = { keyId: string; day: string; route: string }
 type AnswerRow = { id: string; fingerprint: string; sealed: Uint8Array; createdMs: number }
 type ListFacts = { publishedOn: string; confirmedMs: number; sha256: string; entryCount: number }
@@ -84,12 +88,5 @@ export const sealNames = {
   sanctions: (
     { publishedOn, confirmedMs, sha256, entryCount }: ListFacts,
     addresses: Iterable<string>,
-  ) => [
-    'sanctions',
-    publishedOn,
-    confirmedMs,
-    sha256,
-    entryCount,
-    new Bun.CryptoHasher('sha256').update([...addresses].toSorted().join('\n')).digest('hex'),
-  ],
+  ) => ['sanctions', publishedOn, confirmedMs, sha256, entryCount, addressesDigest(addresses)],
 }

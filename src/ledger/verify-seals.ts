@@ -6,8 +6,15 @@ import { change } from './rows.ts'
 import { sealNames, type Seals } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 
-/** Entry of `meta` that a ledger has whose every row is sealed: the seal of the key. */
+/**
+ * Entry of `meta`: the seal of the key where every row is sealed, or the mark of a ledger of an
+ * earlier version, which no version with seals has opened yet. A new ledger has it from its first
+ * opening, so where it is missing it was removed.
+ */
 const KEY_SEAL = 'challenge_seal'
+const UNSEALED = '00'
+/** The tables with a seal in each row. */
+const sealedTables = ['credit', 'paid_answer', 'usage', 'idempotency', 'sanctions_list'] as const
 
 type Sealed = { seal: number | null }
 type Credit = Sealed & { id: string; used: number }
@@ -94,9 +101,23 @@ const readKeySeal = (db: Database): unknown => {
   return found === null ? undefined : packingOf(db).unpack(found.value)
 }
 
+const isMark = (value: unknown): boolean =>
+  value instanceof Uint8Array && value.toHex() === UNSEALED
+
+/** Whether a row has a seal, which none has in a ledger that was not sealed yet. */
+const hasSeals = (db: Database): boolean =>
+  sealedTables.some(
+    (table) =>
+      db.prepare<unknown, []>(`SELECT 1 FROM ${table} WHERE seal IS NOT NULL LIMIT 1`).get() !==
+      null,
+  )
+
 /** Seals a ledger that has no seals yet, once: later a row without a seal is a fault. */
-export function sealAll({ db, seals }: Pick<Tables, 'db' | 'seals'>): void {
-  if (readKeySeal(db) !== undefined) return
+export function sealAll({ db, seals, chain }: Pick<Tables, 'db' | 'seals' | 'chain'>): void {
+  const keySeal = readKeySeal(db)
+  const isNew = keySeal === undefined && chain.head() === undefined
+  if (!isNew && !isMark(keySeal)) return
+  if (hasSeals(db)) return
   const tables = createSealedTables(db, seals)
   type Change = { seal: number } & Record<string, string | number>
   const write = (sql: string) => change<[Change]>(db, sql)
@@ -114,7 +135,11 @@ export function sealAll({ db, seals }: Pick<Tables, 'db' | 'seals'>): void {
   }
   for (const { row, seal } of [...tables.answers()]) sealAnswer({ id: row.id, seal })
   for (const { seal } of tables.lists()) sealList({ seal })
-  const put = change<[string, Uint8Array]>(db, 'INSERT INTO meta (key, value) VALUES ($1, $2)')
+  const put = change<[string, Uint8Array]>(
+    db,
+    `INSERT INTO meta (key, value) VALUES ($1, $2)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
   put(KEY_SEAL, seals.ofKey())
 }
 
@@ -122,7 +147,11 @@ export function sealAll({ db, seals }: Pick<Tables, 'db' | 'seals'>): void {
 export function* findBrokenSeals({ db, seals }: Pick<Tables, 'db' | 'seals'>): Generator<string> {
   const keySeal = readKeySeal(db)
   // A ledger that an earlier version wrote, and none has written since.
-  if (keySeal === undefined) return
+  if (isMark(keySeal) && !hasSeals(db)) return
+  if (keySeal === undefined) {
+    yield 'The seal of the key of the ledger is gone from meta: whether rows were changed is not known.'
+    return
+  }
   if (!(keySeal instanceof Uint8Array) || keySeal.toHex() !== seals.ofKey().toHex()) {
     yield 'The key of the ledger in meta is not the one that it was made with.'
     return

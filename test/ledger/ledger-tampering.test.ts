@@ -145,6 +145,9 @@ onEachEngine((engine) => {
     const paidFault = 'the answer to payment pay_1 is not what the program wrote.'
     const listFault = 'the sanctions list, or an address on it, is not what the program wrote.'
     const keyFault = 'The key of the ledger in meta is not the one that it was made with.'
+    const goneFault =
+      'The seal of the key of the ledger is gone from meta: whether rows were changed is not known.'
+    const listDiffers = 'The sanctions list differs from its last audited state, row 18, in'
     const sealFaults: [string, string[]][] = [
       ['UPDATE credit SET used = 0', ['credit pay_1 is not what the program wrote.']],
       ['UPDATE credit SET used = 3, seal = NULL', ['credit pay_1 is not what the program wrote.']],
@@ -159,7 +162,7 @@ onEachEngine((engine) => {
       ],
       [
         `UPDATE sanctions_address SET address = '${addressOf(4)}' WHERE address = '${addressOf(3)}'`,
-        [listFault],
+        [`${listDiffers} addressesSha256.`, listFault],
       ],
       ['UPDATE sanctions_list SET confirmed_ms = confirmed_ms + 1', [listFault]],
       [
@@ -174,6 +177,17 @@ onEachEngine((engine) => {
         `UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_seal'`,
         [keyFault],
       ],
+      ["DELETE FROM meta WHERE key = 'challenge_seal'", [goneFault]],
+      [`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`, [keyFault]],
+      [
+        'DELETE FROM sanctions_list',
+        ['The sanctions list is gone, though audit row 18 records it.'],
+      ],
+      [
+        'DELETE FROM sanctions_list; DELETE FROM sanctions_address',
+        ['The sanctions list is gone, though audit row 18 records it.'],
+      ],
+      ['DELETE FROM sanctions_address', [`${listDiffers} entryCount, addressesSha256.`, listFault]],
     ]
     test('error: finds every row of usage, credits, answers and the sanctions list that was changed', () => {
       const { db, ledger, dispose } = openSealed()
@@ -200,6 +214,23 @@ onEachEngine((engine) => {
       ledger.dispose()
     })
 
+    test('error: a ledger whose seal of the key was removed is not sealed anew', () => {
+      const place = engine.newPlace()
+      const before = openLedger(place, { nowMs: NOW_MS })
+      createKeyOne(before)
+      void before.addUsage([someUsage(1)])
+      before.dispose()
+      const db = engine.openDatabase(place)
+      db.run('UPDATE usage SET requests = 0, seal = NULL')
+      db.run("DELETE FROM meta WHERE key = 'challenge_seal'")
+      db.close()
+      for (let opening = 0; opening < 2; opening++) {
+        const ledger = openLedger(place, { nowMs: NOW_MS })
+        expect(ledger.verifyAudit()).toEqual([goneFault])
+        ledger.dispose()
+      }
+    })
+
     test('behavior: a ledger from before there were seals is sealed as it is when it is opened', () => {
       const place = engine.newPlace()
       const before = openLedger(place, { nowMs: NOW_MS })
@@ -208,7 +239,8 @@ onEachEngine((engine) => {
       before.dispose()
       const db = engine.openDatabase(place)
       db.run('UPDATE usage SET seal = NULL')
-      db.run("DELETE FROM meta WHERE key = 'challenge_seal'")
+      // As its migration leaves it.
+      db.run(`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`)
       db.close()
       const ledger = openLedger(place, { nowMs: NOW_MS })
       void ledger.addUsage([someUsage(1)])
