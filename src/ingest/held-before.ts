@@ -32,6 +32,8 @@ type HeldMarket = Pick<MarketFacts, 'tickSize'> & {
 type Heard = {
   /** Parts of its gaps that have no end yet, as they are stored. */
   open: Gap[]
+  /** The gap that has no end yet, as the recording has it. */
+  whole: Gap | undefined
   /** The book is known from here on; undefined while it is not. */
   sinceMs: number | undefined
   lastMs: number
@@ -41,7 +43,7 @@ type Heard = {
 }
 
 type HeldPorts = {
-  history: Pick<MarketHistory, 'findMarket' | 'gaps'>
+  history: Pick<MarketHistory, 'findMarket' | 'gaps' | 'page'>
   nowMs: number
   /** Takes what is to be stored. */
   add(entry: Entry): void
@@ -72,6 +74,17 @@ export function guardHeld({ history, nowMs, add }: HeldPorts) {
     return made
   }
 
+  /**
+   * Whether what was held before may say that a gap is none. A book that contradicted its hash
+   * changed in between: books before and after the gap do not show how, only one within it does.
+   */
+  function isRefuted(conditionId: string, { outcome, fromMs, toMs, reason }: Gap): boolean {
+    if (reason !== 'hash_mismatch' || toMs === ENDLESS_MS) return true
+    const market = history.findMarket(conditionId)
+    if (market === undefined) return false
+    return history.page({ market, outcome, fromMs, toMs, order: 'asc', limit: 1 }).count > 0
+  }
+
   return {
     /** As they are known after a recorder said them: tick sizes change. */
     factsOf(facts: MarketFacts, atMs: number): MarketFacts {
@@ -84,7 +97,7 @@ export function guardHeld({ history, nowMs, add }: HeldPorts) {
 
     /** A recorder, or a file of messages: in order of time, without another's. */
     record() {
-      const recording = createRecording((conditionId) => begin(conditionId).of, add)
+      const recording = createRecording((conditionId) => begin(conditionId).of, add, isRefuted)
       recordings.push(recording)
       return recording
     },
@@ -97,7 +110,11 @@ export function guardHeld({ history, nowMs, add }: HeldPorts) {
 }
 
 /** Stores gaps without what was covered before; at once, because an import may be killed. */
-function createRecording(heldOf: (conditionId: string) => HeldMarket['of'], add: HeldPorts['add']) {
+function createRecording(
+  heldOf: (conditionId: string) => HeldMarket['of'],
+  add: HeldPorts['add'],
+  isRefuted: (conditionId: string, gap: Gap) => boolean,
+) {
   const markets = new Map<string, Record<Outcome, Heard>>()
 
   function heardOf(conditionId: string, outcome: Outcome): Heard {
@@ -106,15 +123,23 @@ function createRecording(heldOf: (conditionId: string) => HeldMarket['of'], add:
     return found[outcome]
   }
 
-  function open(conditionId: string, gap: Gap): void {
+  /** Notes what of a gap was not known otherwise before the import. */
+  function note(conditionId: string, gap: Gap): Gap[] {
     const held = heldOf(conditionId)[gap.outcome]
     // A part of a recording calls all other time `recorder_down`.
     const seen = held.gaps.filter(({ reason }) => ['recorder_down', reason].includes(gap.reason))
-    const parts = cutFrom(gap, [...held.known, ...seen])
+    const known = isRefuted(conditionId, gap) ? held.known : []
+    const parts = cutFrom(gap, [...known, ...seen])
     for (const part of parts) add({ kind: 'opened', conditionId, gap: part })
+    return parts
+  }
+
+  function open(conditionId: string, gap: Gap): void {
+    const parts = note(conditionId, gap)
     const heard = heardOf(conditionId, gap.outcome)
     if (gap.toMs === ENDLESS_MS) {
       heard.open.push(...parts)
+      heard.whole = gap
       settle(heard)
     } else heard.gaps.push(gap)
   }
@@ -122,6 +147,14 @@ function createRecording(heldOf: (conditionId: string) => HeldMarket['of'], add:
   /** Only its own gaps: others may have one that is open. */
   function end({ conditionId, outcome, atMs }: Extract<GapChange, { kind: 'ended' }>): void {
     const heard = heardOf(conditionId, outcome)
+    const whole = heard.whole && { ...heard.whole, toMs: atMs }
+    heard.whole = undefined
+    if (whole !== undefined && whole.fromMs < atMs && !isRefuted(conditionId, whole)) {
+      // What was cut from it while its end was not known is part of it after all.
+      for (const gap of heard.open.splice(0)) add({ kind: 'withdrawn', conditionId, gap })
+      note(conditionId, whole)
+      heard.gaps.push(whole)
+    }
     for (const gap of heard.open.splice(0)) {
       const over = { ...gap, toMs: Math.min(gap.toMs, atMs) }
       if (over.fromMs < over.toMs) heard.gaps.push(over)
@@ -161,6 +194,7 @@ function createRecording(heldOf: (conditionId: string) => HeldMarket['of'], add:
 
 const nothingHeard = (): Heard => ({
   open: [],
+  whole: undefined,
   sinceMs: undefined,
   lastMs: -1,
   known: [],

@@ -8,7 +8,7 @@ const folder = '../shared/data/polymarket'
 const isAbsent = !existsSync(folder)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 
-const { aHistory, run } = createImportHarness()
+const { aHistory, run, write } = createImportHarness()
 
 describe('importFiles of recordings', () => {
   test.skipIf(isAbsent)(
@@ -69,6 +69,62 @@ describe('importFiles of recordings', () => {
       const [row] = market ? [...snapshotRuns(history, { market })].flat() : []
       expect(row).toMatchObject({ isVerified: true, timestampMs: 1_776_333_600_956 })
       expect(row?.receivedMs).toBeGreaterThan(1_776_333_600_000)
+    },
+    120_000,
+  )
+
+  test.skipIf(isAbsent)(
+    `behavior: books around a gap of messages do not hide it, whichever were imported first${reason}`,
+    async () => {
+      const market = '0x2079b3cb5c4d2317169488ef20bfe22990140c629e73b70494b1c8caf3348da6'
+      const token = '58575638925756538882616968535290499597780880981850837106826921479255601633111'
+      const second = 1_776_333_600_000
+      const deltas = `${folder}/wire-deltas-btc-5m-20260416T1000-1120.jsonl.gz`
+      const text = new TextDecoder().decode(Bun.gunzipSync(await Bun.file(deltas).bytes()))
+      const messages = text.split('\n').filter((line) => {
+        const timestampMs = Number(/"timestamp": ?"(\d+)"/.exec(line)?.[1]) - second
+        return line.includes(token) && timestampMs >= 17_998 && timestampMs <= 23_700
+      })
+      const missed = messages.filter((line) => line.includes(String(second + 22_978)))
+      expect(missed).toHaveLength(1)
+      const names = {
+        tokens: `${folder}/markets-btc-5m-tokens.json`,
+        all: await write('all.jsonl', messages.join('\n')),
+        messages: await write(
+          'messages.jsonl',
+          messages.filter((line) => !missed.includes(line)).join('\n'),
+        ),
+        books: '',
+      }
+      const whole = aHistory()
+      const clock = () => Date.UTC(2026, 6, 1)
+      await run([names.tokens, names.all], { history: whole, clock })
+      const held = whole.findMarket(market)
+      if (held === undefined) throw new Error('The market is held.')
+      const books = [22_370, 23_583].map((ms) => {
+        const range = { fromMs: second + ms, toMs: second + ms + 1, limit: 1 }
+        const page = whole.page({ market: held, outcome: 'down', order: 'asc', ...range })
+        let row = ''
+        for (const bytes of page.texts()) row = new TextDecoder().decode(bytes)
+        const line = messages.find((each) => each.includes(String(second + ms))) ?? ''
+        const hash = new RegExp(`${token}[^}]*"hash": ?"([0-9a-f]+)"`).exec(line)?.[1]
+        return JSON.stringify({ ...JSON.parse(row), id: hash })
+      })
+      names.books = await write('books.jsonl', books.join('\n'))
+      const gapsAfter = async (...order: ('messages' | 'books')[]) => {
+        const history = aHistory()
+        for (const name of ['tokens', ...order] as const)
+          await run([names[name]], { history, clock })
+        return history.gaps(held)
+      }
+      const gap = {
+        outcome: 'down',
+        fromMs: second + 22_799,
+        toMs: second + 23_583,
+        reason: 'hash_mismatch',
+      } as const
+      expect(await gapsAfter('messages', 'books')).toContainEqual(gap)
+      expect(await gapsAfter('books', 'messages')).toContainEqual(gap)
     },
     120_000,
   )
