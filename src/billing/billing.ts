@@ -151,6 +151,12 @@ export type Billing = {
    */
   settleUnquoted(product: Tier, payload: unknown, origin?: UnquotedOrigin): Promise<Settlement>
 
+  /**
+   * Takes a payment as far as it goes now, as if it were submitted again; undefined once it is
+   * proved that it was not made. Throws `payment_in_review`, `allowance_required`.
+   */
+  resume(payment: Payment, origin?: Origin): Promise<Settlement | undefined>
+
   /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
   /** Newest first. */
@@ -248,6 +254,7 @@ export function createBilling(deps: BillingDeps): Billing {
     demand: createDemand(deps, availability),
     settleUnquoted: async (product, payload, { onAdmitted, ...origin } = {}) =>
       finish(await admitUnquoted(deps, product, payload, onAdmitted), origin).finally(tell),
+    resume: async (payment, origin) => followSame(payment, origin).finally(tell),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
     watch,
@@ -302,6 +309,7 @@ export function closedBilling(
     settle: async () => refuse(),
     demand: async () => refuse(),
     settleUnquoted: async () => refuse(),
+    resume: async () => refuse(),
     payment: async () => refuse(),
     // Not an empty list: there may be payments from before.
     payments: refuse,

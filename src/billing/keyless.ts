@@ -119,6 +119,11 @@ export async function admitUnquoted(
       'This payment was made before it was sent here. Do not pay again: ask the operator, who sees the money.',
     )
   }
+  // A wallet that has paid already may have nothing left to pay with.
+  if (fault === 'allowance_required' || fault === 'insufficient_balance') {
+    const isForged = faults.includes('signature_invalid')
+    if (!isForged) await onAdmitted?.(signed.payer, false)
+  }
   // Written down only if it can be made: whoever signs what cannot be costs nothing.
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
@@ -131,7 +136,7 @@ export async function admitUnquoted(
   )
   if (kind === 'identifier_taken') {
     throw conflictError(
-      'Another payment of this wallet has the same `payment-identifier`, and was made or may be. Send that one again, and sign no other.',
+      'Another payment of this wallet has the same `payment-identifier`, and was made or may be, so this one is not taken and no money moved. Do not pay again: what the other payment buys belongs to the wallet.',
     )
   }
   return sameCase(deps, { product, input, parsed, payment })

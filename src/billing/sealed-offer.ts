@@ -4,6 +4,8 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
+import type { Offer } from '#src/selling/payment.ts'
+
 /** Of `extra`. */
 export const SEAL = 'offer'
 
@@ -19,6 +21,10 @@ export type SealedOffer = {
   /** No two offers are the same. */
   secret: string
 }
+
+/** True of an offer that was made without a quote: in the challenge itself. */
+export const isUnquoted = ({ requirements }: Pick<Offer, 'requirements'>): boolean =>
+  requirements.extra[SEAL] !== undefined
 
 const SEAL_BYTES = 16
 const form = /^(?<body>[A-Za-z0-9_-]{1,400})\.(?<mac>[A-Za-z0-9_-]{22})$/

@@ -64,12 +64,12 @@ export async function startThreads(deps: Deps) {
       workerData: { ...own, startedMs: timer() } satisfies ThreadStart,
     })
     running.set(thread, worker)
-    /** By request: what to call once this thread has handed the whole answer over. */
-    const deliveries = new Map<number, () => void>()
+    /** By request: what to call once this thread has handed the answer over, whole or not. */
+    const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {
-      const onDelivered = deliveries.get(id)
+      const onSent = deliveries.get(id)
       deliveries.delete(id)
-      if (isWhole) onDelivered?.()
+      onSent?.(isWhole)
     }
     ends.add(ended.promise)
     worker.on('error', (error) => {
@@ -90,8 +90,9 @@ export async function startThreads(deps: Deps) {
       else if ('used' in message) putUsage(message)
       else if ('sent' in message) endDelivery(message.sent)
       else {
-        const onDelivered = (then: () => void) => void deliveries.set(message.ask.id, then)
-        void answer(app, message.ask, onDelivered).then((reply) => post(worker, { answer: reply }))
+        const onTracked = (then: (isWhole: boolean) => void) =>
+          void deliveries.set(message.ask.id, then)
+        void answer(app, message.ask, onTracked).then((reply) => post(worker, { answer: reply }))
       }
     })
     return listening.promise
@@ -130,16 +131,16 @@ const post = (worker: Worker, message: ToThread): void => worker.postMessage(mes
 async function answer(
   app: App,
   asked: Asked,
-  onDelivered: (then: () => void) => void,
+  onTracked: (then: (isWhole: boolean) => void) => void,
 ): Promise<Answered> {
   const { id, method, url, headers, body, address } = asked
   const request = new Request(url, { method, headers, ...(body.byteLength > 0 && { body }) })
   let isTracked = false
   const peers = {
     requestIP: () => (address === undefined ? null : { address }),
-    deliver(then: () => void) {
+    deliver(then: (isWhole: boolean) => void) {
       isTracked = true
-      onDelivered(then)
+      onTracked(then)
     },
   }
   const response = await app.fetch(request, peers)

@@ -281,9 +281,9 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
     mark(exchange, response)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)
-      return visit.onDelivered === undefined || status >= 400
+      return visit.onSent === undefined || status >= 400
         ? response
-        : passOn(response, visit.onDelivered, exchange.peers)
+        : passOn(response, visit.onSent, exchange.peers)
     }
     return withoutBody(response, visit.body !== undefined)
       .catch((error: unknown) => {
@@ -302,16 +302,16 @@ const keepsPayment = ({ visit, request }: Exchange, error: unknown): boolean =>
   (visit.keepsPayment ?? request.headers.has(PAYMENT_SIGNATURE_HEADER)) &&
   codeOf(error) !== 'sanctioned'
 
-/** Has `onDelivered` called by what hands the body to the connection. */
+/** Has `onSent` called by what hands the body to the connection. */
 function passOn(
   response: Response,
-  onDelivered: () => void,
+  onSent: (isWhole: boolean) => void,
   peers: PeerSource | undefined,
 ): Response | Promise<Response> {
   if (peers?.deliver === undefined) {
-    return trackDelivery(response, (isWhole) => isWhole && onDelivered())
+    return trackDelivery(response, onSent)
   }
-  peers.deliver(onDelivered)
+  peers.deliver(onSent)
   return response
 }
 

@@ -42,8 +42,8 @@ export type Visit = {
    * before it is looked at, when it does.
    */
   keepsPayment?: boolean
-  /** Called once the whole body was handed to the connection. */
-  onDelivered?: () => void
+  /** Called once the body has ended: with true if the whole body was handed to the connection. */
+  onSent?: (isWhole: boolean) => void
   /** The header PAYMENT-RESPONSE of what was paid for here. */
   receipt?: string
   /** True of a key of test mode, which somebody else answers. */
@@ -80,10 +80,10 @@ export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
   /**
-   * Given where the answer reaches its connection by other means: takes `Visit.onDelivered`, to be
+   * Given where the answer reaches its connection by other means: takes `Visit.onSent`, to be
    * called from there.
    */
-  deliver?(onDelivered: () => void): void
+  deliver?(onSent: (isWhole: boolean) => void): void
   /** Makes a WebSocket of the connection; false where it was not asked for properly. */
   upgrade?(request: Request, options: { data: unknown; headers?: Bun.HeadersInit }): boolean
 }

@@ -83,6 +83,11 @@ export type PaymentStore = {
     order: { accountId: string; tierId: string; network: string; asset: string },
     sinceMs: number,
   ): Payment | undefined
+  /**
+   * Payments of an account for a tier or pack, in any token, oldest first: those that may still be
+   * made, but for rejected ones, and those that were made after `sinceMs`.
+   */
+  listPurchases(of: { accountId: string; productId: string; sinceMs: number }): Payment[]
   /** By what makes it unique on its chain. */
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,
@@ -166,6 +171,11 @@ export type PaymentStore = {
   beginPaidAnswer(paymentId: string, at: { address: string; nowMs: number }): boolean
   /** Notes that the whole body was handed to a connection: the request is spent. */
   deliverPaidAnswer(paymentId: string, nowMs: number): void
+  /**
+   * Notes that the answer to a payment for a tier or a pack was handed to a connection, under the
+   * SHA-256 of what was asked.
+   */
+  deliverPurchase(paymentId: string, at: { address: string; nowMs: number }): void
 
   /** Money that arrived without a payment of ours; kept once per log. */
   addUnmatchedTransfer(transfer: UnmatchedTransfer, by: Deed): boolean

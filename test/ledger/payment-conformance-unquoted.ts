@@ -245,6 +245,29 @@ function conformCredits(use: UsePayments): void {
   )
 
   test(
+    'behavior: purchases of a product are found, until their hour is over, and their delivery spends nothing',
+    use((ledger) => {
+      const { payments } = ledger
+      const id = buySingle(ledger, 1)
+      const productId = payments.findCredit(id)?.terms.tierId ?? ''
+      const of = { accountId: accountIdOf(7), productId, sinceMs: NOW_MS - 1 }
+      expect(payments.listPurchases(of).map((payment) => payment.id)).toEqual([id])
+      for (const other of [
+        { ...of, accountId: accountIdOf(1) },
+        { ...of, productId: 'none' },
+        { ...of, sinceMs: NOW_MS + REPEAT_MS },
+      ]) {
+        expect(payments.listPurchases(other)).toEqual([])
+      }
+      payments.deliverPurchase(id, { address: 'a', nowMs: NOW_MS })
+      payments.deliverPurchase(id, { address: 'b', nowMs: NOW_MS + 1 })
+      const delivered = { id, address: 'a', answers: 1, deliveredMs: NOW_MS }
+      expect(payments.findPaidAnswer(id)).toEqual(delivered)
+      expect(payments.findCredit(id)).toMatchObject({ used: 0 })
+    }),
+  )
+
+  test(
     'behavior: a payment is answered so often at most, and one that was used before never',
     use((ledger) => {
       const { payments } = ledger

@@ -148,6 +148,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
       const bought = { id, accountId, terms: termsOf(terms), requests, used: 0 }
       return { ...settlement, subscription: undefined, credit: { ...bought, createdMs: NOW_MS } }
     },
+    resume: async ({ accountId }) => fakeSettlement(accountId, 'provisioned'),
     payment: async (caller, id) => {
       const found = all(caller).find(({ payment }) => payment.id === id)
       if (found) return found
@@ -186,6 +187,7 @@ export function failingBilling(error: () => Error): Billing {
     settle: async () => fail(),
     demand: async () => fail(),
     settleUnquoted: async () => fail(),
+    resume: async () => fail(),
     payment: fail,
     payments: fail,
     subscriptions: fail,

@@ -59,14 +59,18 @@ export async function payFor(
 }
 
 /** Sends a request over a connection of its own, which the caller ends as it likes. */
-export function openRequest(url: string, headers: Record<string, string>): Promise<Socket> {
+export function openRequest(
+  url: string,
+  headers: Record<string, string>,
+  method = 'GET',
+): Promise<Socket> {
   const { host, hostname, port, pathname, search } = new URL(url)
   const lines = Object.entries({ host, ...anyAddress(), ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   const { promise, resolve } = Promise.withResolvers<Socket>()
   const socket = connect(Number(port), hostname, () => {
-    socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`, () =>
+    socket.write(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`, () =>
       resolve(socket),
     )
   })

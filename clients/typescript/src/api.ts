@@ -879,7 +879,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a pack of requests, without a key
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left.
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
          */
         post: operations["buyPack"];
         delete?: never;
@@ -899,7 +899,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a tier, and get a key for it, without one
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. Who loses that signs up with the same wallet (POST /v1/keys) for another.
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.
          */
         post: operations["buyTier"];
         delete?: never;
@@ -3136,7 +3136,7 @@ export interface components {
                  */
                 boughtAt: string;
             } | null;
-            /** @description The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, in every answer but the first, and where the account has as many keys as it may. */
+            /** @description The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge. */
             key: string | null;
             settlement: components["schemas"]["PaymentProof"];
         };
@@ -4879,7 +4879,10 @@ export interface operations {
     };
     buyTier: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` to buy one more period although the wallet has paid for the tier within the last hour. By default the answer is then that of the earlier payment, and the new one is not settled. */
+                anotherPeriod?: "true" | "false";
+            };
             header?: {
                 /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
                 "PAYMENT-SIGNATURE"?: string;

@@ -58,6 +58,12 @@ export function createPaymentTable(db: Database) {
        ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'provisioned' THEN 1 ELSE 0 END,
          created_ms DESC, id DESC`,
     ),
+    /** As `listPurchases`, for all that an account buys. */
+    listMade: rows.list<[{ accountId: string; sinceMs: number }]>(
+      `WHERE account_id = $accountId AND (state IN (${namesOf(openStates)})
+         OR (state = 'provisioned' AND updated_ms > $sinceMs))
+       ORDER BY created_ms, id`,
+    ),
     /** One that may still be made, or was. */
     findNamed: rows.one<[{ payer: string; identifier: string }]>(
       `WHERE payer = $payer AND identifier = $identifier AND state NOT IN ('rejected', 'void')`,

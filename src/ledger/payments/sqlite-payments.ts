@@ -19,6 +19,10 @@ export function createPayments(tables: Tables): PaymentStore {
       payments
         .listRepeatable({ accountId, network, asset: asset.toLowerCase(), sinceMs })
         .find(({ offerId }) => offers.get(offerId).terms.tierId === tierId),
+    listPurchases: ({ accountId, productId, sinceMs }) =>
+      payments
+        .listMade({ accountId, sinceMs })
+        .filter(({ offerId }) => offers.get(offerId).terms.tierId === productId),
     openOffer: createOpenOffer(tables),
     releaseOffer: (id, by) =>
       atomically(() => {
@@ -274,6 +278,12 @@ function createPaidAnswers({ atomically, credits, paidAnswers }: Tables) {
         if (known === undefined || known.deliveredMs !== undefined) return
         paidAnswers.put({ ...known, deliveredMs: nowMs })
         credits.use(id)
+      }),
+
+    deliverPurchase: (id, { address, nowMs }) =>
+      atomically(() => {
+        if (paidAnswers.find(id)?.deliveredMs !== undefined) return
+        paidAnswers.put({ id, address, answers: 1, deliveredMs: nowMs })
       }),
   } satisfies Partial<PaymentStore>
 }

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 
 import type { Billing, Settlement, UnquotedOrigin } from '#src/billing/billing.ts'
+import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
@@ -28,10 +29,11 @@ import {
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { blockedError, type Caller } from '#src/selling/caller.ts'
 import { covers, type Credit, mayAnswer, UNDELIVERED_MS } from '#src/selling/credit.ts'
-import { openStates } from '#src/selling/payment.ts'
+import { openStates, type Payment } from '#src/selling/payment.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import {
   FREE_TIER_ID,
+  isPack,
   type Pack,
   type Terms,
   termsOf,
@@ -68,7 +70,11 @@ const SIGN_IN = 'sign-in-with-x'
 export type Seller = ReturnType<typeof createSeller>
 
 /** Sells a product to whoever brings a payment for it. */
-export function createSeller({ billing, randomBytes, origin, signIns }: KeylessDeps) {
+export function createSeller(deps: KeylessDeps) {
+  const { billing, ledger, clock, randomBytes, origin, signIns } = deps
+  const queue = createQueue()
+  const answered = createAnswered(clock)
+
   async function demand(product: Tier, request: Request): Promise<AppError> {
     const { resource, ...challenge } = await billing.demand(product)
     const { pathname, search } = new URL(request.url)
@@ -87,27 +93,116 @@ export function createSeller({ billing, randomBytes, origin, signIns }: KeylessD
     )
   }
 
+  const traceOf = (request: Request) => ({
+    trace: continueTrace(request, randomBytes),
+    requestId: visitOf(request).requestId,
+  })
+
+  /**
+   * Settles what a request brings. Throws `payment_required` where it brings nothing, and what
+   * `Billing.settleUnquoted` throws, of which `onAdmitted` is a part.
+   */
+  async function sell(
+    product: Tier,
+    request: Request,
+    onAdmitted?: UnquotedOrigin['onAdmitted'],
+  ): Promise<Settlement> {
+    const payload = readPaymentHeader(request)
+    if (payload === undefined) throw await demand(product, request)
+    const visit = visitOf(request)
+    visit.keepOpen?.(SETTLE_SECONDS_MAX)
+    const { trace, requestId } = traceOf(request)
+    const settlement = await billing
+      .settleUnquoted(product, payload, { trace, requestId, onAdmitted })
+      .catch((error: unknown) => {
+        if (error instanceof PaidBefore) return error.settlement
+        throw error
+      })
+    noteReceipt(visit, settlement)
+    return settlement
+  }
+
+  /** Payments of a wallet for a product that a new one would repeat. */
+  function listRepeated(payer: string, product: Tier, isAnother: boolean): Payment[] {
+    const account = ledger.findAccountByAddress(payer)
+    if (account === undefined) return []
+    const { payments } = ledger
+    const sinceMs = clock() - UNDELIVERED_MS
+    const of = { accountId: account.id, productId: product.tierId, sinceMs }
+    return payments.listPurchases(of).filter(({ id, state, offerId }) => {
+      if (state !== 'provisioned' || (!isPack(product) && !isAnother)) return true
+      const offer = payments.findOffer(offerId)
+      const isDelivered = payments.findPaidAnswer(id)?.deliveredMs !== undefined
+      return offer !== undefined && isUnquoted(offer) && !isDelivered
+    })
+  }
+
+  /** The first of some payments that is made, or may still be. */
+  async function resumeFirst(found: readonly Payment[], request: Request) {
+    for (const payment of found) {
+      const settlement = await billing.resume(payment, traceOf(request))
+      const status = settlement && statusOf(settlement)
+      if (status === 'active' || status === 'pending') return settlement
+    }
+    return undefined
+  }
+
   return {
+    sell,
+
     /**
-     * Settles what a request brings. Throws `payment_required` where it brings nothing, and what
-     * `Billing.settleUnquoted` throws, of which `onAdmitted` is a part.
+     * As `sell`, of a tier or a pack. A wallet that has paid for it within the hour, or whose
+     * payment may still be made, is answered with that payment, and the new one is not settled: if
+     * the answer of that payment was not handed over; of a tier always, unless `isAnother` asks for
+     * one more period.
      */
-    async sell(
+    async sellProduct(
       product: Tier,
       request: Request,
-      onAdmitted?: UnquotedOrigin['onAdmitted'],
+      { isAnother }: { isAnother: boolean },
     ): Promise<Settlement> {
-      const payload = readPaymentHeader(request)
-      if (payload === undefined) throw await demand(product, request)
-      const visit = visitOf(request)
-      visit.keepOpen?.(SETTLE_SECONDS_MAX)
-      const settlement = await billing.settleUnquoted(product, payload, {
-        trace: continueTrace(request, randomBytes),
-        requestId: visit.requestId,
-        onAdmitted,
-      })
-      noteReceipt(visit, settlement)
-      return settlement
+      const header = request.headers.get(PAYMENT_SIGNATURE_HEADER) ?? ''
+      let leave: (() => void) | undefined
+      try {
+        return await sell(product, request, async (payer, isKnown) => {
+          if (isKnown) return
+          leave = await queue.enter(`${payer} ${product.tierId}`)
+          const earlierId = answered.find(header)
+          const earlier =
+            earlierId === undefined ? undefined : ledger.payments.findPayment(earlierId)
+          const found = listRepeated(payer, product, isAnother)
+          const before = await resumeFirst(earlier ? [earlier, ...found] : found, request)
+          if (before === undefined) return
+          answered.add(header, before.payment.id)
+          throw new PaidBefore(before)
+        })
+      } finally {
+        leave?.()
+      }
+    },
+  }
+}
+
+/** So many payments are remembered that others were answered in place of. */
+const ANSWERED_MAX = 10_000
+
+/**
+ * Payments that were answered with an earlier one, and so are not settled later either: their
+ * clients may send them again.
+ */
+function createAnswered(clock: Clock) {
+  const entries = new Map<string, { paymentId: string; addedMs: number }>()
+  const keyOf = (header: string) => createHash('sha256').update(header).digest('base64')
+  return {
+    find(header: string): string | undefined {
+      const entry = entries.get(keyOf(header))
+      if (entry === undefined || clock() - entry.addedMs > UNDELIVERED_MS) return undefined
+      return entry.paymentId
+    },
+    add(header: string, paymentId: string): void {
+      const [oldest] = entries.keys()
+      if (entries.size >= ANSWERED_MAX && oldest !== undefined) entries.delete(oldest)
+      entries.set(keyOf(header), { paymentId, addedMs: clock() })
     },
   }
 }
@@ -153,7 +248,7 @@ function createPacks(payments: Ledger['payments']) {
 }
 
 /** Where the ledger does not say whether it counted, the answer is given: it was paid for. */
-function unlessUnstored(count: () => boolean): boolean {
+export function unlessUnstored(count: () => boolean): boolean {
   try {
     return count()
   } catch (error) {
@@ -191,9 +286,9 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
       if (response.status >= 400 || request.signal.aborted) return response
       const at = { address: addressOf(arrived), nowMs: clock() }
       if (!unlessUnstored(() => payments.beginPaidAnswer(id, at))) throw spentError()
-      visit.onDelivered = () =>
+      visit.onSent = (isWhole) =>
         void unlessUnstored(() => {
-          payments.deliverPaidAnswer(id, clock())
+          if (isWhole) payments.deliverPaidAnswer(id, clock())
           return true
         })
       return response
@@ -363,10 +458,6 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
         const before = isKnown ? undefined : findUndelivered(payer, arrived)
         if (before !== undefined) throw new PaidBefore(before)
         visit.keepsPayment = false
-      }).catch((error: unknown) => {
-        if (!(error instanceof PaidBefore)) throw error
-        noteReceipt(visit, error.settlement)
-        return error.settlement
       })
       unlessUnstored(() => {
         payments.aimPaidAnswer(payment.id, at)

@@ -5,7 +5,7 @@ import type { McpDeps } from './server.ts'
 
 type Peers = {
   requestIP(): { address: string } | null
-  deliver(onDelivered: () => void): void
+  deliver(onSent: (isWhole: boolean) => void): void
 }
 type Deps = Omit<McpDeps, 'ask'> & {
   /** The front door, which what a tool asks comes through, too. */
@@ -36,11 +36,11 @@ export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
     const address: Peers = {
       requestIP: () => visit.peers?.requestIP(request) ?? null,
       // The answer of a tool is delivered with the message.
-      deliver(onDelivered) {
-        const { onDelivered: others } = visit
-        visit.onDelivered = () => {
-          others?.()
-          onDelivered()
+      deliver(onSent) {
+        const { onSent: others } = visit
+        visit.onSent = (isWhole) => {
+          others?.(isWhole)
+          onSent(isWhole)
         }
       },
     }

@@ -1,0 +1,269 @@
+/**
+ * Tiers and packs without a key, where the answer is lost: nobody pays twice, and the key arrives.
+ * Judged by the money that moved on a local chain.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { createLocalFacilitator } from '#src/facilitator/local.ts'
+import { isValidKey } from '#src/ledger/ledger.ts'
+import type { Facilitator } from '#src/selling/facilitator.ts'
+
+import { hasAnvil } from '../support/anvil.ts'
+import { ask, type Buyer, newBuyer, openRequest, payFor } from '../support/keyless-buyer.ts'
+import { type PaidServer, startPaidServer, wallClock } from '../support/paid-server.ts'
+import { createStockClient } from '../support/stock-client.ts'
+
+const TIER = '/v1/billing/buy/pro'
+const PACK = '/v1/billing/packs/pack-1000'
+const HOUR_MS = 3_600_000
+const products = [
+  { path: TIER, price: 49_000_000n },
+  { path: PACK, price: 1_000_000n },
+]
+
+type Bought = {
+  status: string
+  key: string | null
+  settlement: { paymentId: string }
+  paymentId?: string
+}
+
+async function until(isSo: () => boolean | undefined): Promise<void> {
+  const endMs = performance.now() + 30_000
+  while (isSo() !== true) {
+    if (performance.now() > endMs) throw new Error('It never became so.')
+    await Bun.sleep(5)
+  }
+}
+
+describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
+  let chain: LittlePolygon
+  let server: PaidServer
+  let settling = Promise.withResolvers<void>()
+  let released: Promise<void> = Promise.resolve()
+  /** Whether the facilitator keeps payments back, and does not say so. */
+  let isLosing = false
+  let land: () => Promise<unknown> = async () => undefined
+
+  beforeAll(async () => {
+    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
+    const local = createLocalFacilitator({
+      chain: chain.chain,
+      rpcUrl: chain.url,
+      gasKey: chain.facilitator.key,
+      pollMs: 10,
+    })
+    const facilitator: Facilitator = {
+      ...local,
+      async settle(...given) {
+        settling.resolve()
+        await released
+        if (!isLosing) return local.settle(...given)
+        land = () => local.settle(...given)
+        return { kind: 'unknown', reason: 'none' }
+      },
+    }
+    server = await startPaidServer({ chain, facilitator, isKeyless: true })
+  })
+  afterAll(async () => {
+    await server?.stop()
+    await chain?.stop()
+  })
+  afterEach(() => {
+    server.time.skewMs = 0
+    isLosing = false
+    released = Promise.resolve()
+  })
+
+  const received = () => chain.balanceOf('USDC', chain.payee.address)
+  const sign = (path: string, buyer: Buyer) => payFor(server.origin + path, buyer, chain, 'POST')
+  const post = (path: string, headers: Record<string, string>) =>
+    ask(server.origin + path, { method: 'POST', headers })
+  async function buy(path: string, headers: Record<string, string>) {
+    const response = await post(path, headers)
+    return { code: response.status, ...((await response.json()) as Bought) }
+  }
+  const accountOf = ({ address }: Buyer) =>
+    server.ledger.findAccountByAddress(address.toLowerCase())
+  const paymentsOf = (buyer: Buyer) =>
+    server.ledger.payments.listPayments({ accountId: accountOf(buyer)?.id ?? '', limit: 10 })
+  const validKeysOf = (buyer: Buyer) =>
+    server.ledger
+      .listKeys(accountOf(buyer)?.id ?? '')
+      .filter((key) => isValidKey(key, wallClock() + server.time.skewMs))
+
+  /** Sends a payment, and ends the connection while it is settled. */
+  async function lose(path: string, buyer: Buyer, headers: Record<string, string>) {
+    const gate = Promise.withResolvers<void>()
+    released = gate.promise
+    settling = Promise.withResolvers<void>()
+    const socket = await openRequest(server.origin + path, headers, 'POST')
+    await settling.promise
+    socket.resetAndDestroy()
+    await Bun.sleep(50)
+    gate.resolve()
+    await until(() => paymentsOf(buyer)[0]?.state === 'provisioned')
+    // The server learns that the answer went nowhere in a later round of its event loop.
+    await Bun.sleep(50)
+  }
+
+  test.each(products)(
+    'behavior: each new signature for $path after a lost answer costs nothing, until one arrives',
+    async ({ path, price }) => {
+      const buyer = await newBuyer(chain)
+      const before = await received()
+      await lose(path, buyer, await sign(path, buyer))
+      const second = await sign(path, buyer)
+      const answer = await buy(path, second)
+      expect([answer.code, answer.status]).toEqual([200, 'active'])
+      expect(answer.settlement.paymentId).toBe(paymentsOf(buyer)[0]?.id ?? '')
+      expect((await received()) - before).toBe(price)
+      // The second signature was answered with the first payment, and is not settled later either.
+      const again = await buy(path, second)
+      expect(again.settlement.paymentId).toBe(answer.settlement.paymentId)
+      expect((await received()) - before).toBe(price)
+      expect(paymentsOf(buyer)).toHaveLength(1)
+      expect([...server.ledger.verifyAudit()]).toEqual([])
+    },
+  )
+
+  test.each(products)(
+    'behavior: a wallet that has spent its last money for $path is answered with that payment',
+    async ({ path, price }) => {
+      const key = generatePrivateKey()
+      const buyer = { key, address: privateKeyToAccount(key).address }
+      await chain.mintUsdc(buyer.address, price)
+      const first = await sign(path, buyer)
+      const second = await sign(path, buyer)
+      const before = await received()
+      await lose(path, buyer, first)
+      expect(await chain.balanceOf('USDC', buyer.address)).toBe(0n)
+      expect(await buy(path, second)).toMatchObject({ code: 200, status: 'active' })
+      expect((await received()) - before).toBe(price)
+    },
+  )
+
+  test.each(products)(
+    'behavior: @x402/fetch with a timeout, run again and again, pays once for $path',
+    async ({ path, price }) => {
+      const buyer = await newBuyer(chain)
+      const before = await received()
+      const gate = Promise.withResolvers<void>()
+      released = gate.promise
+      const client = createStockClient(chain.url, buyer.key, chain.chain)
+      const send = wrapFetchWithPayment(fetch, client)
+      const headers = () => ({
+        'x-forwarded-for': `10.${crypto.getRandomValues(new Uint8Array(3)).join('.')}`,
+      })
+      for (let run = 0; run < 3; run++) {
+        const signal = AbortSignal.timeout(700)
+        const sent = send(server.origin + path, { method: 'POST', headers: headers(), signal })
+        expect(await sent.then(({ status }) => status).catch(() => 'timeout')).toBe('timeout')
+      }
+      gate.resolve()
+      const answer = await send(server.origin + path, { method: 'POST', headers: headers() })
+      const { key } = (await answer.json()) as Bought
+      expect([answer.status, key === null]).toEqual([200, path === PACK])
+      expect((await received()) - before).toBe(price)
+      expect(paymentsOf(buyer)).toHaveLength(1)
+    },
+  )
+
+  test.each(products)(
+    'behavior: while a payment for $path is undecided no other is settled, nor once it has landed',
+    async ({ path, price }) => {
+      const buyer = await newBuyer(chain)
+      const first = await sign(path, buyer)
+      const second = await sign(path, buyer)
+      const third = await sign(path, buyer)
+      const before = await received()
+      isLosing = true
+      expect(await buy(path, first)).toMatchObject({ code: 202, status: 'pending' })
+      const paymentId = paymentsOf(buyer)[0]?.id ?? ''
+      expect(await buy(path, second)).toMatchObject({ code: 202, status: 'pending', paymentId })
+      expect(await received()).toBe(before)
+      // It lands, with nobody here to say so.
+      await land()
+      const answer = await buy(path, third)
+      expect([answer.code, answer.settlement.paymentId]).toEqual([200, paymentId])
+      expect((await received()) - before).toBe(price)
+    },
+  )
+
+  test('default: a pack is bought again once its answer has arrived', async () => {
+    const buyer = await newBuyer(chain)
+    const before = await received()
+    for (const times of [1n, 2n]) {
+      expect(await buy(PACK, await sign(PACK, buyer))).toMatchObject({ code: 200 })
+      await until(
+        () => server.ledger.payments.findPaidAnswer(paymentsOf(buyer)[0]?.id ?? '') !== undefined,
+      )
+      expect((await received()) - before).toBe(times * 1_000_000n)
+    }
+    // What was handed over takes no request of the pack.
+    const credits = server.ledger.payments.listCredits(accountOf(buyer)?.id ?? '')
+    expect(credits.map(({ used }) => used)).toEqual([0, 0])
+  })
+
+  test('default: one more period of a tier within the hour is asked for by name', async () => {
+    const buyer = await newBuyer(chain)
+    const before = await received()
+    const first = await buy(TIER, await sign(TIER, buyer))
+    expect(first).toMatchObject({ code: 200, key: expect.stringContaining('bf_live_') as string })
+    await until(
+      () => server.ledger.payments.findPaidAnswer(first.settlement.paymentId) !== undefined,
+    )
+    const same = await buy(TIER, await sign(TIER, buyer))
+    expect(same).toMatchObject({ code: 200, key: null, settlement: first.settlement })
+    expect((await received()) - before).toBe(49_000_000n)
+    const asked = `${TIER}?anotherPeriod=true`
+    const other = await buy(asked, await sign(asked, buyer))
+    expect(other.settlement.paymentId).not.toBe(first.settlement.paymentId)
+    expect((await received()) - before).toBe(2n * 49_000_000n)
+    expect((await post(`${TIER}?anotherPeriod=1`, {})).status).toBe(400)
+  })
+
+  test('behavior: an hour after a period was paid for, another one is sold', async () => {
+    const buyer = await newBuyer(chain)
+    const before = await received()
+    await buy(TIER, await sign(TIER, buyer))
+    const later = await sign(TIER, buyer)
+    server.time.skewMs = HOUR_MS + 60_000
+    expect(await buy(TIER, later)).toMatchObject({ code: 200 })
+    expect((await received()) - before).toBe(2n * 49_000_000n)
+  })
+
+  test('behavior: a key that was lost with its answer ends, and the same payment shows another', async () => {
+    const buyer = await newBuyer(chain)
+    const headers = await sign(TIER, buyer)
+    await lose(TIER, buyer, headers)
+    const [lost] = validKeysOf(buyer)
+    const answer = await buy(TIER, headers)
+    const bearer = { authorization: `Bearer ${answer.key}` }
+    expect((await ask(`${server.origin}/v1/sol/markets`, { headers: bearer })).status).toBe(200)
+    const kept = validKeysOf(buyer)
+    expect(kept).toHaveLength(1)
+    expect(kept[0]?.id).not.toBe(lost?.id ?? '')
+    const actions = server.ledger.listAudit(0, 10_000).filter(({ subject }) => subject === lost?.id)
+    expect(actions.map(({ action }) => action)).toContain('key.revoked')
+    await until(
+      () => server.ledger.payments.findPaidAnswer(answer.settlement.paymentId) !== undefined,
+    )
+    expect((await buy(TIER, headers)).key).toBeNull()
+    expect([...server.ledger.verifyAudit()]).toEqual([])
+  })
+
+  test('behavior: of the same payment at the same time one answer has the key, which stays valid', async () => {
+    const buyer = await newBuyer(chain)
+    const headers = await sign(TIER, buyer)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => buy(TIER, headers)))
+    const keys = answers.map(({ key }) => key).filter((key) => key !== null)
+    expect(keys).toHaveLength(1)
+    const bearer = { authorization: `Bearer ${keys[0]}` }
+    expect((await ask(`${server.origin}/v1/sol/markets`, { headers: bearer })).status).toBe(200)
+  })
+})
