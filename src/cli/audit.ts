@@ -55,7 +55,7 @@ function verify(context: CliContext, noted: Head | undefined): void {
   // Before it is opened: SQLite then writes over what it drops.
   const logFaults = isPostgres(path) ? [] : listLogFaults(path)
   for (const fault of logFaults) context.print(fault)
-  using ledger = openExistingLedger(context)
+  using ledger = openExistingLedger(context, 'verify')
   // Read before the walk, which therefore covers it, whoever writes meanwhile.
   const head = ledger.auditHead()
   const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
@@ -77,7 +77,7 @@ function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string>
 }
 
 function list(context: CliContext, { after, limit, json }: ListFlags): void {
-  using ledger = openExistingLedger(context)
+  using ledger = openExistingLedger(context, 'verify')
   const rows = ledger.listAudit(after, limit)
   const last = rows.at(-1)
   if (json) context.print(renderJson(rows.map(toJson)))

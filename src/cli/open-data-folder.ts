@@ -81,14 +81,15 @@ export function openDataFolder(
 
 export function openLedgerFile(
   { config, clock, printError }: CliContext,
-  purpose?: 'serve',
+  purpose?: 'serve' | 'verify',
 ): Ledger {
   const { dataPath, ledger: address } = config()
   makeFolder(dataPath)
-  if (purpose !== undefined && address === '')
+  if (purpose === 'serve' && address === '')
     sayDropped(ledgerPathOf(dataPath), (line) => printError(line, 'error'))
   const isServing = purpose === 'serve'
-  return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing })
+  const isAsItIs = purpose === 'verify'
+  return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
 }
 
 /** A server goes on with what is left, as after a power cut: to stay away would bring nothing back. */
@@ -96,8 +97,8 @@ function sayDropped(path: string, say: (line: string) => void): void {
   for (const fault of listLogFaults(path)) say(`bookfeed: ${fault}`)
 }
 
-/** Throws `CliError` if there is no ledger yet. */
-export function openExistingLedger(context: CliContext): Ledger {
+/** Throws `CliError` if there is no ledger yet. What is opened to be verified gets no row. */
+export function openExistingLedger(context: CliContext, purpose?: 'verify'): Ledger {
   const { dataPath, ledger } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
   if (ledger === '' && !existsSync(ledgerPathOf(dataPath))) {
@@ -105,7 +106,7 @@ export function openExistingLedger(context: CliContext): Ledger {
       `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )
   }
-  return openLedgerFile(context)
+  return openLedgerFile(context, purpose)
 }
 
 /** A server opens both files, and warns once. */

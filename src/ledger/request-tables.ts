@@ -159,8 +159,11 @@ export function createKnownCoins(db: Database) {
 /** A clock that is behind by more is right, and what was kept was far ahead. */
 const AHEAD_MS_MAX = DAY_MS
 
-/** Opens the facts of a ledger, whose challenge key the first opening makes. */
-export function createMeta(db: Database) {
+/**
+ * Opens the facts of a ledger, whose challenge key the first opening makes. With `isAsItIs` none is
+ * made: a ledger without one then has the empty key, which no seal is of.
+ */
+export function createMeta(db: Database, { isAsItIs = false } = {}) {
   const find = db.prepare<{ value: number | Uint8Array }, [key: string]>(
     'SELECT value FROM meta WHERE key = $1',
   )
@@ -172,6 +175,7 @@ export function createMeta(db: Database) {
 
   function readChallengeKey(): Uint8Array {
     const read = () => find.get('challenge_key')?.value
+    if (read() === undefined && isAsItIs) return new Uint8Array()
     if (read() === undefined) {
       // Another process may be making one: whichever is first stays.
       const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', $1) ON CONFLICT (key) DO NOTHING`

@@ -49,13 +49,16 @@ export type LedgerOptions = {
   lagMs?: number
   /** Of a ledger that another connection opened before; what writes to it fails. */
   isReadOnly?: boolean
+  /** Adds no row: neither a key or seals, nor the tiers and coins of this version. */
+  isAsItIs?: boolean
   /** Of an engine elsewhere. */
   eventually?: Eventual | undefined
 }
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
   const { nowMs, lagMs = 0, isReadOnly = false, eventually = atOnce } = options
-  const meta = createMeta(db)
+  const { isAsItIs = false } = options
+  const meta = createMeta(db, { isAsItIs })
   const tables = createTables(db, { lagMs, seals: createSeals(meta.challengeKey) })
   const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
@@ -77,7 +80,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
       .filter((tier) => before.every((coin) => tier.coins.some((each) => each === coin)))
       .map((tier) => ({ ...tier, coins }))
   }
-  if (!isReadOnly) atomically(seed)
+  if (!isReadOnly && !isAsItIs) atomically(seed)
   return {
     revision: tables.revision,
     ...{ atomically, eventually },

@@ -65,6 +65,27 @@ describe('bookfeed audit verify', () => {
   })
 
   test.each([
+    ['the coins that it knew', "DELETE FROM meta WHERE key = 'coins'", 0],
+    ['a tier', "DELETE FROM tier WHERE id = 'pro'", 1],
+    ['its key', "DELETE FROM meta WHERE key = 'challenge_key'", 1],
+    ['the seal of its key', "DELETE FROM meta WHERE key = 'challenge_seal'", 1],
+  ])('behavior: writes nothing into a ledger that lacks %s', async (_name, sql, code) => {
+    using line = await aLineWithKey()
+    line.tamper(sql)
+    const rows = () => {
+      const db = new Database(line.ledgerPath, { readonly: true })
+      const tables = ['audit', 'meta', 'tier', 'usage', 'credit']
+      const found = tables.map((table) => db.query(`SELECT * FROM ${table}`).values())
+      db.close()
+      return found
+    }
+    const before = rows()
+    expect((await line.run('audit', 'verify')).exitCode).toBe(code)
+    expect((await line.run('audit', 'list')).exitCode).toBe(0)
+    expect(rows()).toEqual(before)
+  })
+
+  test.each([
     ['a label that was changed', "UPDATE api_key SET label = 'other'"],
     ['a price that was changed', "UPDATE tier SET amount_micros = 1 WHERE id = 'pro'"],
     ['a subscription that is gone', 'DELETE FROM subscription'],
