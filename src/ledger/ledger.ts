@@ -89,7 +89,7 @@ export type Ledger = Disposable & {
   /**
    * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
    * Its account is made where there is none (`accountId`); where it is free (see `isFree`), its
-   * valid keys are revoked, so that it has one. With `keepKeys` none is revoked: `has_key`.
+   * valid keys are revoked, so that it has one. With `keepKeys` a valid key of any account refuses: `has_key`.
    */
   signUp(
     signup: KeyAsked & { nonce: string; expiresMs: number; address: string; keepKeys?: boolean },

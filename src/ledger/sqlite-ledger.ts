@@ -348,8 +348,8 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledge
   if (known?.blockedMs !== undefined) return { kind: 'blocked' }
   const id = known?.id ?? signup.accountId
   const isFree = known === undefined || accounts.isFree(id)
+  if (keepKeys && keys.countValid(id, nowMs) > 0) return { kind: 'has_key' }
   if (!isFree && keys.countValid(id, nowMs) >= keysMax) return { kind: 'key_limit' }
-  if (isFree && keepKeys && keys.countValid(id, nowMs) > 0) return { kind: 'has_key' }
 
   nonces.insert({ nonce, expiresMs })
   const by = { actor: `account:${id}` as const, nowMs }

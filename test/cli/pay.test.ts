@@ -417,7 +417,8 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
   }, 30_000)
 
   test('default: signs up, pays with USDC, and the key that it prints has the tier', async () => {
-    const { exitCode, output, errors } = await run('--tier', 'pro', '--yes')
+    // The wallet of the sandbox has a key already.
+    const { exitCode, output, errors } = await run('--tier', 'pro', '--yes', '--replace-key')
     expect(errors).toMatch(/receipt {2}pay_\w+, transaction 0x[0-9a-f]{64}/)
     expect(exitCode).toBe(0)
     const headers = { authorization: `Bearer ${output.trim()}` }

@@ -130,6 +130,12 @@ describe.skipIf(!hasAnvil)('a server that sells', () => {
     const headers = { authorization: `Bearer ${output}` }
     const response = await fetch(`${server.origin}/v1/billing/subscription`, { headers })
     expect(await response.json()).toMatchObject({ tier: { id: 'pro' }, free: false })
+    // Run again without the key of the account, it makes no other.
+    const again = await run('c', 'pay', ...args)
+    expect([again.exitCode, again.output]).toEqual([1, ''])
+    expect(again.errors).toContain('Give the key that this wallet has by --api-key-file')
+    const keys = await fetch(`${server.origin}/v1/keys`, { headers })
+    expect(await keys.json()).toMatchObject({ data: [{ isCurrent: true }] })
     expect((await run('c', 'payments', 'list')).output).toMatch(/^pay_\w+ .*provisioned/m)
   }, 60_000)
 })

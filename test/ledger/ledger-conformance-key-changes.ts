@@ -65,6 +65,19 @@ function conformSignup(use: UseLedger): void {
   )
 
   test(
+    'behavior: with keepKeys an account that has paid and has a valid key gets no other',
+    use((ledger) => {
+      const made = ledger.signUp(aSignup(2), NOW_MS)
+      const accountId = made.kind === 'made' ? made.account.id : ''
+      ledger.addSubscription(aSubscription(1, { accountId }), by())
+      const again = { ...aSignup(3), address: addressOf(2), keysMax: 2 }
+      expect(ledger.signUp({ ...again, keepKeys: true }, NOW_MS + 1)).toEqual({ kind: 'has_key' })
+      expect(ledger.signUp(again, NOW_MS + 1).kind).toBe('made')
+      expect(ledger.listKeys().filter(({ revokedMs }) => revokedMs === undefined)).toHaveLength(2)
+    }),
+  )
+
+  test(
     'behavior: a free account has one key, in the family of the one that it ends',
     use((ledger) => {
       ledger.signUp(aSignup(2), NOW_MS)

@@ -235,7 +235,7 @@ const keyLimitError = (max: number) =>
 const hasKeyError = () =>
   new AppError(
     'key_limit',
-    'The wallet has a valid key, and an account that has bought nothing has one. Use that key; without `keepKeys` it ends, and a new one is made.',
+    'The wallet has a valid key. Use that key; without `keepKeys` a new one is made, and the old key of an account that has bought nothing ends.',
   )
 
 const unknownError = (id: string) =>
