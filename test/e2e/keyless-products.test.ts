@@ -194,6 +194,19 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
     },
   )
 
+  test('behavior: a wallet waits for its own payment of the same product alone', async () => {
+    const buyer = await newBuyer(chain)
+    const other = await newBuyer(chain)
+    const first = await sign(PACK, buyer)
+    const before = await received()
+    isLosing = true
+    expect(await buy(PACK, first)).toMatchObject({ code: 202 })
+    isLosing = false
+    expect(await buy(TIER, await sign(TIER, buyer))).toMatchObject({ code: 200 })
+    expect(await buy(PACK, await sign(PACK, other))).toMatchObject({ code: 200 })
+    expect((await received()) - before).toBe(50_000_000n)
+  })
+
   test('default: a pack is bought again once its answer has arrived', async () => {
     const buyer = await newBuyer(chain)
     const before = await received()
