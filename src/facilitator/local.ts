@@ -78,9 +78,10 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
 
 async function load(options: LocalOptions) {
   const { chain, rpcUrl, gasKey, confirmationTimeoutMs: timeout = CONFIRMATION_MS } = options
-  const [node, { privateKeyToAccount }] = await Promise.all([
+  const [node, { privateKeyToAccount }, contracts] = await Promise.all([
     openNode({ chain, url: rpcUrl, redirect: 'error' }),
     import('viem/accounts'),
+    import('@x402/evm'),
   ])
   const connect = (broadcast: Broadcast) => connectTo(node, broadcast, options)
   const wallet = createGasWallet(node.viem, privateKeyToAccount(gasKey), {
@@ -130,7 +131,7 @@ async function load(options: LocalOptions) {
     const client = connect(broadcast)
     const known = sent.get(transfer.signature)
     if (known !== undefined && !wallet.isLost(known)) return confirm(client, transfer, known)
-    const call = encodeCall(node.viem, transfer)
+    const call = encodeCall(node.viem, contracts, transfer)
     const [tokenCode, code, { timestamp }] = await Promise.all([
       client.getCode({ address: transfer.asset as Hex }),
       client.getCode({ address: call.to }),

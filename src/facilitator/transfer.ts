@@ -1,5 +1,5 @@
 /** A signed payment as the contracts take it, and the words of x402 for what is wrong with one. */
-import type { Hex } from 'viem'
+import type { Abi, Hex } from 'viem'
 
 import type { Viem } from '#src/chain/node.ts'
 import type { PaymentTerms } from '#src/chain/token-checks.ts'
@@ -161,24 +161,16 @@ export function findMismatch(
   return amount === BigInt(requirements.amount) ? undefined : 'amount_mismatch'
 }
 
-const transfer =
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, '
-/** Every token with EIP-3009 has the first; contract wallets need the second. */
-const plainAbi = [`${transfer}uint8 v, bytes32 r, bytes32 s)`] as readonly string[]
-const contractAbi = [`${transfer}bytes signature)`] as readonly string[]
-const proxyAbi = [
-  'struct TokenPermissions { address token; uint256 amount; }',
-  'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',
-  'struct Witness { address to; uint256 validAfter; }',
-  'function settle(PermitTransferFrom permit, address owner, Witness witness, bytes signature)',
-] as readonly string[]
+/** The calls of x402's contracts, as its SDK defines them. */
+export type Contracts = Pick<typeof import('@x402/evm'), 'eip3009ABI' | 'x402ExactPermit2ProxyABI'>
 
 /** r, s and v of a plain account. */
 const plainSignature = /^0x([0-9a-f]{64})([0-9a-f]{64})(1b|1c)$/
 
 /** The call that carries out a payment. */
 export function encodeCall(
-  { encodeFunctionData, parseAbi }: Viem,
+  { encodeFunctionData }: Viem,
+  { eip3009ABI, x402ExactPermit2ProxyABI }: Contracts,
   { method, asset, proxy, signature, ...terms }: Transfer,
 ): { to: Hex; data: Hex } {
   const { payer, payTo, amount, validAfter, validBefore, nonce } = terms
@@ -186,14 +178,16 @@ export function encodeCall(
     const permitted = { token: asset, amount }
     const permit = { permitted, nonce: BigInt(nonce), deadline: validBefore }
     const args = [permit, payer, { to: payTo, validAfter }, signature]
-    const data = encodeFunctionData({ abi: parseAbi(proxyAbi), functionName: 'settle', args })
-    return { to: proxy as Hex, data }
+    const abi: Abi = x402ExactPermit2ProxyABI
+    return { to: proxy as Hex, data: encodeFunctionData({ abi, functionName: 'settle', args }) }
   }
+  // Every token with EIP-3009 takes v, r and s; the signature of a contract wallet is one piece.
   const plain = plainSignature.exec(signature)
+  const abi: Abi = eip3009ABI
   const [, r = '', s = '', v = ''] = plain ?? []
   const last = plain ? [Number.parseInt(v, 16), `0x${r}`, `0x${s}`] : [signature]
   const data = encodeFunctionData({
-    abi: parseAbi(plain ? plainAbi : contractAbi),
+    abi,
     functionName: 'transferWithAuthorization',
     args: [payer, payTo, amount, validAfter, validBefore, nonce, ...last],
   })
