@@ -181,6 +181,13 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       { ...fill, size: 1.5 },
       { ...fill, size: '1.5' },
     ])
+    await same('find_markets', [
+      { coin: 'btc', source: 'simulated' },
+      { coin: 'btc', source: 'Simulated' },
+      { coin: 'btc', source: 'all' },
+    ])
+    const recorded = await call('find_markets', { coin: 'btc', source: 'recorded' })
+    expect(recorded.structuredContent).toMatchObject({ data: [] })
     const panel = { coin: 'btc', timeframe: '5m', limit: 2 }
     await same('panel', [
       { ...panel, offsets: '-240s,-60s' },

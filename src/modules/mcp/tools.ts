@@ -83,7 +83,7 @@ const specs: readonly ToolSpec[] = [
     operationId: 'listMarkets',
     description:
       'Markets of a coin, newest first: window, status, strike, final price, winner, share recorded (`covered`). A market is one window (5m, 15m, 1h, 4h, 1d) in which the price of the coin ends up or down. Other tools take its slug or its conditionId as `market`. With `market` it answers that one alone.',
-    parameters: ['timeframe', 'status', 'slug', 'from', 'to', 'limit', 'cursor'],
+    parameters: ['timeframe', 'status', 'source', 'slug', 'from', 'to', 'limit', 'cursor'],
     compact: compactMarket,
     more: 'question, tokens, sources and times of the prices, and what is held of each outcome',
   },
@@ -125,7 +125,7 @@ const specs: readonly ToolSpec[] = [
     operationId: 'getPanel',
     description:
       'A table for backtests: a row for each closed market and offset before the end of its window, with both top quotes, last trade, price of the coin and the winner. Nothing in a row was known later than its moment, but for `winner` and `finalPrice`. `offsets` is such as -240s,-60s,-5s, or a list; a number alone is of seconds.',
-    parameters: ['timeframe', 'offsets', 'from', 'to', 'maxAgeMs', 'limit', 'cursor'],
+    parameters: ['timeframe', 'offsets', 'source', 'from', 'to', 'maxAgeMs', 'limit', 'cursor'],
     compact: compactPanelRow,
     more: 'ids, times of each state, spread, imbalance, depth of both sides, and where trade, price and winner come from',
   },
@@ -242,7 +242,7 @@ export const namesMarket = ({ market, conditionId }: Readonly<Record<string, str
   market !== undefined || conditionId !== undefined
 
 /** Of a tool that lists markets, what does not go with the name of one. */
-const filters = ['timeframe', 'status', 'slug', 'from', 'to', 'cursor']
+const filters = ['timeframe', 'status', 'source', 'slug', 'from', 'to', 'cursor']
 
 /**
  * Throws where a market is named twice, is missing where the tool is of one, or comes with filters.
