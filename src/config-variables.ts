@@ -209,7 +209,7 @@ export const variables = {
     ...{ name: 'BOOKFEED_BATCH_MS', default: '50' },
     ...integer(1, 1000),
     description:
-      'The longest pause, in milliseconds, that the recorder makes between two commits when the disk is slow; on a fast one, a state is written within a millisecond or two.',
+      'The longest pause, in milliseconds, that the recorder makes between two commits when the disk is slow; on a fast one, a state is written within three milliseconds.',
   },
   freeBytesMin: {
     ...{ name: 'BOOKFEED_FREE_MB', default: '1000' },

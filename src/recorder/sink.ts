@@ -14,6 +14,8 @@ const ROWS_MAX = 500
 /** Rows that wait for a slow disk at most; some 100 MB. */
 const WAITING_MAX = 20_000
 const RETRY_MS = 1000
+/** Between two commits at least: each costs some 0.5 ms, however few rows it writes. */
+const PAUSE_MS_MIN = 2
 /** How long the free room counts before a small commit; a full batch looks again. */
 const ROOM_MS = 20
 
@@ -37,8 +39,8 @@ export type SinkOptions = {
 /**
  * Makes the sink. Call `tick` every millisecond. A commit begins when rows wait and the commit
  * before it has ended; the rows that arrive meanwhile are the next batch. Commits run on the event
- * loop, so a pause as long as the commit took, and at most `batchMs`, keeps half of the time for
- * requests when the disk is slow. Rows wait in memory while the history takes none; beyond
+ * loop, so a pause as long as the commit took, of two milliseconds at least and `batchMs` at most,
+ * keeps half of the time for requests when the disk is slow. Rows wait in memory while the history takes none; beyond
  * `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
  */
 export function createSink(options: SinkOptions) {
@@ -117,7 +119,7 @@ export function createSink(options: SinkOptions) {
     const endMs = clock()
     counts.lastFlushMs = nowMs
     counts.slowestMs = Math.max(counts.slowestMs, endMs - nowMs)
-    dueMs = endMs + Math.min(endMs - nowMs, batchMs)
+    dueMs = endMs + Math.min(Math.max(endMs - nowMs, PAUSE_MS_MIN), batchMs)
     reporter.settle('history', 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
     options.onStored?.()
