@@ -4482,7 +4482,7 @@ export interface operations {
                     signature: string;
                     /** @description Your own name for the key. */
                     label?: string;
-                    /** @description True to end no key: if the account has bought nothing and has a valid key, the answer is 409 `key_limit`. By default that key ends, and the new one takes its place. */
+                    /** @description True to make a key only where the account has no valid one: otherwise the answer is 409 `key_limit`. By default a new key is made; if the account has bought nothing, the old one ends. */
                     keepKeys?: boolean;
                 };
             };
