@@ -4,12 +4,12 @@ import { realpathSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 import { version } from '../package.json'
-import type { CliContext } from './cli/context.ts'
-import { describeInvocation } from './cli/invocation.ts'
-import type { ThreadStart } from './cli/serve-thread.ts'
-import { type Config, readConfig } from './config.ts'
-import { compileLittle } from './lib/jit.ts'
-import { createMint } from './lib/mint.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { compileLittle } from './platform/jit.ts'
+import { createMint } from './platform/mint.ts'
+import type { CliContext } from './server/context.ts'
+import { describeInvocation } from './server/invocation.ts'
+import type { ThreadStart } from './server/serve-thread.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
 const SIGNAL_EXIT_CODE = 128
@@ -79,16 +79,16 @@ async function run(): Promise<void> {
 
 /** What a thread does, by what it was given; in an executable all of them begin here. */
 async function runThread(given: object): Promise<void> {
-  if ('checkpointsOf' in given) await import('./sqlite/checkpoints.ts')
+  if ('checkpointsOf' in given) await import('./database/sqlite/checkpoints.ts')
   else if ('bridgeTo' in given) await import('./postgres/bridge.ts')
   else if ('archiveOf' in given) await import('./archive/range-reader.ts')
-  else if ('exportsOf' in given) await import('./modules/exports/thread.ts')
-  else if ('makesTestData' in given) await import('./cli/test-data.ts')
-  else if ('manifestsOf' in given) await import('./cli/manifests-aside.ts')
-  else if ('copies' in given) await import('./cli/copy-aside.ts')
-  else if ('verifies' in given) await import('./cli/verify-aside.ts')
+  else if ('exportsOf' in given) await import('./features/exports/thread.ts')
+  else if ('makesTestData' in given) await import('./server/test-data.ts')
+  else if ('manifestsOf' in given) await import('./server/manifests-aside.ts')
+  else if ('copies' in given) await import('./server/copy-aside.ts')
+  else if ('verifies' in given) await import('./server/verify-aside.ts')
   else if (parentPort) {
-    const { serveThread } = await import('./cli/serve-thread.ts')
+    const { serveThread } = await import('./server/serve-thread.ts')
     await serveThread(context, given as ThreadStart, parentPort)
   }
 }

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
 import { createCommandLine } from './support/command-line.ts'
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { hasAnvil } from '#dev/sandbox/anvil.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 

@@ -12,56 +12,48 @@ type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 
 /** Folder or file → what it may import. A feature never imports another one: see `unitOf`. */
 const layers: Record<string, string[]> = {
-  ...{ lib: [], core: ['lib'], wire: ['core', 'lib'], selling: ['core', 'lib'] },
-  venue: ['core', 'wire', 'lib'],
-  db: [],
-  ...{ database: ['core', 'lib'], sqlite: ['core', 'database', 'lib', 'db'] },
-  postgres: ['core', 'database', 'lib', 'db'],
-  archive: ['database', 'lib'],
-  ...{ backup: ['archive', 'database', 'sqlite', 'lib'], parquet: ['lib'] },
-  history: ['archive', 'core', 'wire', 'venue', 'database', 'sqlite', 'postgres', 'lib', 'db'],
-  files: ['core', 'history', 'parquet', 'lib'],
-  ledger: ['core', 'selling', 'database', 'sqlite', 'postgres', 'lib', 'db'],
-  http: ['core', 'wire', 'selling', 'lib'],
-  recorder: ['core', 'venue', 'wire', 'history', 'lib'],
-  live: ['core', 'wire', 'history', 'lib'],
-  ingest: ['core', 'wire', 'venue', 'history', 'recorder', 'database', 'lib'],
-  chain: ['core', 'selling', 'lib'],
-  screening: ['core', 'selling', 'ledger', 'lib'],
-  access: ['core', 'selling', 'http', 'ledger', 'lib'],
-  billing: ['core', 'selling', 'ledger', 'lib'],
-  operator: ['core', 'selling', 'ledger', 'lib'],
-  facilitator: ['core', 'selling', 'chain', 'lib'],
-  modules: [
-    ...['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'live', 'lib', 'files'],
-    ...['operator', 'parquet'],
+  ...{ platform: [], domain: ['platform'], db: [], venue: ['domain', 'platform'] },
+  database: ['domain', 'platform', 'db'],
+  postgres: ['domain', 'database', 'platform', 'db'],
+  archive: ['database', 'platform'],
+  backup: ['archive', 'database', 'platform'],
+  history: ['archive', 'domain', 'venue', 'database', 'postgres', 'platform', 'db'],
+  files: ['domain', 'history', 'platform'],
+  ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
+  http: ['domain', 'platform'],
+  recorder: ['domain', 'venue', 'history', 'platform'],
+  live: ['domain', 'history', 'platform'],
+  ingest: ['domain', 'venue', 'history', 'recorder', 'database', 'platform'],
+  simulator: ['domain', 'venue', 'history', 'ingest', 'platform'],
+  chain: ['domain', 'platform'],
+  screening: ['domain', 'ledger', 'platform'],
+  access: ['domain', 'http', 'ledger', 'platform'],
+  billing: ['domain', 'ledger', 'platform'],
+  operator: ['domain', 'ledger', 'platform'],
+  facilitator: ['domain', 'chain', 'platform'],
+  features: [
+    ...['billing', 'domain', 'http', 'history', 'ledger', 'live', 'platform', 'files', 'operator'],
   ],
-  config: ['config-variables'],
-  'config-variables': ['core', 'selling', 'lib', 'config-parsers'],
-  'config-parsers': ['core', 'selling', 'postgres', 'lib'],
-  app: [
-    ...['access', 'billing', 'config', 'core', 'selling', 'db', 'files', 'http', 'lib'],
-    ...['history', 'ledger', 'live', 'modules', 'page-routes', 'pages', 'sqlite', 'streams'],
+  config: ['domain', 'postgres', 'platform'],
+  server: [
+    ...['access', 'archive', 'backup', 'billing', 'chain', 'config', 'database', 'domain', 'db'],
+    ...['facilitator', 'features', 'files', 'history', 'http', 'ingest', 'ledger', 'live'],
+    ...['operator', 'platform', 'postgres', 'recorder', 'screening', 'simulator', 'venue'],
+    'web/paths',
   ],
-  streams: ['app', 'core', 'history', 'http', 'lib', 'live', 'modules'],
-  'page-routes': ['http', 'web/paths'],
-  pages: ['app', 'core', 'http', 'modules', 'page-routes'],
   cli: [
-    ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'backup'],
-    ...['files', 'http', 'ingest', 'lib', 'operator', 'screening', 'history', 'ledger', 'database'],
-    ...['archive', 'sqlite', 'postgres', 'venue', 'recorder'],
+    ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'files', 'http'],
+    ...['ingest', 'simulator', 'platform', 'operator', 'screening', 'history', 'ledger', 'access'],
+    ...['database', 'archive', 'postgres', 'venue', 'recorder'],
     'dev', // The command alone, which loads it when it is there.
   ],
   dev: [
-    ...['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
+    ...['cli', 'server', 'config', 'domain', 'ledger', 'facilitator', 'platform', 'operator'],
     ...['main', 'web/build'],
   ],
-  main: [
-    ...['app', 'archive', 'cli', 'config', 'history', 'ledger', 'lib'],
-    ...['modules', 'sqlite', 'postgres'],
-  ],
+  main: ['archive', 'cli', 'config', 'database', 'features', 'platform', 'postgres', 'server'],
   // The dashboard: of the server it knows the types of bodies alone.
-  'web/lib': ['modules', 'core'],
+  'web/lib': ['features', 'domain'],
   'web/parts': ['web/lib'],
   'web/charts': ['web/lib', 'web/parts'],
   'web/pages': ['web/lib', 'web/parts', 'web/charts', 'web/paths'],
@@ -74,23 +66,23 @@ const layers: Record<string, string[]> = {
   clients: [],
 }
 /** Of the server, the dashboard is imported by the module that serves it. */
-const servesPages = /^src\/modules\/dashboard\//
+const servesPages = /^src\/features\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(pages\.ts|http\/|modules\/[^/]+\/(index|model)\.ts)/,
-  '@elysiajs': /^src\/(app\.ts|http\/)/,
-  '@sinclair/typebox': /^src\/(http\/|modules\/[^/]+\/model\.ts)/,
-  'bun:sqlite': /^src\/(sqlite|database)\/database\.ts/,
+  elysia: /^src\/(server\/pages\.ts|http\/|features\/[^/]+\/(routes|schema)\.ts)/,
+  '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
+  '@sinclair/typebox': /^src\/(http\/|features\/[^/]+\/schema\.ts)/,
+  'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,
   'drizzle-orm': /^(db|src\/(database|history|ledger))\//,
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/cli\//,
-  'cli-progress': /^src\/cli\//,
+  'cli-progress': /^src\/server\/progress\.ts/,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
-  'hyparquet-writer': /^src\/(parquet\/|modules\/exports\/parquet|http\/table-parquet)/,
+  'hyparquet-writer': /^src\/(platform\/parquet\/|features\/exports\/parquet|http\/table-parquet)/,
   memoirist: /^src\/http\/route\.ts/,
   negotiator: /^src\/http\//,
-  '@modelcontextprotocol/server': /^src\/modules\/mcp\/server\.ts/,
+  '@modelcontextprotocol/server': /^src\/features\/mcp\/server\.ts/,
   sax: /^src\/screening\//,
   viem: /^(src\/(chain|facilitator)|dev\/sandbox)\//,
   '@x402/core': /^dev\/sandbox\//,
@@ -111,11 +103,11 @@ const clock =
   /^(src\/main\.ts|test\/bench\/|test\/support\/venue\/venue\.ts|web\/lib\/clock\.ts|clients\/)/
 const urls = /localhost:\d|unpkg\.com|jsdelivr\.net|cdnjs\.cloudflare|esm\.sh/
 const bans: Ban[] = [
-  { found: /\bparseFloat\(/, instead: 'core/decimal.ts', sample: 'parseFloat(text)' },
+  { found: /\bparseFloat\(/, instead: 'domain/decimal.ts', sample: 'parseFloat(text)' },
   { found: /\bDate\.now\(|\bnew Date\(\)/, instead: 'clock', sample: 'new Date()', except: clock },
   {
     found: /\bMath\.random\(/,
-    instead: 'a mint or lib/random.ts',
+    instead: 'a mint or platform/random.ts',
     sample: 'Math.random()',
     except: /^clients\//,
   },
@@ -201,7 +193,8 @@ const unit = /(?<![\w/])src\/[\w-]+(\.ts)?/g
 const mayImport = (file: string, target: string) => {
   const [from, to] = [unitOf(file), unitOf(target)]
   const [layer, targetLayer] = [layerOf(from), layerOf(to)]
-  if (layer === 'modules' && /^web\/(build|document|paths)$/.test(to)) return servesPages.test(file)
+  if (layer === 'features' && /^web\/(build|document|paths)$/.test(to))
+    return servesPages.test(file)
   return from === to || !isCode(target) || layers[layer]?.includes(targetLayer) === true
 }
 const layerOf = (unit: string): string => unit.split('/', unit.startsWith('web/') ? 2 : 1).join('/')
@@ -221,13 +214,13 @@ const rules: Record<string, Rule> = {
         .filter((file) => /^(src|clients|db|dev|web)\/.*\.tsx?$/.test(file))
         .flatMap((file) => specifiersOf(tree[file] ?? '').flatMap((to) => importFault(file, to))),
     broken: [
-      { 'src/core/a.ts': "import { b } from '#src/history/b.ts'" },
-      { 'src/lib/a.ts': "import type { b } from '../core/b.ts'" },
-      { 'src/modules/a/service.ts': "import {\n  b,\n} from '#src/modules/b/service.ts'" },
-      { 'src/http/a.ts': "export { b } from '../modules/b/index.ts'" },
-      { 'src/app.ts': "const b = await import('./cli/b.ts')" },
-      { 'src/unknown/a.ts': "import '#src/core/b.ts'" },
-      ...Object.keys(owners).map((name) => ({ 'src/core/a.ts': `import x from '${name}/y'` })),
+      { 'src/domain/a.ts': "import { b } from '#src/history/b.ts'" },
+      { 'src/platform/a.ts': "import type { b } from '../domain/b.ts'" },
+      { 'src/features/a/service.ts': "import {\n  b,\n} from '#src/features/b/service.ts'" },
+      { 'src/http/a.ts': "export { b } from '../features/b/routes.ts'" },
+      { 'src/server/app.ts': "const b = await import('../cli/b.ts')" },
+      { 'src/unknown/a.ts': "import '#src/domain/b.ts'" },
+      ...Object.keys(owners).map((name) => ({ 'src/domain/a.ts': `import x from '${name}/y'` })),
       { 'src/history/a.ts': "import { Database } from 'bun:sqlite'" },
       { 'src/cli/a.ts': "import leftPad from 'left-pad'" },
       { 'src/http/a.ts': "import { b } from '#web/paths.ts'" },
@@ -236,8 +229,9 @@ const rules: Record<string, Rule> = {
       { 'web/pages/a/a-page.tsx': "import { b } from '#src/http/b.ts'" },
     ],
     sound: {
-      'src/modules/a/index.ts': "import { Elysia } from 'elysia'\nimport { b } from './service.ts'",
-      'src/modules/dashboard/index.ts': "import { b } from '#web/paths.ts'",
+      'src/features/a/routes.ts':
+        "import { Elysia } from 'elysia'\nimport { b } from './service.ts'",
+      'src/features/dashboard/routes.ts': "import { b } from '#web/paths.ts'",
       'web/pages/a/a-page.tsx':
         "import { render } from 'preact'\nimport { b } from '../../lib/b.ts'",
       'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
@@ -262,10 +256,14 @@ const rules: Record<string, Rule> = {
       namesOf(tree).filter(
         (file) =>
           /(^|\/)(utils?|helpers?|common|types|constants)\.\w+$/.test(file) ||
-          (/(^|\/)index\.ts$/.test(file) && !/^src\/modules\/[^/]+\/index\.ts$/.test(file)),
+          /(^|\/)index\.ts$/.test(file),
       ),
-    broken: [{ 'src/lib/utils.ts': '' }, { 'src/types.ts': '' }, { 'src/history/index.ts': '' }],
-    sound: { 'src/modules/a/index.ts': '' },
+    broken: [
+      { 'src/platform/utils.ts': '' },
+      { 'src/types.ts': '' },
+      { 'src/history/index.ts': '' },
+    ],
+    sound: { 'src/features/a/routes.ts': '' },
   },
   'nothing banned': {
     faults: (tree) =>
@@ -280,14 +278,14 @@ const rules: Record<string, Rule> = {
                 .map(({ instead }) => `${file}:${index + 1} use ${instead}: ${line.trim()}`),
             ),
         ),
-    broken: bans.map(({ sample }) => ({ 'src/core/a.ts': sample })),
+    broken: bans.map(({ sample }) => ({ 'src/domain/a.ts': sample })),
     sound: { 'src/main.ts': 'Date.now()', 'src/a.ts': 'new Date(0) // TODO(#12): x' },
   },
   'no file is dead': {
     faults: (tree) => unreachable(tree, roots),
     broken: [
-      { 'src/main.ts': '', 'src/lib/a.ts': '' },
-      { 'src/lib/a.ts': '', 'test/lib/a.test.ts': "import { a } from '#src/lib/a.ts'" },
+      { 'src/main.ts': '', 'src/platform/a.ts': '' },
+      { 'src/platform/a.ts': '', 'test/lib/a.test.ts': "import { a } from '#src/platform/a.ts'" },
       { 'test/support/a.ts': '' },
     ],
     sound: {
@@ -304,11 +302,11 @@ const rules: Record<string, Rule> = {
       const units = new Set(namesOf(tree).flatMap((file) => file.match(unit) ?? []))
       return [...map.symmetricDifference(units)]
     },
-    broken: [{ 'src/lib/a.ts': '' }, { 'ARCHITECTURE.md': '`src/gone/`' }],
+    broken: [{ 'src/platform/a.ts': '' }, { 'ARCHITECTURE.md': '`src/gone/`' }],
     sound: {
-      'ARCHITECTURE.md': '`src/lib/` and `src/app.ts`',
-      'src/lib/a.ts': '',
-      'src/app.ts': '',
+      'ARCHITECTURE.md': '`src/platform/` and `src/server/app.ts`',
+      'src/platform/a.ts': '',
+      'src/server/app.ts': '',
     },
   },
   'documents use words that a reader of the field knows': {
@@ -341,13 +339,14 @@ const rules: Record<string, Rule> = {
             .map((name) => `${file} names ${name}`),
         ),
     broken: [
-      { 'a.md': 'See `core/gone.ts`.' },
+      { 'a.md': 'See `domain/gone.ts`.' },
       { 'a.md': '`b/a.md`' },
-      { 'src/a.ts': '/** Of core/gone.ts. */' },
+      { 'src/a.ts': '/** Of domain/gone.ts. */' },
     ],
     sound: {
-      'docs/a.md': 'See `core/here.ts` and `docs/a.md`.',
-      'src/core/here.ts': '// As core/here.ts and https://a.example/b/c.md.\nconst a = "b/c.ts"',
+      'docs/a.md': 'See `domain/here.ts` and `docs/a.md`.',
+      'src/domain/here.ts':
+        '// As domain/here.ts and https://a.example/b/c.md.\nconst a = "b/c.ts"',
     },
   },
   'links between documents resolve': {
@@ -366,7 +365,7 @@ const rules: Record<string, Rule> = {
 describe('tidy', async () => {
   const project = await readProject()
   test('behavior: reads the project', () =>
-    expect(project).toContainKeys(['package.json', 'src/core/errors.ts']))
+    expect(project).toContainKeys(['package.json', 'src/domain/errors.ts']))
   for (const [name, { faults, broken, sound }] of Object.entries(rules)) {
     test(`default: ${name}`, () => expect(faults(project)).toEqual([]))
     test(`behavior: fires when not: ${name}`, () => {

@@ -288,7 +288,7 @@ export const logMeta = sqliteTable('log_meta', {
 
 /**
  * What changed of a market after it could be served. Only added to; what a market gains after its
- * last snapshot while it is recorded is no change of what was served. See core/revision.ts.
+ * last snapshot while it is recorded is no change of what was served. See domain/revision.ts.
  */
 export const revision = sqliteTable(
   'revision',
@@ -377,7 +377,7 @@ export const segment = sqliteTable(
   (table) => [index('segment_market').on(table.marketId, table.layout)],
 )
 
-/** The digests of a day's markets, chained and signed: core/manifest.ts. Only added to. */
+/** The digests of a day's markets, chained and signed: domain/manifest.ts. Only added to. */
 export const manifest = sqliteTable(
   'manifest',
   {

@@ -1,4 +1,4 @@
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
 /** Where contracts are on Polygon, and so on the local chain. */
 export const addresses = {

@@ -17,7 +17,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { jsonRpc } from 'viem/nonce'
 
-import { homeChain, type PaymentChain } from '#src/selling/payment-chain.ts'
+import { homeChain, type PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
 export type ExactFacilitatorOptions = {
   /** By default Polygon. */

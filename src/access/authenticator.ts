@@ -6,19 +6,19 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
+import { AppError } from '#src/domain/errors.ts'
 import {
   DIGEST_LENGTH,
   digestOf,
   isWellFormedKey,
   KEY_LENGTH,
   tokenOf,
-} from '#src/selling/api-key.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import { standingAt } from '#src/selling/subscription.ts'
-import type { Tier } from '#src/selling/tier.ts'
+} from '#src/domain/selling/api-key.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 
 const CALLERS_MAX = 100_000
 /** A revoked key is refused everywhere within a second, also where nobody can look. */

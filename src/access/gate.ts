@@ -3,8 +3,11 @@
  * share that of their address, and calls of billing never take from the allowance for data: whoever
  * has used that up can still buy a larger one.
  */
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { testKeyOf } from '#src/domain/selling/api-key.ts'
+import type { Caller, RateState } from '#src/domain/selling/caller.ts'
+import { FREE_TIER_ID, type Terms } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
 import {
   isPreflight,
   RATE_WINDOW_MS,
@@ -13,11 +16,8 @@ import {
   writeRatePolicy,
 } from '#src/http/common-headers.ts'
 import type { Arrival, ChargeWindow, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
-import { after, type Eventually } from '#src/lib/eventually.ts'
-import type { RateWindow, RateWindows, TakenWindow } from '#src/lib/rate-windows.ts'
-import { testKeyOf } from '#src/selling/api-key.ts'
-import type { Caller, RateState } from '#src/selling/caller.ts'
-import { FREE_TIER_ID, type Terms } from '#src/selling/tier.ts'
+import { after, type Eventually } from '#src/platform/eventually.ts'
+import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 
 import type { Authenticator } from './authenticator.ts'
 import type { Limits } from './limits.ts'

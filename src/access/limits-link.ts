@@ -1,8 +1,8 @@
 /** The connection to the Redis in which servers count together, and how many of them there are. */
 import { RedisClient } from 'bun'
 
-import { codeOf, messageOf } from '#src/lib/message.ts'
-import { NoAnswer, within } from '#src/lib/patience.ts'
+import { codeOf, messageOf } from '#src/platform/message.ts'
+import { NoAnswer, within } from '#src/platform/patience.ts'
 
 const CONNECT_MS_MAX = 1_000
 /** Longer than an answer takes, and shorter than anybody minds to wait for one. */

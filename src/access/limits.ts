@@ -3,10 +3,10 @@
  * all serving threads share, so that limits are the same whichever thread answers; windows may be
  * those of several servers.
  */
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
-import { type Bounds, createPlaces, makePlaceMemory, type Room } from '#src/lib/places.ts'
-import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
+import { type Bounds, createPlaces, makePlaceMemory, type Room } from '#src/platform/places.ts'
+import { createRateWindows, makeRateMemory, type RateWindows } from '#src/platform/rate-windows.ts'
 
 import type { ShareWindows } from './shared-windows.ts'
 

@@ -5,13 +5,13 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { digestOf, tokenOf } from '#src/domain/selling/api-key.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS, toSeconds } from '#src/http/common-headers.ts'
 import type { AssertOperator, PeerSource } from '#src/http/gate.ts'
-import { isLoopbackAddress } from '#src/lib/network.ts'
-import { createRateWindows, makeRateMemory } from '#src/lib/rate-windows.ts'
-import { digestOf, tokenOf } from '#src/selling/api-key.ts'
+import { isLoopbackAddress } from '#src/platform/network.ts'
+import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
 
 export type OperatorAccess = {
   /** Empty where there is none. */

@@ -2,11 +2,11 @@
  * What may be read without a key, by whoever sends `Bearer sample` in place of one: what the Free
  * tier includes, and one market that is over, whole. Each address is a caller of its own.
  */
-import type { Market } from '#src/core/market.ts'
+import type { Market } from '#src/domain/market.ts'
+import { tokenOf } from '#src/domain/selling/api-key.ts'
+import { unauthenticatedError } from '#src/domain/selling/caller.ts'
+import { FREE_TIER_ID, type Tier } from '#src/domain/selling/tier.ts'
 import type { Sample } from '#src/http/gate.ts'
-import { tokenOf } from '#src/selling/api-key.ts'
-import { unauthenticatedError } from '#src/selling/caller.ts'
-import { FREE_TIER_ID, type Tier } from '#src/selling/tier.ts'
 
 const TOKEN = 'sample'
 /** A page of the dashboard takes up to ten. */

@@ -3,8 +3,8 @@
  * Nothing there must last. While Redis does not answer, each server admits an equal part of each
  * limit, so that all of them together admit no more than the limit.
  */
-import type { Clock } from '#src/core/time.ts'
-import type { OwnRateWindows, RateWindow, RateWindows } from '#src/lib/rate-windows.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { OwnRateWindows, RateWindow, RateWindows } from '#src/platform/rate-windows.ts'
 
 import { connectLimits, type LimitsLink, type LinkOptions } from './limits-link.ts'
 

@@ -3,11 +3,11 @@
  * signed (EIP-4361). What to sign is in every challenge, and may be sent again for an hour. The
  * origin is the configured one, never what a request says.
  */
-import { AppError } from '#src/core/errors.ts'
-import { type Clock, toIso } from '#src/core/time.ts'
-import { createCache } from '#src/lib/cache.ts'
-import { createNonces, issuedMsOf } from '#src/selling/nonce.ts'
-import { assertSigned, type SignIn, type Wallets } from '#src/selling/wallet.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { createNonces, issuedMsOf } from '#src/domain/selling/nonce.ts'
+import { assertSigned, type SignIn, type Wallets } from '#src/domain/selling/wallet.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 export const SIGN_IN_EXTENSION = 'sign-in-with-x'
 

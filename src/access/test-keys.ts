@@ -2,12 +2,12 @@
  * Whose a key of test mode is: every well-formed one is valid, and an account by itself. Nothing of
  * it is stored before something is bought, so that making keys costs nobody anything.
  */
-import { coins } from '#src/core/market.ts'
-import type { Clock } from '#src/core/time.ts'
+import { coins } from '#src/domain/market.ts'
+import { digestOf, testKeyOf } from '#src/domain/selling/api-key.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { FREE_TIER_ID, type Terms, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
-import { digestOf, testKeyOf } from '#src/selling/api-key.ts'
-import { standingAt } from '#src/selling/subscription.ts'
-import { FREE_TIER_ID, type Terms, type Tier, tierRoutes } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'
 import { SAMPLE_REQUESTS_PER_MINUTE } from './sample.ts'

@@ -2,10 +2,11 @@
  * Counts what keys use, in memory; `flush`, on a timer, adds the counters to the ledger. A killed
  * process loses what came after its last flush.
  */
-import { type Clock, DAY_MS, toIsoDay } from '#src/core/time.ts'
+
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { type Clock, DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
-import { after, type Eventually } from '#src/lib/eventually.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { after, type Eventually } from '#src/platform/eventually.ts'
 
 const DAYS_KEPT = 90
 /** Nobody else who counts has the same. */

@@ -6,7 +6,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { crc32 } from '#src/lib/crc32.ts'
+import { crc32 } from '#src/platform/crc32.ts'
 
 export type DiskCachePlace = { folder: string; bytesMax: number }
 

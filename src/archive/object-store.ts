@@ -4,9 +4,9 @@
  */
 import type { S3Options } from 'bun'
 
-import type { BucketPlace } from '#src/lib/bucket-place.ts'
-import { codeOf } from '#src/lib/message.ts'
-import { within } from '#src/lib/patience.ts'
+import type { BucketPlace } from '#src/platform/bucket-place.ts'
+import { codeOf } from '#src/platform/message.ts'
+import { within } from '#src/platform/patience.ts'
 
 /** Every method rejects with an ObjectFault alone. */
 export type ObjectStore = {

@@ -3,8 +3,8 @@
  * A block that is stored already is not stored again, so a backup costs what has changed since the
  * one before.
  */
-import type { FileFormat } from '#src/sqlite/database.ts'
-import { freezeFile, type FrozenPart } from '#src/sqlite/frozen-file.ts'
+import type { FileFormat } from '#src/database/sqlite/database.ts'
+import { freezeFile, type FrozenPart } from '#src/database/sqlite/frozen-file.ts'
 
 import { compareSome } from './compare.ts'
 import {

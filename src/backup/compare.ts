@@ -1,5 +1,5 @@
 /** Reads blocks back and compares them with the digests under which they are stored. */
-import { codeOf } from '#src/lib/message.ts'
+import { codeOf } from '#src/platform/message.ts'
 
 import {
   type BackupFile,

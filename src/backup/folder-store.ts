@@ -2,7 +2,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-import { codeOf, messageOf } from '#src/lib/message.ts'
+import { codeOf, messageOf } from '#src/platform/message.ts'
 
 import { BackupFault, type BackupStore } from './store.ts'
 

@@ -1,5 +1,5 @@
 /** What a backup consists of. It is written last: without it there is no backup. */
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { BackupFault, type BackupStore } from './store.ts'
 

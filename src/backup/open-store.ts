@@ -1,5 +1,5 @@
 /** A folder, or a bucket of an S3-compatible service. */
-import { parseBucketPlace } from '#src/lib/bucket-place.ts'
+import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
 import { createFolderStore } from './folder-store.ts'
 import { createS3Store } from './s3-store.ts'

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { type FileFormat, openDatabase } from '#src/sqlite/database.ts'
+import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 
 import { isReadFault } from './compare.ts'
 import { syncFolder } from './folder-store.ts'

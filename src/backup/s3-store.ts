@@ -1,6 +1,6 @@
 /** Backups as objects of a bucket. */
 import { createObjectStore, ObjectFault, type Patience } from '#src/archive/object-store.ts'
-import type { BucketPlace } from '#src/lib/bucket-place.ts'
+import type { BucketPlace } from '#src/platform/bucket-place.ts'
 
 import { BackupFault, type BackupStore } from './store.ts'
 

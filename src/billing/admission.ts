@@ -4,10 +4,11 @@
  * chain is asked first: payers may have submitted their payments, and what is spent is never judged
  * by a clock or answered with a demand. A forged one is not written down: it would use up a nonce.
  */
-import { DAY_MS } from '#src/core/time.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
-import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
+
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { ChainVerdict, ChainView, PaymentFault } from '#src/domain/selling/chain-view.ts'
+import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/domain/selling/payment.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 
 import type { BillingDeps } from './billing.ts'
 import { aheadOf, type Moment, readMoment } from './chain-clock.ts'

@@ -1,19 +1,23 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
 
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { ChainView } from '#src/domain/selling/chain-view.ts'
+import type { Credit } from '#src/domain/selling/credit.ts'
+import type { Facilitator } from '#src/domain/selling/facilitator.ts'
+import {
+  homeChain,
+  type PaymentChain,
+  type PaymentToken,
+} from '#src/domain/selling/payment-chain.ts'
+import type { Offer, Payment, PaymentRequirements } from '#src/domain/selling/payment.ts'
+import type { Screen } from '#src/domain/selling/screening.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { PaymentPage } from '#src/ledger/payments.ts'
-import type { Log } from '#src/lib/log.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import type { ChainView } from '#src/selling/chain-view.ts'
-import type { Credit } from '#src/selling/credit.ts'
-import type { Facilitator } from '#src/selling/facilitator.ts'
-import { homeChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, PaymentRequirements } from '#src/selling/payment.ts'
-import type { Screen } from '#src/selling/screening.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
-import type { Tier } from '#src/selling/tier.ts'
+import type { Log } from '#src/platform/log.ts'
 
 import { admit } from './admission.ts'
 import { admitUnquoted, createDemand } from './keyless.ts'

@@ -2,9 +2,10 @@
  * What time it is for a payment. The chain alone decides whether a payment is in time, so its newest
  * block is asked: the clock of this server may be wrong, and never runs backwards after it was ahead.
  */
-import type { Clock } from '#src/core/time.ts'
-import type { ChainView } from '#src/selling/chain-view.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+
+import type { ChainView } from '#src/domain/selling/chain-view.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 /** `chainMs` is the time of the newest block; where that is not known, the time of this server. */
 export type Moment = { chainMs: number; serverMs: number }

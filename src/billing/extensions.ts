@@ -1,6 +1,6 @@
 /** Extensions of x402 that come with offers to whoever has no key. */
-import { AppError, unsoundPayment } from '#src/core/errors.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { AppError, unsoundPayment } from '#src/domain/errors.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
 const PAYMENT_IDENTIFIER = 'payment-identifier'

@@ -2,11 +2,11 @@
  * Selling to whoever has no key. The offer is in the x402 challenge itself (`sealed-offer.ts`), is
  * at the plain price, and is written down with its payment: the payer's account has what it buys.
  */
-import { AppError, unsoundPayment } from '#src/core/errors.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { blockedError } from '#src/selling/caller.ts'
-import { type Offer, OFFER_LIFE_MS, type Payment } from '#src/selling/payment.ts'
-import { termsOf, type Tier } from '#src/selling/tier.ts'
+import { AppError, unsoundPayment } from '#src/domain/errors.ts'
+import { blockedError } from '#src/domain/selling/caller.ts'
+import { type Offer, OFFER_LIFE_MS, type Payment } from '#src/domain/selling/payment.ts'
+import { termsOf, type Tier } from '#src/domain/selling/tier.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { faultOf } from './admission.ts'
 import type { Billing, BillingDeps, PaymentRequired, UnquotedOrigin } from './billing.ts'

@@ -1,7 +1,7 @@
 /** Which tokens can be paid with just now, and offers, shown again until somebody pays them. */
-import { AppError } from '#src/core/errors.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import type { Network, PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { Network, PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import {
   ANOTHER_PERIOD,
   isForAnotherPeriod,
@@ -10,9 +10,9 @@ import {
   OFFER_LIFE_MS,
   type Payment,
   type PaymentRequirements,
-} from '#src/selling/payment.ts'
-import { bookPeriod, paidPeriods } from '#src/selling/subscription.ts'
-import { type Terms, termsOf } from '#src/selling/tier.ts'
+} from '#src/domain/selling/payment.ts'
+import { bookPeriod, paidPeriods } from '#src/domain/selling/subscription.ts'
+import { type Terms, termsOf } from '#src/domain/selling/tier.ts'
 
 import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
 import { describeDrift, readMoment } from './chain-clock.ts'

@@ -4,10 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 
-import { AppError, unsoundPayment } from '#src/core/errors.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { findPaidChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Offer, SignedPayment } from '#src/selling/payment.ts'
+import { AppError, unsoundPayment } from '#src/domain/errors.ts'
+import {
+  findPaidChain,
+  type PaymentChain,
+  type PaymentToken,
+} from '#src/domain/selling/payment-chain.ts'
+import type { Offer, SignedPayment } from '#src/domain/selling/payment.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 const PAYLOAD_BYTES_MAX = 16 * 1024
 const SIGNATURE_BYTES_MAX = 4096

@@ -1,12 +1,12 @@
 /** The errors of payments that are not taken: why, and what the payer should do next. */
-import { AppError, type RetryAction } from '#src/core/errors.ts'
-import { findPaidChain } from '#src/selling/payment-chain.ts'
+import { AppError, type RetryAction } from '#src/domain/errors.ts'
+import { findPaidChain } from '#src/domain/selling/payment-chain.ts'
 import {
   isReleasedOffer,
   type Offer,
   type Payment,
   type SignedPayment,
-} from '#src/selling/payment.ts'
+} from '#src/domain/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
 import type { Moment } from './chain-clock.ts'

@@ -1,15 +1,13 @@
 /**
- * Moves a payment through its states (`selling/payment.ts`), as far as it goes now and from
+ * Moves a payment through its states (`domain/selling/payment.ts`), as far as it goes now and from
  * whatever state it is in: a first call, a repeated one and a recovery after a crash are the same
  * walk. The facilitator is called only after `settling` was committed; only the chain makes a
  * payment `settled` or `void`, and only it may call one unpaid.
  */
-import type { Actor, Deed } from '#src/ledger/ledger.ts'
-import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
-import { assert } from '#src/lib/assert.ts'
-import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
-import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+
+import type { ChainVerdict, ChainView, PaymentFault } from '#src/domain/selling/chain-view.ts'
+import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 import {
   type Offer,
   type Payment,
@@ -17,7 +15,10 @@ import {
   type PaymentState,
   type SignedPayment,
   VALID_BEFORE_MS_MAX,
-} from '#src/selling/payment.ts'
+} from '#src/domain/selling/payment.ts'
+import type { Actor, Deed } from '#src/ledger/ledger.ts'
+import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import type { BillingDeps, Origin } from './billing.ts'
 import { describeDrift, latestOf, type Moment, readMoment } from './chain-clock.ts'

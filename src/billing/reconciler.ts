@@ -1,8 +1,8 @@
 /** What is done without payers: brings payments to their end, finds money that has none. */
-import { AppError } from '#src/core/errors.ts'
-import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
-import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { ChainView, FoundTransfer } from '#src/domain/selling/chain-view.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
+import { isUndecided, openStates, type Payment } from '#src/domain/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import {

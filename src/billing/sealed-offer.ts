@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-import type { Offer } from '#src/selling/payment.ts'
+import type { Offer } from '#src/domain/selling/payment.ts'
 
 /** Of `extra`. */
 export const SEAL = 'offer'

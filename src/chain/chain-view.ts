@@ -1,7 +1,7 @@
-import type { Clock } from '#src/core/time.ts'
-import type { Log } from '#src/lib/log.ts'
-import type { ChainHead, ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { ChainHead, ChainView, FoundTransfer } from '#src/domain/selling/chain-view.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { Log } from '#src/platform/log.ts'
 
 import { amountOf, findLogs, type Head, look, topics, toProof } from './look.ts'
 import { type Block, type Rpc, RpcFault, toTopic } from './rpc.ts'

@@ -1,8 +1,8 @@
 /** What became of a payment: by nonces, logs of transfers, and receipts. */
 import type { Hex } from 'viem'
 
-import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { PaymentProof, SignedPayment } from '#src/selling/payment.ts'
+import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
+import type { PaymentProof, SignedPayment } from '#src/domain/selling/payment.ts'
 
 import {
   askWord,

@@ -4,7 +4,7 @@
  */
 import type { HttpRequestError, RpcRequestError } from 'viem'
 
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
 export type Viem = typeof import('viem')
 export type Question = { method: string; params?: unknown }

@@ -1,8 +1,8 @@
 /** Pays by x402 for `bookfeed pay`: a server sets amount, payee and time, the registry the rest. */
 import type { Hex } from 'viem'
 
-import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
-import type { PaymentRequirements } from '#src/selling/payment.ts'
+import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 
 import { askContract, type Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'

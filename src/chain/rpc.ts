@@ -5,9 +5,9 @@
 
 import type { Hex } from 'viem'
 
-import type { Log } from '#src/lib/log.ts'
-import { isRecord } from '#src/lib/record.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
+import type { Log } from '#src/platform/log.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { answerOf, isRevert, type Node, openNode, type Question, statusOf } from './node.ts'
 

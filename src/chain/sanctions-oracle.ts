@@ -1,5 +1,5 @@
 /** Asks contracts about an address. One without code answers nothing, which is not "no". */
-import type { OracleAnswer } from '#src/selling/screening.ts'
+import type { OracleAnswer } from '#src/domain/selling/screening.ts'
 
 import { callContract, type ContractQuestion, type Rpc } from './rpc.ts'
 

@@ -2,10 +2,10 @@
  * What test mode has in place of a chain and of whoever submits payments to it: signatures are
  * checked as a token does, and what was submitted is in the next block, or with `isSlow` never yet.
  */
-import type { ChainView } from '#src/selling/chain-view.ts'
-import type { Facilitator } from '#src/selling/facilitator.ts'
-import { testChain } from '#src/selling/payment-chain.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { ChainView } from '#src/domain/selling/chain-view.ts'
+import type { Facilitator } from '#src/domain/selling/facilitator.ts'
+import { testChain } from '#src/domain/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 import { hashPayment } from './typed-data.ts'
 import { isPlainPaymentSignature } from './wallets.ts'

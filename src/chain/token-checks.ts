@@ -1,7 +1,7 @@
 /** Asks tokens whether a payment would go through now, and whether anything could be sold. */
-import type { ChainView, PaymentFault, Preflight } from '#src/selling/chain-view.ts'
-import type { PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { ChainView, PaymentFault, Preflight } from '#src/domain/selling/chain-view.ts'
+import type { PaymentToken, TokenSymbol } from '#src/domain/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 import { isNonceUsed } from './look.ts'
 import { askContract, askWord, type Rpc, RpcFault } from './rpc.ts'

@@ -1,8 +1,8 @@
 /** What a payer signs (EIP-712), and in which domains. */
 import type { Hex } from 'viem'
 
-import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 /** Members of a struct, from their list in Solidity. */
 const membersOf = (list: string): { type: string; name: string }[] =>

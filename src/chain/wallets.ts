@@ -1,8 +1,8 @@
 /** Whether an account signed: a plain one by its key, a contract by being asked (ERC-1271). */
 import type { Hex } from 'viem'
 
-import { homeChain } from '#src/selling/payment-chain.ts'
-import type { SignatureCheck, SignIn, Wallets } from '#src/selling/wallet.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import type { SignatureCheck, SignIn, Wallets } from '#src/domain/selling/wallet.ts'
 
 import { callContract, type Rpc } from './rpc.ts'
 

@@ -2,14 +2,15 @@ import { Command } from 'commander'
 
 import type { ObjectStore } from '#src/archive/object-store.ts'
 import { openArchive } from '#src/archive/range-reader.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import type { Archiver } from '#src/history/archiver.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { inTurn } from '#src/lib/job.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { inTurn } from '#src/platform/job.ts'
 
-import { count, formatCount, integerIn } from './command-line.ts'
-import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
-import { openDataFolder, turnOf } from './open-data-folder.ts'
+import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { openDataFolder, turnOf } from '../server/open-data-folder.ts'
+import { integerIn } from './command-line.ts'
 
 const DAYS_MAX = 36_500
 const PROGRESS_EVERY_MS = 2000

@@ -1,13 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import { formatTime } from '#src/core/time.ts'
+import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
+import { formatCount } from '#src/platform/count.ts'
 import { isPostgres } from '#src/postgres/address.ts'
-import { listLogFaults } from '#src/sqlite/log-scan.ts'
 
-import { formatCount, integerIn, printFaults, printTable, renderJson } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
-import { ledgerOf, openExistingLedger } from './open-data-folder.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { ledgerOf, openExistingLedger } from '../server/open-data-folder.ts'
+import { integerIn, printFaults, printTable, renderJson } from './command-line.ts'
 
 const ROWS_DEFAULT = 100
 const ROWS_MAX = 100_000

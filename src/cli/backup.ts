@@ -1,26 +1,21 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { type BackupReport, makeBackup, pruneBackups } from '#src/backup/backup.ts'
+import { type BackupReport, pruneBackups } from '#src/backup/backup.ts'
 import { type BackupState, examineBackups } from '#src/backup/compare.ts'
 import { listBackups } from '#src/backup/manifest.ts'
-import { openStore } from '#src/backup/open-store.ts'
 import { restoreBackup } from '#src/backup/restore.ts'
-import { BackupFault, type BackupStore } from '#src/backup/store.ts'
-import { toIso } from '#src/core/time.ts'
-import { parseBucketPlace } from '#src/lib/bucket-place.ts'
-import { type FileFormat, historyFormat, holdLock, ledgerFormat } from '#src/sqlite/database.ts'
+import { BackupFault } from '#src/backup/store.ts'
+import { type FileFormat, historyFormat, ledgerFormat } from '#src/database/sqlite/database.ts'
+import { toIso } from '#src/domain/time.ts'
+import { count } from '#src/platform/count.ts'
 
-import { count, printFaults, printTable, renderJson } from './command-line.ts'
-import { type CliContext, CliError, usageError } from './context.ts'
-import { asTyped } from './invocation.ts'
-import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
-import { roomFault } from './room.ts'
-
-const LOW_PRIORITY = 10
+import { backUp, examineQuickly, openPlace, progressOf } from '../server/backups.ts'
+import { type CliContext, CliError, usageError } from '../server/context.ts'
+import { asTyped } from '../server/invocation.ts'
+import { printFaults, printTable, renderJson } from './command-line.ts'
 
 const formats: Readonly<Record<string, FileFormat>> = {
   'history.db': historyFormat,
@@ -92,49 +87,18 @@ export const restoreCommand = (context: CliContext): Command =>
     .addHelpText('after', restoreHelp)
     .action((flags: { from?: string; backup?: string }) => restore(context, flags))
 
-const sourcesOf = (dataPath: string) =>
-  [
-    { name: 'ledger.db', path: ledgerPathOf(dataPath), format: ledgerFormat },
-    { name: 'history.db', path: historyPathOf(dataPath), format: historyFormat },
-  ].filter(({ path }) => existsSync(path))
-
 async function backupNow(context: CliContext, to: string | undefined): Promise<void> {
   const where = placeOf(context, to)
   const report = await backUp(context, where)
   context.print(describe(report, where))
   const { backupsKept } = context.config()
   try {
-    const gone = await pruneBackups(open(context, where), backupsKept)
+    const gone = await pruneBackups(openPlace(context, where), backupsKept)
     if (gone.length > 0) context.print(`${count(gone.length, 'older backup')} deleted.`)
   } catch (error) {
     if (!(error instanceof BackupFault)) throw error
     context.printError(`bookfeed: no older backup was deleted: ${error.message}`)
   }
-}
-
-/** Makes a backup and notes it in the data folder. This process must not have the files open. */
-export async function backUp(context: CliContext, where: string): Promise<BackupReport> {
-  const { config, clock, version } = context
-  const { dataPath } = config()
-  const sources = sourcesOf(dataPath)
-  if (sources.length === 0) {
-    throw new CliError(`There is nothing in ${dataPath} to back up. Set BOOKFEED_DATA.`)
-  }
-  using _lock = holdLock(
-    join(dataPath, 'backup.lock'),
-    `Another backup of ${dataPath} is being made. Wait for it.`,
-  )
-  if (process.platform === 'linux') setPriority(LOW_PRIORITY)
-  const startedMs = clock()
-  const progress = await progressOf(context, 'backup')
-  const report = await makeBackup({
-    ...{ store: open(context, where), sources, startedMs, version },
-    onProgress: (done, total) => progress.update(done, done / total),
-  }).finally(() => progress.end())
-  const { name, damaged } = report
-  const note: BackupNote = { name, place: where, startedMs, damaged: damaged.length }
-  writeFileSync(noteOf(dataPath), JSON.stringify(note), { mode: 0o600 })
-  return report
 }
 
 function describe(report: BackupReport, where: string): string {
@@ -154,56 +118,11 @@ function describe(report: BackupReport, where: string): string {
   return readBack === '' && found.length === 0 ? made : `${made}${readBack}: ${outcome}.`
 }
 
-/** Its bar is loaded when it is needed: each server schedules backups. */
-async function progressOf(context: CliContext, activity: string, unit = 'bytes') {
-  const { createProgress } = await import('./progress.ts')
-  return createProgress(context, activity, unit)
-}
-
-/** Of the last backup that was made. */
-export type BackupNote = {
-  name: string
-  place: string
-  startedMs: number
-  /** Damaged blocks of older backups that were not stored again. */
-  damaged?: number
-}
-const noteOf = (dataPath: string): string => join(dataPath, 'backup.json')
-
-export function readBackupNote(dataPath: string): BackupNote | undefined {
-  try {
-    return JSON.parse(readFileSync(noteOf(dataPath), 'utf8')) as BackupNote
-  } catch {
-    return undefined
-  }
-}
-
 function placeOf({ config }: CliContext, given: string | undefined): string {
   const { backupTo } = config()
   const found = given ?? (backupTo === 'off' ? '' : backupTo)
   if (found !== '') return found
   throw usageError('Name a folder or s3://bucket/prefix, or set BOOKFEED_BACKUP_TO.')
-}
-
-/** A folder is not filled; its parent's disk is that of one that is not there yet. */
-const open = (context: CliContext, where: string): BackupStore =>
-  openStore(where, (folder) => {
-    const fault = roomFault(context, existsSync(folder) ? folder : dirname(folder))
-    if (fault !== undefined) throw fault
-  })
-
-/** Time for reading blocks of a folder where a quick answer is wanted. */
-const QUICK_MS = 2000
-
-/**
- * What is known of the backups of a place, the newest first. Their blocks are read for two seconds
- * at most; those of a bucket are not.
- */
-export function examineQuickly(context: CliContext, where: string): Promise<BackupState[]> {
-  const startedMs = performance.now()
-  const isFolder = parseBucketPlace(where) === undefined
-  const mayRead = () => isFolder && performance.now() - startedMs < QUICK_MS
-  return examineBackups(open(context, where), { mayRead })
 }
 
 function stateOf({ faults, isCompared }: BackupState): 'sound' | 'damaged' | 'not compared' {
@@ -239,7 +158,7 @@ async function list(context: CliContext, { from, json }: { from?: string; json?:
 async function verify(context: CliContext, { from }: { from?: string }): Promise<void> {
   const where = placeOf(context, from)
   const progress = await progressOf(context, 'backup verify', 'blocks')
-  const states = await examineBackups(open(context, where), {
+  const states = await examineBackups(openPlace(context, where), {
     mayRead: () => true,
     onProgress: (done, total) => progress.update(done, done / total),
   }).finally(() => progress.end())
@@ -254,7 +173,7 @@ async function verify(context: CliContext, { from }: { from?: string }): Promise
 async function restore(context: CliContext, flags: { from?: string; backup?: string }) {
   const { dataPath: folder } = context.config()
   const where = placeOf(context, flags.from)
-  const store = open(context, where)
+  const store = openPlace(context, where)
   const names = await listBackups(store)
   const name = flags.backup ?? names[0]
   if (name === undefined || !names.includes(name)) {

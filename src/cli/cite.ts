@@ -2,8 +2,8 @@ import { Command } from 'commander'
 
 import { toPrintable } from '#src/operator/values.ts'
 
+import type { CliContext } from '../server/context.ts'
 import { renderJson } from './command-line.ts'
-import type { CliContext } from './context.ts'
 import { createServer, parseUrl, realWorld, type VerifyWorld } from './verify-manifest.ts'
 
 type CiteFlags = { server: URL; json?: true | undefined }

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import * as values from '#src/operator/values.ts'
 import { OperatorFault, toPrintable } from '#src/operator/values.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from '../server/context.ts'
 
 const FAULTS_SHOWN_MAX = 50
 
@@ -55,9 +55,3 @@ export function printFaults({ print }: CliContext, faults: Iterable<string>): nu
   for (const fault of faults) if (++count <= FAULTS_SHOWN_MAX) print(fault)
   return count
 }
-
-export const formatCount = (count: number): string => count.toLocaleString('en-US')
-
-/** `3 entries`; the plural adds an s unless it is given. */
-export const count = (number: number, noun: string, plural = `${noun}s`): string =>
-  `${formatCount(number)} ${number === 1 ? noun : plural}`

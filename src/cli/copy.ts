@@ -2,13 +2,13 @@ import { mkdirSync } from 'node:fs'
 
 import { Command, Option } from 'commander'
 
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
-import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
-import { type Copy, copyAside, type Store, stores } from './copy-aside.ts'
-import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from './open-data-folder.ts'
+import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { type Copy, copyAside, type Store, stores } from '../server/copy-aside.ts'
+import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '../server/open-data-folder.ts'
 
 const help = `
 A place is a data folder, or the address of a PostgreSQL as BOOKFEED_HISTORY and BOOKFEED_LEDGER take it. Both are

@@ -13,29 +13,29 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import type { Config } from '#src/config.ts'
-import { coins, timeframes } from '#src/core/market.ts'
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
-import { openHistory } from '#src/history/open.ts'
-import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import type { Ledger } from '#src/ledger/ledger.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { isPostgres } from '#src/postgres/address.ts'
+import type { Config } from '#src/config/config.ts'
 import {
   type FileFormat,
   historyFormat,
   ledgerFormat,
   openDatabase,
   versionOf,
-} from '#src/sqlite/database.ts'
-import { listLogFaults } from '#src/sqlite/log-scan.ts'
+} from '#src/database/sqlite/database.ts'
+import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
+import { openHistory } from '#src/history/open.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { isPostgres } from '#src/postgres/address.ts'
 
-import { examineQuickly, readBackupNote } from './backup.ts'
-import { count, formatCount } from './command-line.ts'
-import type { CliContext } from './context.ts'
-import { historyOf, ledgerOf } from './open-data-folder.ts'
-import { readRecorderStatus } from './recorder-status.ts'
-import { freeBytesOf } from './room.ts'
+import { examineQuickly, readBackupNote } from '../server/backups.ts'
+import type { CliContext } from '../server/context.ts'
+import { historyOf, ledgerOf } from '../server/open-data-folder.ts'
+import { readRecorderStatus } from '../server/recorder-status.ts'
+import { freeBytesOf } from '../server/room.ts'
 
 /** `wrong` makes the command fail; `skipped` is what does not apply, or cannot be known now. */
 export type Finding = {

@@ -4,17 +4,21 @@ import { Command } from 'commander'
 
 import { probeLimits } from '#src/access/limits-link.ts'
 import { openArchive } from '#src/archive/range-reader.ts'
-import { type Config, ConfigError } from '#src/config.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { type Config, ConfigError } from '#src/config/config.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { messageOf } from '#src/platform/message.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { createShop } from './billing.ts'
-import { count, formatCount, renderJson } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
+import { createShop } from '../server/billing.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { asTyped } from '../server/invocation.ts'
+import { ledgerOf } from '../server/open-data-folder.ts'
+import { readToken } from '../server/operator.ts'
+import { renderJson } from './command-line.ts'
 import {
   checkBackup,
   checkDisk,
@@ -26,9 +30,6 @@ import {
   finder,
   type Finding,
 } from './doctor-checks.ts'
-import { asTyped } from './invocation.ts'
-import { ledgerOf } from './open-data-folder.ts'
-import { readToken } from './operator.ts'
 
 const help = `
 Checks the configuration, the clock, the disk, permissions, both stores, lists of files, limits, backups, the recorder, the chain,

@@ -5,13 +5,13 @@ import { Command } from 'commander'
 import type { ImportFault, ImportProgress, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
-import { codeOf } from '#src/lib/message.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { codeOf } from '#src/platform/message.ts'
 
-import { count, formatCount } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { assertRoomLeft, workSignal } from './room.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { openDataFolder } from '../server/open-data-folder.ts'
+import { createProgress, type Progress } from '../server/progress.ts'
+import { assertRoomLeft, workSignal } from '../server/room.ts'
 
 const FAULTS_SHOWN_MAX = 20
 

@@ -1,6 +1,9 @@
 import { Command, Option } from 'commander'
 
-import { formatTime } from '#src/core/time.ts'
+import { mintKey, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
+import { formatTime } from '#src/domain/time.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import {
   assertAsked,
@@ -13,14 +16,11 @@ import {
   unknownKeys,
 } from '#src/operator/keys.ts'
 import { readAddress } from '#src/operator/values.ts'
-import { mintKey, TEST_KEY_PREFIX } from '#src/selling/api-key.ts'
-import { standingAt } from '#src/selling/subscription.ts'
-import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
+import type { CliContext } from '../server/context.ts'
+import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
+import { createScreening } from '../server/screening.ts'
 import { asOption, integerIn, parseText, printTable, renderJson } from './command-line.ts'
-import type { CliContext } from './context.ts'
-import { openExistingLedger, openLedgerFile } from './open-data-folder.ts'
-import { createScreening } from './screening.ts'
 
 const createHelp = `
 The key goes to standard output alone, everything else to standard error. It is shown this once; the

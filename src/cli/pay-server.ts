@@ -1,10 +1,10 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
-import { parseMillionths } from '#src/core/decimal.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { parseMillionths } from '#src/domain/decimal.ts'
+import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { toPrintable } from '#src/operator/values.ts'
-import type { PaymentRequirements } from '#src/selling/payment.ts'
+import { isRecord } from '#src/platform/record.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, CliError } from '../server/context.ts'
 
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 256 * 1024

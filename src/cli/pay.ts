@@ -9,9 +9,7 @@ import {
 } from '#src/chain/payer.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { formatMillionths, type Millionths } from '#src/core/decimal.ts'
-import { readSecretFile } from '#src/lib/secret-file.ts'
-import { readPrice } from '#src/operator/values.ts'
+import { formatMillionths, type Millionths } from '#src/domain/decimal.ts'
 import {
   findChain,
   homeChain,
@@ -19,11 +17,13 @@ import {
   paymentChains,
   type PaymentToken,
   tokenSymbols,
-} from '#src/selling/payment-chain.ts'
-import type { SignIn } from '#src/selling/wallet.ts'
+} from '#src/domain/selling/payment-chain.ts'
+import type { SignIn } from '#src/domain/selling/wallet.ts'
+import { readPrice } from '#src/operator/values.ts'
+import { readSecretFile } from '#src/platform/secret-file.ts'
 
+import { type CliContext, CliError, usageError } from '../server/context.ts'
 import { asOption, optionWith } from './command-line.ts'
-import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
   describeFault,

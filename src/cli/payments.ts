@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 
+import { type PaymentState, paymentStates } from '#src/domain/selling/payment.ts'
 import {
   findPayments,
   listOffers,
@@ -10,11 +11,10 @@ import {
   showPayment,
   type TransferJson,
 } from '#src/operator/payments.ts'
-import { type PaymentState, paymentStates } from '#src/selling/payment.ts'
 
+import type { CliContext } from '../server/context.ts'
+import { openExistingLedger } from '../server/open-data-folder.ts'
 import { integerIn, listOf, parseText, printTable, renderJson } from './command-line.ts'
-import type { CliContext } from './context.ts'
-import { openExistingLedger } from './open-data-folder.ts'
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 100_000

@@ -3,16 +3,16 @@ import { Command, CommanderError } from 'commander'
 
 import { ObjectFault } from '#src/archive/object-store.ts'
 import { BackupFault } from '#src/backup/store.ts'
-import { ConfigError, configVariables } from '#src/config.ts'
-import { AppError } from '#src/core/errors.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { SecretFault } from '#src/lib/secret-file.ts'
+import { ConfigError, configVariables } from '#src/config/config.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { OperatorFault } from '#src/operator/values.ts'
-import { redactKeys } from '#src/selling/api-key.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { SecretFault } from '#src/platform/secret-file.ts'
 
-import { type CliContext, CliError } from './context.ts'
-import { asTyped, type CommandName, isCommandName } from './invocation.ts'
-import { backUpBeforeUpgrade, isUpgradeDue } from './scheduled-backups.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { asTyped, type CommandName, isCommandName } from '../server/invocation.ts'
+import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
 
 const USAGE_EXIT_CODE = 2
 

@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 
-import { toIso } from '#src/core/time.ts'
+import { toIso } from '#src/domain/time.ts'
 import type { OldMarket } from '#src/history/history.ts'
+import { count } from '#src/platform/count.ts'
 
-import { count, integerIn } from './command-line.ts'
-import { type CliContext, stopSignal, usageError } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
-import { deleteStep, type Keep, listDue } from './retention.ts'
+import { type CliContext, stopSignal, usageError } from '../server/context.ts'
+import { openDataFolder } from '../server/open-data-folder.ts'
+import { deleteStep, type Keep, listDue } from '../server/retention.ts'
+import { integerIn } from './command-line.ts'
 
 const DAYS_MAX = 36_500
 const GB_MAX = 1_000_000

@@ -1,18 +1,18 @@
 import { Command } from 'commander'
 
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf, sentenceOf } from '#src/lib/message.ts'
+import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { createReporter, type Every, type OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { type CliContext, CliError, stopSignal } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
-import { createRawFiles } from './raw-files.ts'
-import { createStatusFile } from './recorder-status.ts'
-import { startRetention } from './retention.ts'
-import { freeBytesOf } from './room.ts'
-import { asService } from './service-lines.ts'
+import { type CliContext, CliError, stopSignal } from '../server/context.ts'
+import { openDataFolder } from '../server/open-data-folder.ts'
+import { createRawFiles } from '../server/raw-files.ts'
+import { createStatusFile } from '../server/recorder-status.ts'
+import { startRetention } from '../server/retention.ts'
+import { freeBytesOf } from '../server/room.ts'
+import { asService } from '../server/service-lines.ts'
 
 const STATUS_MS = 2000
 

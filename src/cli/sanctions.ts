@@ -3,8 +3,8 @@ import { Command } from 'commander'
 import { ListFault } from '#src/screening/list-format.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
-import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
-import { openLedgerFile } from './open-data-folder.ts'
+import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { openLedgerFile } from '../server/open-data-folder.ts'
 
 export function sanctionsCommand(context: CliContext): Command {
   const sanctions = new Command('sanctions').description('show and refresh the sanctions list')

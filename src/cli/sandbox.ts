@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, CliError } from '../server/context.ts'
 
 /** It is for development, and an image of the service does not contain it. */
 const folder = join(import.meta.dir, '../../dev/sandbox')

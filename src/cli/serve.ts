@@ -1,37 +1,36 @@
 import { Command } from 'commander'
 
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
-import { type App, type AppDeps, createApp } from '#src/app.ts'
-import type { Config } from '#src/config.ts'
-import { ifSound } from '#src/core/errors.ts'
-import { createSteadyClock } from '#src/core/steady-clock.ts'
-import { type Clock, toIso } from '#src/core/time.ts'
+import type { Config } from '#src/config/config.ts'
 import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import type { SignupState } from '#src/domain/selling/screening.ts'
+import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
+import { createSteadyClock } from '#src/domain/steady-clock.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
-import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
-import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
-import { compileAsUsual } from '#src/lib/jit.ts'
-import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import { issueKey } from '#src/operator/keys.ts'
-import type { SignupState } from '#src/selling/screening.ts'
-import { FREE_TIER_ID } from '#src/selling/tier.ts'
+import { compileAsUsual } from '#src/platform/jit.ts'
+import { createLogBuffer } from '#src/platform/log-buffer.ts'
+import { type App, type AppDeps, createApp } from '#src/server/app.ts'
+import { hasRecorded } from '#src/simulator/moving-market.ts'
+import { makeSample } from '#src/simulator/simulator.ts'
 
-import { createShop, describeBilling } from './billing.ts'
-import { type CliContext, CliError } from './context.ts'
-import { joinLimits } from './joint-limits.ts'
-import { listen } from './listen.ts'
-import { startMetrics } from './metrics.ts'
-import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
-import { createOperator } from './operator.ts'
-import type { RecordingJob } from './record.ts'
-import { readRecorder, watchSilence } from './recorder-status.ts'
-import { startRetention } from './retention.ts'
-import { roomFault } from './room.ts'
-import { startScheduled } from './scheduled-files.ts'
-import { createScreening, isLoopback, signupStateOf } from './screening.ts'
+import { createShop, describeBilling } from '../server/billing.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { joinLimits } from '../server/joint-limits.ts'
+import { listen } from '../server/listen.ts'
+import { startMetrics } from '../server/metrics.ts'
+import { openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
+import { createOperator } from '../server/operator.ts'
+import { readRecorder, watchSilence } from '../server/recorder-status.ts'
+import { startRetention } from '../server/retention.ts'
+import { roomFault } from '../server/room.ts'
+import { startScheduled } from '../server/scheduled-files.ts'
+import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   atMost,
   DRAIN_MS_MAX,
@@ -40,10 +39,11 @@ import {
   startStream,
   startTimeKeeping,
   startUsageFlush,
-} from './server-jobs.ts'
-import { asService } from './service-lines.ts'
-import { inOne, startTestMode, type TestServer } from './test-mode.ts'
-import { startThreads, threadsOf } from './threads.ts'
+} from '../server/server-jobs.ts'
+import { asService } from '../server/service-lines.ts'
+import { inOne, startTestMode, type TestServer } from '../server/test-mode.ts'
+import { startThreads, threadsOf } from '../server/threads.ts'
+import type { RecordingJob } from './record.ts'
 
 const LOCAL_KEY_LABEL = 'local'
 const TRIES_MAX = 15
@@ -141,7 +141,7 @@ async function makeDayOfSample(context: CliContext, history: MarketHistory): Pro
   const { config, clock } = context
   const { dataPath } = config()
   if (roomFault(context, dataPath) !== undefined) return
-  const { makeSampleDay } = await import('./sample-day.ts')
+  const { makeSampleDay } = await import('../server/sample-day.ts')
   makeSampleDay(history, { dataPath, clock, assertMayWrite: () => undefined })
 }
 

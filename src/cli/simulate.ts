@@ -5,17 +5,18 @@ import { createGzip } from 'node:zlib'
 
 import { Command, InvalidArgumentError, Option } from 'commander'
 
-import { coins, timeframes } from '#src/core/market.ts'
-import { parseMoment } from '#src/core/time.ts'
-import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/simulator/simulator.ts'
-import { codeOf } from '#src/lib/message.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
+import { parseMoment } from '#src/domain/time.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { codeOf } from '#src/platform/message.ts'
+import { simulate, type SimulateOptions, storeSimulation } from '#src/simulator/simulator.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { count, formatCount, integerIn, listOf, optionWith } from './command-line.ts'
-import { type CliContext, CliError, stopSignal } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { assertRoomLeft, workSignal } from './room.ts'
+import { type CliContext, CliError, stopSignal } from '../server/context.ts'
+import { openDataFolder } from '../server/open-data-folder.ts'
+import { createProgress, type Progress } from '../server/progress.ts'
+import { assertRoomLeft, workSignal } from '../server/room.ts'
+import { integerIn, listOf, optionWith } from './command-line.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000

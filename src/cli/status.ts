@@ -1,11 +1,12 @@
 import { Command } from 'commander'
 
-import { toIso } from '#src/core/time.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { toIso } from '#src/domain/time.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { messageOf } from '#src/platform/message.ts'
 
-import { count, formatCount, printTable, renderJson } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
-import { readRecorderStatus, type RecorderStatus } from './recorder-status.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { readRecorderStatus, type RecorderStatus } from '../server/recorder-status.ts'
+import { printTable, renderJson } from './command-line.ts'
 
 const help = `
 The recorder may run in any process, such as a server; what is shown is at most two seconds old.

@@ -1,7 +1,8 @@
 /** `bookfeed tiers`: what is offered, and for how much; what was bought keeps its own copy. */
 import { Command, Option } from 'commander'
 
-import { coins } from '#src/core/market.ts'
+import { coins } from '#src/domain/market.ts'
+import { packsOf, tierRoutes } from '#src/domain/selling/tier.ts'
 import {
   changeTier,
   describeTier,
@@ -9,11 +10,10 @@ import {
   tierReaders,
   toTierJson,
 } from '#src/operator/tiers.ts'
-import { packsOf, tierRoutes } from '#src/selling/tier.ts'
 
+import { type CliContext, usageError } from '../server/context.ts'
+import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
 import { asOption, printTable, renderJson } from './command-line.ts'
-import { type CliContext, usageError } from './context.ts'
-import { openExistingLedger, openLedgerFile } from './open-data-folder.ts'
 
 const setHelp = `
 Only what is given changes. An unknown id makes a new tier, which needs --name, --coins, --routes and

@@ -11,15 +11,16 @@ import {
   seriesText,
   sha256,
   type SignedStatement,
-} from '#src/core/manifest.ts'
-import { toDigested } from '#src/core/trade.ts'
+} from '#src/domain/manifest.ts'
+import { toDigested } from '#src/domain/trade.ts'
 import { splitList } from '#src/http/table.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { readSecretFile } from '#src/lib/secret-file.ts'
 import { toPrintable } from '#src/operator/values.ts'
+import { count } from '#src/platform/count.ts'
+import { isRecord } from '#src/platform/record.ts'
+import { readSecretFile } from '#src/platform/secret-file.ts'
 
-import { count, printFaults } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { printFaults } from './command-line.ts'
 
 export type VerifyWorld = {
   fetch: (url: string, init: RequestInit) => Promise<Response>

@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { verifyDayFiles } from '#src/files/verify.ts'
-import { listLogFaults } from '#src/sqlite/log-scan.ts'
+import { count, formatCount } from '#src/platform/count.ts'
 
-import { count, formatCount, printFaults } from './command-line.ts'
-import { type CliContext, CliError } from './context.ts'
-import { historyPathOf, openDataFolder } from './open-data-folder.ts'
+import { type CliContext, CliError } from '../server/context.ts'
+import { historyPathOf, openDataFolder } from '../server/open-data-folder.ts'
+import { printFaults } from './command-line.ts'
 import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 
 const PROGRESS_EVERY_MS = 1000

@@ -3,7 +3,7 @@
  * read. Rows have a column for it, blobs end with it. Rows that could vanish without a trace are
  * covered by a sum of their checksums in the row of their market.
  */
-import { crc32 } from '#src/lib/crc32.ts'
+import { crc32 } from '#src/platform/crc32.ts'
 
 const SEAL_BYTES = 4
 /** Above every CRC, so that a text is never taken for a number, nor bytes for a text. */

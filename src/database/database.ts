@@ -1,8 +1,8 @@
 /** What stores know of a database, whichever engine it is of, and transactions. */
 import type { SQLQueryBindings } from 'bun:sqlite'
 
-import { AppError } from '#src/core/errors.ts'
-import type { Eventually } from '#src/lib/eventually.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
 
 /**
  * What stores use of a database, and no more, so that another engine can offer it. Integers are

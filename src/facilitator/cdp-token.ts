@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 
-import type { Clock } from '#src/core/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 import type { MakeToken } from './remote.ts'
 

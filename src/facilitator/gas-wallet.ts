@@ -8,7 +8,7 @@ import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
 import { answerOf, type Viem } from '#src/chain/node.ts'
 import { isPrivateKey } from '#src/chain/payer.ts'
-import { readSecretFile, SecretFault } from '#src/lib/secret-file.ts'
+import { readSecretFile, SecretFault } from '#src/platform/secret-file.ts'
 
 /** Over the estimate, in percent: other payments change what storage costs in between. */
 const GAS_PERCENT = 120n

@@ -7,9 +7,9 @@ import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import { createRpc, type Rpc, RpcFault } from '#src/chain/rpc.ts'
 import { preflight } from '#src/chain/token-checks.ts'
-import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
-import type { PaymentRequirements } from '#src/selling/payment.ts'
+import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.ts'
+import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 
 import { type Broadcast, createGasWallet } from './gas-wallet.ts'
 import {

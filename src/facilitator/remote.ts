@@ -1,6 +1,7 @@
 /** A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. */
-import { isRecord } from '#src/lib/record.ts'
-import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
+
+import type { Facilitator, SettleResult, SupportedKind } from '#src/domain/selling/facilitator.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import {
   type Expected,

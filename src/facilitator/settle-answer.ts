@@ -1,6 +1,7 @@
 /** An answer to `settle`, read as if it meant us harm: messages may hold URLs with keys. */
-import { isRecord } from '#src/lib/record.ts'
-import type { SettleResult } from '#src/selling/facilitator.ts'
+
+import type { SettleResult } from '#src/domain/selling/facilitator.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 export type SettleAnswer = {
   success: boolean

@@ -3,10 +3,14 @@ import type { Abi, Hex } from 'viem'
 
 import type { Viem } from '#src/chain/node.ts'
 import type { PaymentTerms } from '#src/chain/token-checks.ts'
-import { isRecord } from '#src/lib/record.ts'
-import type { PaymentFault } from '#src/selling/chain-view.ts'
-import type { PaymentChain, PaymentToken, TransferMethod } from '#src/selling/payment-chain.ts'
-import type { PaymentRequirements } from '#src/selling/payment.ts'
+import type { PaymentFault } from '#src/domain/selling/chain-view.ts'
+import type {
+  PaymentChain,
+  PaymentToken,
+  TransferMethod,
+} from '#src/domain/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 /** Addresses in lower case. */
 export type Transfer = PaymentTerms & {

@@ -1,13 +1,13 @@
 /** What day files hold: their columns, and the rows of a market. */
-import { type ChangesPage, readChanges } from '#src/core/changes.ts'
-import { columnName } from '#src/core/column-name.ts'
-import { tallyCoverage } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes, timeframeMs, winnerOf } from '#src/core/market.ts'
-import { isSameTop } from '#src/core/quote.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import { type ChangesPage, readChanges } from '#src/domain/changes.ts'
+import { columnName } from '#src/domain/column-name.ts'
+import { tallyCoverage } from '#src/domain/coverage.ts'
+import { type Market, type Outcome, outcomes, timeframeMs, winnerOf } from '#src/domain/market.ts'
+import { isSameTop } from '#src/domain/quote.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 import type { MarketHistory, RowRun, Top } from '#src/history/history.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
-import type { Table, TableColumn } from '#src/parquet/table.ts'
+import type { Table, TableColumn } from '#src/platform/parquet/table.ts'
 
 export const fileKinds = ['snapshots', 'levels', 'quotes', 'trades', 'panel'] as const
 export type FileKind = (typeof fileKinds)[number]

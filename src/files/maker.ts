@@ -1,7 +1,7 @@
 /** Makes the files of days that are final. */
 import { createHash } from 'node:crypto'
 
-import type { ManifestBody } from '#src/core/manifest.ts'
+import type { ManifestBody } from '#src/domain/manifest.ts'
 import {
   type Coin,
   coins,
@@ -9,11 +9,11 @@ import {
   type Timeframe,
   timeframeMs,
   timeframes,
-} from '#src/core/market.ts'
-import { DAY_MS, toIso } from '#src/core/time.ts'
+} from '#src/domain/market.ts'
+import { DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
-import { createTable, type Numbers } from '#src/parquet/table.ts'
+import { createTable, type Numbers } from '#src/platform/parquet/table.ts'
 
 import { columnsOf, type FileKind, fileKinds, rowsOf } from './day-tables.ts'
 import type { DayFile, FileStore, Place } from './store.ts'

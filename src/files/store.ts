@@ -19,11 +19,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import { AppError } from '#src/core/errors.ts'
-import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
-import { crc32 } from '#src/lib/crc32.ts'
-import { isRecord } from '#src/lib/record.ts'
-import type { Numbers } from '#src/parquet/table.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { type Coin, coins, type Timeframe, timeframes } from '#src/domain/market.ts'
+import { crc32 } from '#src/platform/crc32.ts'
+import type { Numbers } from '#src/platform/parquet/table.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { type FileKind, fileKinds } from './day-tables.ts'
 

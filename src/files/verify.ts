@@ -1,8 +1,8 @@
 /** Compares files of days with what was listed when they were made. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-import { coins, timeframes } from '#src/core/market.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import type { DayFile, FileStore, Place } from './store.ts'
 

@@ -1,10 +1,11 @@
 /** Brings the history file of an older version up to date. */
-import { silenceMs } from '#src/core/coverage.ts'
-import { ifSound } from '#src/core/errors.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+
 import { checksumOf } from '#src/database/checksum.ts'
 import { transact } from '#src/database/database.ts'
-import { crc32 } from '#src/lib/crc32.ts'
+import { silenceMs } from '#src/domain/coverage.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
+import { crc32 } from '#src/platform/crc32.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { naming } from './reads/market-read.ts'

@@ -7,10 +7,10 @@ import {
   type SeriesDigest,
   seriesText,
   sha256,
-} from '#src/core/manifest.ts'
-import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/core/market.ts'
-import { DAY_MS, toIsoDay } from '#src/core/time.ts'
-import { toDigested, tradeText } from '#src/core/trade.ts'
+} from '#src/domain/manifest.ts'
+import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/domain/market.ts'
+import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
+import { toDigested, tradeText } from '#src/domain/trade.ts'
 
 import type { MarketHistory } from './history.ts'
 import { marketPages } from './reads/market-pages.ts'

@@ -1,5 +1,5 @@
 /** The history of books as verbs, so that engines can be exchanged. */
-import type { Gap, GapReason } from '#src/core/coverage.ts'
+import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import type {
   Market,
   MarketFacts,
@@ -7,12 +7,12 @@ import type {
   Outcome,
   Source,
   Timeframe,
-} from '#src/core/market.ts'
-import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
-import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
-import type { StoredTrade, Trade, TradeQuery } from '#src/core/trade.ts'
-import type { CacheCounts } from '#src/lib/cache.ts'
-import type { Eventual, Eventually } from '#src/lib/eventually.ts'
+} from '#src/domain/market.ts'
+import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
+import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
+import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
+import type { CacheCounts } from '#src/platform/cache.ts'
+import type { Eventual, Eventually } from '#src/platform/eventually.ts'
 
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'

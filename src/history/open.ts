@@ -1,9 +1,9 @@
 import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
-import type { Clock } from '#src/core/time.ts'
+import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
+import { openDatabase, toStoreFault } from '#src/database/sqlite/database.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
-import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
-import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
 import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'

@@ -1,8 +1,8 @@
 /** What a history says of its own changes. */
-import type { Gap } from '#src/core/coverage.ts'
-import type { ManifestBody, SignedStatement } from '#src/core/manifest.ts'
-import type { Market } from '#src/core/market.ts'
-import type { FactChange, Revision } from '#src/core/revision.ts'
+import type { Gap } from '#src/domain/coverage.ts'
+import type { ManifestBody, SignedStatement } from '#src/domain/manifest.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { FactChange, Revision } from '#src/domain/revision.ts'
 
 export type RevisionLog = {
   /** Changes since then are noted; what was before is not known. Unix milliseconds. */

@@ -1,12 +1,12 @@
 /** The embedded engine: books in one SQLite file. */
 import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
-import { AppError } from '#src/core/errors.ts'
-import type { MarketFacts } from '#src/core/market.ts'
-import { factChanges, type MarketChange } from '#src/core/revision.ts'
-import type { Clock } from '#src/core/time.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
-import { createCache } from '#src/lib/cache.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { MarketFacts } from '#src/domain/market.ts'
+import { factChanges, type MarketChange } from '#src/domain/revision.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { createCache } from '#src/platform/cache.ts'
 import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'

@@ -1,10 +1,11 @@
 /** Finds what of a history does not agree with itself. */
-import { silenceMs } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+
 import { readConsistently, StoreFault } from '#src/database/database.ts'
-import { crc32 } from '#src/lib/crc32.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { silenceMs } from '#src/domain/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
+import { crc32 } from '#src/platform/crc32.ts'
+import { messageOf } from '#src/platform/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { decodeTops, TOP_FIELDS, topOf } from './codec/beside.ts'

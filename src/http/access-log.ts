@@ -2,8 +2,9 @@
  * One JSON line a request. It is concatenated, because `JSON.stringify` of an object costs more
  * than the rest of the request's bookkeeping; only what the caller sent is escaped.
  */
-import type { Clock } from '#src/core/time.ts'
-import { redactKeys } from '#src/selling/api-key.ts'
+
+import { redactKeys } from '#src/domain/selling/api-key.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 const TARGET_LENGTH_MAX = 2048
 const MS_PER_SECOND = 1000

@@ -1,9 +1,9 @@
 /** JSON bodies, which Elysia leaves alone: their bounds, and their way to `schema-reader.ts`. */
 import type { Static, TObject } from '@sinclair/typebox'
 
-import { AppError, type ErrorCode, parameterError } from '#src/core/errors.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { excerpt } from '#src/selling/excerpt.ts'
+import { AppError, type ErrorCode, parameterError } from '#src/domain/errors.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, repeatedName, VALUES_MAX } from './json.ts'
 import { isOptional, parseBody } from './schema-reader.ts'

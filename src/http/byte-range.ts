@@ -1,5 +1,5 @@
 /** One range of bytes of something whose length is known (RFC 9110, 14). */
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 
 const pattern = /^bytes=(?:(?<first>\d{1,15})-(?<last>\d{1,15})?|-(?<suffix>\d{1,15}))$/
 

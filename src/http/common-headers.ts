@@ -3,8 +3,8 @@
  * Browsers may call from any page: a key travels in a header that only the page's own code can set,
  * and there are no cookies that a foreign page could ride on.
  */
-import { KEY_PREFIX } from '#src/selling/api-key.ts'
-import type { RateState } from '#src/selling/caller.ts'
+import { KEY_PREFIX } from '#src/domain/selling/api-key.ts'
+import type { RateState } from '#src/domain/selling/caller.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
 /** Every header is sent with every page. */

@@ -1,7 +1,7 @@
 /** What routes share of path and query, each read and documented the same way everywhere. */
 
-import { AppError, parameterError } from '#src/core/errors.ts'
-import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
+import { AppError, parameterError } from '#src/domain/errors.ts'
+import { type FindMarket, isMarketName, marketNameText } from '#src/domain/market-name.ts'
 import {
   type Coin,
   coins,
@@ -10,10 +10,10 @@ import {
   outcomes,
   sourceChoices,
   timeframes,
-} from '#src/core/market.ts'
-import { intervals } from '#src/core/series.ts'
-import { excerpt } from '#src/selling/excerpt.ts'
-import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
+} from '#src/domain/market.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { intervals } from '#src/domain/series.ts'
+import { DEPTH_MAX, type RowCut, rowFields } from '#src/domain/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'

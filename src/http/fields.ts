@@ -1,7 +1,7 @@
 /** Fields of bodies, each kind documented the same way wherever it is. */
 import type { ObjectOptions, SchemaOptions, TProperties, TSchema } from '@sinclair/typebox'
 
-import { coins, timeframes } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
 
 import { literals } from './schema-reader.ts'
 import { Type } from './schema.ts'

@@ -1,5 +1,5 @@
 /** Texts that stay the same while the process lives, tagged and compressed once, when asked for. */
-import { tagOf } from '#src/core/tag.ts'
+import { tagOf } from '#src/domain/tag.ts'
 
 import { answerUnchanged } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'

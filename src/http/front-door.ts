@@ -3,9 +3,9 @@
  * every path: the gate, a request id, the common headers, one line in the access log, a problem
  * document for anything thrown, HEAD answered as GET without a body.
  */
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import { excerpt } from '#src/selling/excerpt.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 import { createAccessLine } from './access-log.ts'
 import { BODY_BYTES_MAX, bodySizeError } from './body.ts'

@@ -3,17 +3,17 @@
  * door calls the gate around each request. What a route needs is its option `access`, checked
  * before any parameter is read, so nobody learns of a market whom it is not for.
  */
-import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import { coins, isCoin, type Market } from '#src/core/market.ts'
-import { assert } from '#src/lib/assert.ts'
-import type { Eventually } from '#src/lib/eventually.ts'
+import { AppError, type ErrorCode } from '#src/domain/errors.ts'
+import { coins, isCoin, type Market } from '#src/domain/market.ts'
 import {
   blockedError,
   type Caller,
   type RateState,
   unauthenticatedError,
-} from '#src/selling/caller.ts'
-import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
+} from '#src/domain/selling/caller.ts'
+import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/domain/selling/tier.ts'
+import { assert } from '#src/platform/assert.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
 
 import { readCoin } from './data-query.ts'
 import type { Place } from './route-table.ts'

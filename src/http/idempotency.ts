@@ -6,9 +6,9 @@
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 
-import { AppError, parameterError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import { assert } from '#src/lib/assert.ts'
+import { AppError, parameterError } from '#src/domain/errors.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import { jsonTextResponse } from './json.ts'
 import { targetOf } from './url.ts'

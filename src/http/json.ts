@@ -1,4 +1,4 @@
-import { byteOf } from '#src/wire/json-bytes.ts'
+import { byteOf } from '#src/domain/wire/json-bytes.ts'
 
 type Init = { status?: number; headers?: Record<string, string> }
 

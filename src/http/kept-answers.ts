@@ -1,8 +1,8 @@
 /** Answers of pages that are asked for again. */
-import { isOver } from '#src/core/coverage.ts'
-import type { FindMarket } from '#src/core/market-name.ts'
-import type { Market } from '#src/core/market.ts'
-import type { PageCache } from '#src/lib/page-cache.ts'
+import { isOver } from '#src/domain/coverage.ts'
+import type { FindMarket } from '#src/domain/market-name.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { PageCache } from '#src/platform/page-cache.ts'
 
 import type { PageAnswer } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'

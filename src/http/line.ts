@@ -4,8 +4,8 @@
  * end, it is kept short, so that whoever is let in is answered soon (the controlled delay of CoDel,
  * on a queue of each account).
  */
-import type { Clock } from '#src/core/time.ts'
-import { createScheduler } from '#src/lib/scheduler.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { createScheduler } from '#src/platform/scheduler.ts'
 
 /**
  * Answers in one round of the event loop; whatever else is due waits that long. Shorter than the

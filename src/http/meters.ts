@@ -3,7 +3,7 @@
  * each writes into a column of its own, without a lock, and whoever prints them adds them up. A
  * thread that ends leaves its counts there for the one that replaces it.
  */
-import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 /** Upper bounds in milliseconds; what is above the last one is counted, too. */
 export const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000]

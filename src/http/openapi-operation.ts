@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 
 import type { TObject, TSchema } from '@sinclair/typebox'
 
-import { errorExamples } from '#src/core/error-examples.ts'
-import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
-import { assert } from '#src/lib/assert.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { errorExamples } from '#src/domain/error-examples.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
+import { assert } from '#src/platform/assert.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { isBodyRequired } from './body.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'

@@ -11,8 +11,8 @@ import {
   errorCodes,
   type ErrorExtras,
   retryActions,
-} from '#src/core/errors.ts'
-import { messageOf } from '#src/lib/message.ts'
+} from '#src/domain/errors.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { UnsatisfiableRange } from './byte-range.ts'
 import { count, object, text } from './fields.ts'

@@ -1,7 +1,7 @@
 /** What the front door must know of routes: Elysia answers a wrong method with 404. */
-import type { Market } from '#src/core/market.ts'
-import { assert } from '#src/lib/assert.ts'
-import { createCache } from '#src/lib/cache.ts'
+import type { Market } from '#src/domain/market.ts'
+import { assert } from '#src/platform/assert.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 import type { PageAnswer } from './data-response.ts'
 import type { Allowance } from './gate.ts'

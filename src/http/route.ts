@@ -7,12 +7,12 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Memoirist } from 'memoirist'
 
-import type { ErrorCode } from '#src/core/errors.ts'
-import type { FindMarket } from '#src/core/market-name.ts'
-import type { Coin, Market } from '#src/core/market.ts'
-import { after, type Eventual } from '#src/lib/eventually.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import type { ErrorCode } from '#src/domain/errors.ts'
+import type { FindMarket } from '#src/domain/market-name.ts'
+import type { Coin, Market } from '#src/domain/market.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { after, type Eventual } from '#src/platform/eventually.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import { bodyCodes, readBody } from './body.ts'
 import { pathParameters, readCoin, readMarket } from './data-query.ts'

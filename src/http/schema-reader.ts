@@ -5,10 +5,10 @@
  */
 import type { SchemaOptions, Static, TObject, TSchema } from '@sinclair/typebox'
 
-import { type AppError, parameterError } from '#src/core/errors.ts'
-import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/core/time.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { excerpt } from '#src/selling/excerpt.ts'
+import { type AppError, parameterError } from '#src/domain/errors.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { OPTIONAL, Type } from './schema.ts'
 import { decodePart } from './url.ts'

@@ -4,22 +4,22 @@
  */
 import type { Static, TSchema } from '@sinclair/typebox'
 
-import { coverageText, type Gap } from '#src/core/coverage.ts'
-import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
-import type { Market } from '#src/core/market.ts'
+import { coverageText, type Gap } from '#src/domain/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/domain/cursor.ts'
+import type { Market } from '#src/domain/market.ts'
 import {
   intervalMs,
   ROW_BYTES_MAX,
   type SeriesPage,
   type SeriesRequest,
   type StatePart,
-} from '#src/core/series.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import { historyTagOf, tagOf } from '#src/core/tag.ts'
-import { type Clock, readRange } from '#src/core/time.ts'
-import type { PageCache } from '#src/lib/page-cache.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import { putText } from '#src/wire/row-bytes.ts'
+} from '#src/domain/series.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { historyTagOf, tagOf } from '#src/domain/tag.ts'
+import { type Clock, readRange } from '#src/domain/time.ts'
+import { putText } from '#src/domain/wire/row-bytes.ts'
+import type { PageCache } from '#src/platform/page-cache.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import {
   cursorParameter,

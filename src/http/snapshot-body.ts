@@ -1,6 +1,6 @@
 /** A snapshot as every route shows it. */
 
-import { coins, outcomes, timeframeMs } from '#src/core/market.ts'
+import { coins, outcomes, timeframeMs } from '#src/domain/market.ts'
 
 import {
   conditionIdField,

@@ -9,7 +9,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 
-import { tagOf } from '#src/core/tag.ts'
+import { tagOf } from '#src/domain/tag.ts'
 
 import { compressAside } from './data-response.ts'
 import { type ExampleDay, exampleDay, type ExampleMarket, exampleMarket } from './fields.ts'

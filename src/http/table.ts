@@ -5,10 +5,10 @@
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 
-import { columnName } from '#src/core/column-name.ts'
-import { outcomes } from '#src/core/market.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { columnName } from '#src/domain/column-name.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-response.ts'
 import { choice } from './fields.ts'

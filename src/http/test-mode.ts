@@ -1,5 +1,5 @@
 /** What test mode is to whoever asks: a header of its answers, and faults that are asked for. */
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 
 import type { PeerSource } from './gate.ts'
 

@@ -3,8 +3,8 @@
  * in all, and where a bound is reached, further answers are refused. Bun says nothing of an answer
  * that has been sent, but then has no address of its request any more: so it is asked, now and then.
  */
-import { AppError } from '#src/core/errors.ts'
-import type { Places, Refused } from '#src/lib/places.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Places, Refused } from '#src/platform/places.ts'
 
 import type { PeerSource, Visit } from './gate.ts'
 import { holderOf } from './work.ts'

@@ -4,12 +4,12 @@
  * answered at once, after three milliseconds of them in one round of the event loop, or those who
  * connect again for each request would keep the others out.
  */
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { Places } from '#src/lib/places.ts'
-import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
-import { levelOf } from '#src/selling/caller.ts'
-import { streamsMaxOf } from '#src/selling/tier.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { levelOf } from '#src/domain/selling/caller.ts'
+import { streamsMaxOf } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { Places } from '#src/platform/places.ts'
+import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 
 import { callerOf, type Visit, visitOf } from './gate.ts'
 import { createLine } from './line.ts'

@@ -2,9 +2,9 @@
 
 import type { Static } from '@sinclair/typebox'
 
-import { AppError, unsoundPayment } from '#src/core/errors.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { findPaidChain } from '#src/selling/payment-chain.ts'
+import { AppError, unsoundPayment } from '#src/domain/errors.ts'
+import { findPaidChain } from '#src/domain/selling/payment-chain.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'

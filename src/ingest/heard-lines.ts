@@ -1,5 +1,5 @@
 /** Reads the lines that a recorder keeps of what it hears: see `recorder/journal.ts`. */
-import { gapReasons } from '#src/core/coverage.ts'
+import { gapReasons } from '#src/domain/coverage.ts'
 import {
   isCoin,
   isTimeframe,
@@ -8,9 +8,9 @@ import {
   results,
   settlementRules,
   winnerSources,
-} from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
-import { isRecord } from '#src/lib/record.ts'
+} from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { isRecord } from '#src/platform/record.ts'
 import type { Heard } from '#src/recorder/journal.ts'
 import {
   type JsonObject,

@@ -9,10 +9,10 @@ import {
   type Gap,
   type GapReason,
   type Span,
-} from '#src/core/coverage.ts'
-import { ifSound } from '#src/core/errors.ts'
-import { type MarketFacts, type Outcome, outcomes } from '#src/core/market.ts'
-import { cutFrom } from '#src/core/spans.ts'
+} from '#src/domain/coverage.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import { type MarketFacts, type Outcome, outcomes } from '#src/domain/market.ts'
+import { cutFrom } from '#src/domain/spans.ts'
 import type { GapChange, MarketHistory } from '#src/history/history.ts'
 import { type Entry, isGapChange } from '#src/recorder/entry.ts'
 

@@ -1,11 +1,7 @@
 /** Takes JSON documents: arrays, and objects over several lines. Arrays' elements are entries. */
 import { setImmediate } from 'node:timers/promises'
 
-import { RecordFault } from '#src/core/record-fault.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
-import { readMarketRecords } from '#src/venue/record-kinds.ts'
-import type { MarketRecord } from '#src/venue/venue.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
 import {
   byteAt,
   byteOf,
@@ -13,7 +9,11 @@ import {
   skipSpace,
   skipValue,
   startsWith,
-} from '#src/wire/json-bytes.ts'
+} from '#src/domain/wire/json-bytes.ts'
+import { isRecord } from '#src/platform/record.ts'
+import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
+import { readMarketRecords } from '#src/venue/record-kinds.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 
 import {
   attempt,

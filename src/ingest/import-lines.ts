@@ -3,19 +3,19 @@
  * is in the history is not looked at line by line. One that begins at the time that the one before
  * ended at is named after that one too, because it may continue its states.
  */
-import type { Source } from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
-import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
-import { receiptFault, timeFault } from '#src/core/time.ts'
+import type { Source } from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
+import { receiptFault, timeFault } from '#src/domain/time.ts'
+import { skipSpace } from '#src/domain/wire/json-bytes.ts'
+import { createSnapshotScanner, type ScannedSnapshot } from '#src/domain/wire/snapshot-json.ts'
 import type { VerifiedRun } from '#src/history/history.ts'
-import { createCache } from '#src/lib/cache.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { createCache } from '#src/platform/cache.ts'
+import { isRecord } from '#src/platform/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { foreignToSnapshots, readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
-import { skipSpace } from '#src/wire/json-bytes.ts'
-import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
 import {
   batchIdOf,

@@ -2,11 +2,11 @@
  * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
  * line: those that a recorder of ours kept, with all that it knew, and those of others.
  */
-import { ifSound } from '#src/core/errors.ts'
-import { type Market, type MarketFacts, windowFault } from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
-import type { SpotTick } from '#src/core/spot.ts'
-import { receiptFault, timeFault } from '#src/core/time.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import { type Market, type MarketFacts, windowFault } from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import { receiptFault, timeFault } from '#src/domain/time.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { createWrite } from '#src/recorder/sink.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'

@@ -2,15 +2,15 @@
  * Takes tables (CSV) of how 5-minute windows of a coin ended. They know no market's id, so they add to
  * markets that are held by the name of their window, and never replace what is known of these.
  */
-import { ifSound } from '#src/core/errors.ts'
+import { ifSound } from '#src/domain/errors.ts'
 import {
   finalPriceFacts,
   isCoin,
   SIMULATED_SLUG,
   strikeFacts,
   timeframeMs,
-} from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
+} from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 

@@ -1,7 +1,7 @@
 /** An import that is under way: what it is asked, what it refuses and keeps, and its report. */
 import { createHash } from 'node:crypto'
 
-import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import {
   type Market,
   type MarketFacts,
@@ -9,10 +9,10 @@ import {
   outcomes,
   type Source,
   windowFault,
-} from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
+} from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 

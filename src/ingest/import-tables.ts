@@ -1,10 +1,10 @@
 /** Takes tables: CSV and Parquet, of the forms in `table-forms.ts`. */
 import { createHash } from 'node:crypto'
 
-import { ifSound } from '#src/core/errors.ts'
-import type { Source } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import { timeFault } from '#src/core/time.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import type { Source } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import { timeFault } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendBySource, createBookCheck } from './import-lines.ts'

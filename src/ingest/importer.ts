@@ -4,10 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-import { ifSound } from '#src/core/errors.ts'
-import { type Market, timeframeMs } from '#src/core/market.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import { type Market, timeframeMs } from '#src/domain/market.ts'
+import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 import { describeBinary } from './binary-kinds.ts'
 import { entriesOf, importDocument } from './import-document.ts'

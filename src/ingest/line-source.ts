@@ -4,9 +4,9 @@ import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
-import { codeOf } from '#src/lib/message.ts'
-import { startsWith } from '#src/wire/json-bytes.ts'
-import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
+import { startsWith } from '#src/domain/wire/json-bytes.ts'
+import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
+import { codeOf } from '#src/platform/message.ts'
 
 export const STDIN = '-'
 

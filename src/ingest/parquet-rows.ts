@@ -3,7 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 
 import { parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet'
 
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { SourceFault } from './line-source.ts'
 import type { Row } from './table-forms.ts'

@@ -2,10 +2,10 @@
  * Makes rows of what a recorder heard as the recorder does: of its own lines the same rows, and of
  * messages that others kept those that it would have made.
  */
-import { ENDLESS_MS } from '#src/core/coverage.ts'
-import type { Market, MarketFacts, Outcome, OutcomeMap } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import type { SpotTick } from '#src/core/spot.ts'
+import { ENDLESS_MS } from '#src/domain/coverage.ts'
+import type { Market, MarketFacts, Outcome, OutcomeMap } from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type BookCounts, noCounts } from '#src/recorder/book-output.ts'
 import { createMarketBooks, type MarketBooks } from '#src/recorder/books.ts'

@@ -1,20 +1,20 @@
 /** What the columns of a table say: our exports, and archives of others. */
-import { columnName } from '#src/core/column-name.ts'
-import { parseMillionths } from '#src/core/decimal.ts'
+import { columnName } from '#src/domain/column-name.ts'
+import { parseMillionths } from '#src/domain/decimal.ts'
 import {
   type Market,
   type Outcome,
   outcomes,
   parseConditionId,
   type Source,
-} from '#src/core/market.ts'
-import { NotKept, RecordFault } from '#src/core/record-fault.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+} from '#src/domain/market.ts'
+import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { isRecord } from '#src/platform/record.ts'
 import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
-import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 /** The text of a cell; empty where there is none. */
 export type Row = (column: string) => string

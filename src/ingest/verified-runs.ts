@@ -2,9 +2,9 @@
  * Finds the verified snapshots of a file that follow each other without a pause: a gap that a
  * recorder noted and that has such snapshots goes, whichever was imported first.
  */
-import { silenceMs } from '#src/core/coverage.ts'
-import type { Source } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { silenceMs } from '#src/domain/coverage.ts'
+import type { Source } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { VerifiedRun } from '#src/history/history.ts'
 
 type GrowingRun = VerifiedRun & { timesMs: number[] }

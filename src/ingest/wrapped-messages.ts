@@ -2,11 +2,11 @@
  * Messages of the venue as people keep them: as they came, or in a member of an object, as text or
  * as an object, with the time of receipt beside it.
  */
-import { RecordFault } from '#src/core/record-fault.ts'
-import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
+import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
+import { isRecord } from '#src/platform/record.ts'
 import { withoutExponent } from '#src/venue/json-fields.ts'
-import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 /** `text` is what the venue's reader takes; numbers in it are texts, as the venue writes them. */
 export type KeptMessage = { text: string; receivedMs: number | undefined }

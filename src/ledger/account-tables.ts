@@ -9,12 +9,12 @@ import {
   subscription,
   tier as tiers,
 } from '#db/ledger/schema.ts'
-import { coins } from '#src/core/market.ts'
 import type { Database } from '#src/database/database.ts'
-import { assert } from '#src/lib/assert.ts'
-import type { Credit, PaidAnswer } from '#src/selling/credit.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
-import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
+import { coins } from '#src/domain/market.ts'
+import type { Credit, PaidAnswer } from '#src/domain/selling/credit.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
+import { type Terms, termsOf, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import type { Account, ApiKey, Ledger } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'

@@ -12,9 +12,9 @@
 import { audit } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
-import { messageOf } from '#src/lib/message.ts'
-import type { PaymentState } from '#src/selling/payment.ts'
-import type { Verdict } from '#src/selling/screening.ts'
+import type { PaymentState } from '#src/domain/selling/payment.ts'
+import type { Verdict } from '#src/domain/selling/screening.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
 import { addressesDigest } from './seals.ts'

@@ -1,7 +1,7 @@
-import type { Eventual, Eventually } from '#src/lib/eventually.ts'
-import type { ScreeningGrounds, Verdict } from '#src/selling/screening.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
-import type { Pack, Tier } from '#src/selling/tier.ts'
+import type { ScreeningGrounds, Verdict } from '#src/domain/selling/screening.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
+import type { Pack, Tier } from '#src/domain/selling/tier.ts'
+import type { Eventual, Eventually } from '#src/platform/eventually.ts'
 
 import type { PaymentStore } from './payments.ts'
 

@@ -1,6 +1,6 @@
+import { ledgerFormat, openDatabase, toStoreFault } from '#src/database/sqlite/database.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresLedger } from '#src/postgres/database.ts'
-import { ledgerFormat, openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
 import type { Ledger } from './ledger.ts'
 import { createMoved } from './moved.ts'

@@ -1,12 +1,12 @@
-import type { Credit, PaidAnswer } from '#src/selling/credit.ts'
+import type { Credit, PaidAnswer } from '#src/domain/selling/credit.ts'
 import type {
   Offer,
   Payment,
   PaymentProof,
   PaymentState,
   SignedPayment,
-} from '#src/selling/payment.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
+} from '#src/domain/selling/payment.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
 
 import type { Deed } from './ledger.ts'
 

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 
 import { idempotency, usedNonce } from '#db/ledger/schema.ts'
-import { coins } from '#src/core/market.ts'
-import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
-import type { Eventually } from '#src/lib/eventually.ts'
+import { coins } from '#src/domain/market.ts'
+import { DAY_MS } from '#src/domain/time.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
 
 import type { Ledger, StoredAnswer, UsageEntry, UsageFlush, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'

@@ -1,7 +1,7 @@
 /** Verdicts on addresses, and the current sanctions list with its addresses in lower case. */
 import { sanctionsList } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { judge, type ScreeningGrounds } from '#src/selling/screening.ts'
+import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'

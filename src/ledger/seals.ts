@@ -9,7 +9,7 @@
  */
 import { createHmac } from 'node:crypto'
 
-import type { PaidAnswer } from '#src/selling/credit.ts'
+import type { PaidAnswer } from '#src/domain/selling/credit.ts'
 
 /** The largest prime below 2^52: the sum of two seals is an exact number in every engine. */
 export const SEAL_PRIME = 4_503_599_627_370_449

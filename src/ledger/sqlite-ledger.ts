@@ -1,9 +1,10 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
-import { coins } from '#src/core/market.ts'
+
 import { type Database, nest, transact } from '#src/database/database.ts'
-import { atOnce, type Eventual } from '#src/lib/eventually.ts'
-import { standingAt } from '#src/selling/subscription.ts'
-import { defaultTiers, isPack, type Tier } from '#src/selling/tier.ts'
+import { coins } from '#src/domain/market.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { defaultTiers, isPack, type Tier } from '#src/domain/selling/tier.ts'
+import { atOnce, type Eventual } from '#src/platform/eventually.ts'
 
 import {
   createAccountTable,

@@ -1,7 +1,7 @@
 /** Places in what is followed, as the cursors of the routes that answer the same rows. */
-import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
-import type { Market } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 
 import type { RowFilter } from './rows.ts'
 

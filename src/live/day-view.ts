@@ -2,9 +2,9 @@
  * A recorded day as it looks while it goes by: of each market what was recorded and known up to the
  * moment of a clock, so that whoever follows gets the day as it would have come.
  */
-import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
-import { type Market, statusOf } from '#src/core/market.ts'
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import { type Market, statusOf } from '#src/domain/market.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { EventStream, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 

@@ -1,7 +1,7 @@
 /** Walks a market's rows to their end, and on as they come, for whoever follows. */
-import { AppError } from '#src/core/errors.ts'
-import type { Market } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 
 import type { LiveRow, RowFilter, RowReader } from './rows.ts'
 

@@ -1,7 +1,7 @@
 /** Gaps as streams tell them. */
-import { ENDLESS_MS, type Gap, isOver, silenceMs } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import type { Clock } from '#src/core/time.ts'
+import { ENDLESS_MS, type Gap, isOver, silenceMs } from '#src/domain/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 /** States up to so long after a recorder was last heard of may be its last; later ones are not. */

@@ -1,8 +1,8 @@
 /** Everything that is followed, once each, whoever follows it. */
-import { type Coin, factsText, type Market, statusOf } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import { type Clock, DAY_MS } from '#src/core/time.ts'
-import { placeTrades } from '#src/core/trade.ts'
+import { type Coin, factsText, type Market, statusOf } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
+import { placeTrades } from '#src/domain/trade.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 

@@ -1,9 +1,9 @@
 /** What was recorded, as events in the order in which a live stream would have had them. */
-import { ENDLESS_MS, type Gap, type GapReason } from '#src/core/coverage.ts'
-import type { Coin, Market, MarketAsOf, Timeframe } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import type { StoredTick } from '#src/core/spot.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { ENDLESS_MS, type Gap, type GapReason } from '#src/domain/coverage.ts'
+import type { Coin, Market, MarketAsOf, Timeframe } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import type { StoredTick } from '#src/domain/spot.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 

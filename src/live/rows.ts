@@ -2,14 +2,14 @@
  * Rows of a channel, read back from the history after a place: the same bytes that the routes of
  * the same name answer.
  */
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
-import { ROW_BYTES_MAX } from '#src/core/series.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { type PlacedTrade, placeTrades, readTradesAfter, tradeText } from '#src/core/trade.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import type { SeriesPage, SeriesRequest } from '#src/domain/series.ts'
+import { ROW_BYTES_MAX } from '#src/domain/series.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { type PlacedTrade, placeTrades, readTradesAfter, tradeText } from '#src/domain/trade.ts'
+import { createRowCut } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import { createRowCut } from '#src/wire/row-cut.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 /** Channels that have rows of a market. */
 export const rowChannels = ['snapshots', 'quotes', 'prices', 'trades'] as const
@@ -106,7 +106,7 @@ function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): 
   return { rows, resume: page.last ?? after ?? nowhere, hasMore: page.hasMore }
 }
 
-/** Rows have one id, time and outcome before any list, in this form: wire/snapshot-json.ts. */
+/** Rows have one id, time and outcome before any list, in this form: domain/wire/snapshot-json.ts. */
 function toRow(text: string): LiveRow {
   const idAt = text.indexOf(ID) + ID.length
   const id = Number(text.slice(idAt, text.indexOf('"', idAt)))

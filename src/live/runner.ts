@@ -1,5 +1,5 @@
 /** Reads of connections that take long: in turns with everybody's work, and at their own pace. */
-import type { Clock } from '#src/core/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 /** Work at one go; everybody else waits that long. */
 const SLICE_MS = 4

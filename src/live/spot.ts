@@ -1,8 +1,8 @@
 /** Prices of coins as they are recorded, for whoever follows them. */
-import type { Coin } from '#src/core/market.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { seriesOf, type SpotQuery, type StoredTick } from '#src/core/spot.ts'
-import type { Clock } from '#src/core/time.ts'
+import type { Coin } from '#src/domain/market.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { seriesOf, type SpotQuery, type StoredTick } from '#src/domain/spot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 /** The table is looked at so often while there are followers. */

@@ -1,7 +1,7 @@
 /** What the server does in the background: when it last ran, how that ended, when it is next. */
-import type { Clock } from '#src/core/time.ts'
-import type { JobReport, RunOptions } from '#src/lib/job.ts'
-import { messageOf } from '#src/lib/message.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { JobReport, RunOptions } from '#src/platform/job.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { OperatorFault } from './values.ts'
 

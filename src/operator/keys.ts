@@ -1,5 +1,9 @@
 /** Keys that the operator makes and ends, and accounts that they belong to. */
-import { DAY_MS, formatTime } from '#src/core/time.ts'
+
+import { digestOf, hintOf, mintKey, redactKeys } from '#src/domain/selling/api-key.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
+import { DAY_MS, formatTime } from '#src/domain/time.ts'
 import {
   type Account,
   type ApiKey,
@@ -7,9 +11,6 @@ import {
   isValidKey,
   type Ledger,
 } from '#src/ledger/ledger.ts'
-import { digestOf, hintOf, mintKey, redactKeys } from '#src/selling/api-key.ts'
-import { standingAt } from '#src/selling/subscription.ts'
-import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { OperatorFault } from './values.ts'
 

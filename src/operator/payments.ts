@@ -1,10 +1,10 @@
 /** Payments as the operator sees them, and what can be decided about them. */
-import { formatMillionths } from '#src/core/decimal.ts'
-import { formatTime } from '#src/core/time.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import { findChain } from '#src/domain/selling/payment-chain.ts'
+import type { Payment, PaymentState } from '#src/domain/selling/payment.ts'
+import { formatTime } from '#src/domain/time.ts'
 import { type AuditRow, byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import type { ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
-import type { Payment, PaymentState } from '#src/selling/payment.ts'
 
 import { OperatorFault } from './values.ts'
 

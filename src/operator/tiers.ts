@@ -1,7 +1,6 @@
 /** What is offered, and for how much; what was bought keeps its own copy. */
-import { formatMillionths } from '#src/core/decimal.ts'
-import { coins } from '#src/core/market.ts'
-import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import { coins } from '#src/domain/market.ts'
 import {
   defaultPacks,
   FREE_TIER_ID,
@@ -9,7 +8,8 @@ import {
   packsOf,
   type Tier,
   tierRoutes,
-} from '#src/selling/tier.ts'
+} from '#src/domain/selling/tier.ts'
+import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 
 import {
   given,

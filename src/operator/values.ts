@@ -1,6 +1,6 @@
 /** Values that an operator gives on the command line or a page: read, and refused, alike. */
-import { type Millionths, parseMillionths } from '#src/core/decimal.ts'
-import { holdsKey } from '#src/selling/api-key.ts'
+import { type Millionths, parseMillionths } from '#src/domain/decimal.ts'
+import { holdsKey } from '#src/domain/selling/api-key.ts'
 
 /** Why nothing was done: a wrong `value`, or a `state` in which it is not possible. */
 export class OperatorFault extends Error {

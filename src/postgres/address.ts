@@ -1,5 +1,5 @@
 import { StoreFault } from '#src/database/database.ts'
-import { ENCODED, parseServerAddress } from '#src/lib/server-address.ts'
+import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
 
 /** Where a PostgreSQL is, as `BOOKFEED_HISTORY` says it. */
 export type Address = {

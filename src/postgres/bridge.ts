@@ -8,7 +8,7 @@ import { workerData } from 'node:worker_threads'
 import { type ReservedSQL, SQL } from 'bun'
 
 import type { Cell } from '#src/database/database.ts'
-import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
+import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
 
 import type { Address } from './address.ts'
 

@@ -3,7 +3,7 @@
  * statement: what is sent and answered by itself takes several times as long.
  */
 import type { Cell } from '#src/database/database.ts'
-import { Missing } from '#src/lib/eventually.ts'
+import { Missing } from '#src/platform/eventually.ts'
 
 import { copyOfValue } from './reading.ts'
 import type { Reads } from './reads.ts'

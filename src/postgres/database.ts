@@ -9,7 +9,7 @@ import {
   StoreFault,
   transact,
 } from '#src/database/database.ts'
-import { sentenceOf } from '#src/lib/message.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {

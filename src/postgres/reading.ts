@@ -7,8 +7,8 @@
  */
 import type { ReservedSQL, SQL } from 'bun'
 
-import { Missing, Reading, readingNow } from '#src/lib/eventually.ts'
-import { NoAnswer, type Trials, within } from '#src/lib/patience.ts'
+import { Missing, Reading, readingNow } from '#src/platform/eventually.ts'
+import { NoAnswer, type Trials, within } from '#src/platform/patience.ts'
 
 import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
 

@@ -1,8 +1,8 @@
 /** What a thread that serves has of a PostgreSQL: connections that nobody stands still for. */
 import type { SQL } from 'bun'
 
-import type { Eventually } from '#src/lib/eventually.ts'
-import { createTrials, NoAnswer, within } from '#src/lib/patience.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
+import { createTrials, NoAnswer, within } from '#src/platform/patience.ts'
 
 import type { Address } from './address.ts'
 import {

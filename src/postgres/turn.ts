@@ -4,8 +4,8 @@
  */
 import type { SQL } from 'bun'
 
-import type { Turn } from '#src/lib/job.ts'
-import { within } from '#src/lib/patience.ts'
+import type { Turn } from '#src/platform/job.ts'
+import { within } from '#src/platform/patience.ts'
 
 import { addressOf, isPostgres } from './address.ts'
 import { connect, faultOf } from './bridge.ts'

@@ -1,8 +1,8 @@
 /** What the books of a market say to whoever keeps them. */
-import type { Gap, GapReason } from '#src/core/coverage.ts'
-import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { Gap, GapReason } from '#src/domain/coverage.ts'
+import type { Coin, Outcome, Timeframe } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 
 export type RecordedMarket = {
   conditionId: string

@@ -2,9 +2,9 @@
  * The two order books of a market, from what one connection says of them: which states are true,
  * and from when to when the books are not known.
  */
-import type { GapReason } from '#src/core/coverage.ts'
-import { type Outcome, outcomes } from '#src/core/market.ts'
-import { timeFault } from '#src/core/time.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
+import { type Outcome, outcomes } from '#src/domain/market.ts'
+import { timeFault } from '#src/domain/time.ts'
 import type { BookEvent, ChangeEvent, FeedEvent, TickEvent, TradeEvent } from '#src/venue/feed.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 

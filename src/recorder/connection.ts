@@ -1,5 +1,5 @@
 /** One connection to a feed: introduces itself, keeps it alive, and notices when it is dead. */
-import type { Clock } from '#src/core/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { Ping } from '#src/venue/feed.ts'
 
 import type { Every, OpenSocket } from './ports.ts'

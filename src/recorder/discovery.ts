@@ -1,8 +1,8 @@
 /**
  * Finds the markets of windows that are open or near, and asks what became of those that are over.
  */
-import { hasWindow } from '#src/core/coverage.ts'
-import { ifSound } from '#src/core/errors.ts'
+import { hasWindow } from '#src/domain/coverage.ts'
+import { ifSound } from '#src/domain/errors.ts'
 import {
   type Coin,
   isListed,
@@ -11,8 +11,8 @@ import {
   type Timeframe,
   timeframeMs,
   winnerOf,
-} from '#src/core/market.ts'
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+} from '#src/domain/market.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type Catalogue, isUsable } from '#src/venue/catalogue.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'

@@ -1,9 +1,15 @@
 /** What passed while nobody recorded: windows that were missed, and those that were cut short. */
-import { coverageOf, type Gap, type GapReason, silenceMs } from '#src/core/coverage.ts'
-import { type Coin, type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { coverageOf, type Gap, type GapReason, silenceMs } from '#src/domain/coverage.ts'
+import {
+  type Coin,
+  type Market,
+  outcomes,
+  type Timeframe,
+  timeframeMs,
+} from '#src/domain/market.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import type { Reporter } from './ports.ts'
 import { isOfOneMarket } from './sink.ts'

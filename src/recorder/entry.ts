@@ -1,6 +1,6 @@
 /** What waits to be written. */
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { GapChange } from '#src/history/history.ts'
 
 export type Entry =

@@ -1,7 +1,7 @@
 /** Puts what the venue says of markets into the history, and again where that takes nothing. */
-import type { MarketFacts } from '#src/core/market.ts'
+import type { MarketFacts } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
 import type { Reporter } from './ports.ts'

@@ -1,4 +1,4 @@
-import type { GapReason } from '#src/core/coverage.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 
 import type { MarketBooks } from './books.ts'

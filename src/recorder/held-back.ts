@@ -1,7 +1,7 @@
 /** What is held back from a disk that is nearly full is a gap on record, until it is written. */
-import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
-import type { Outcome } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 import { type Entry, marketOf } from './entry.ts'
 

@@ -2,8 +2,8 @@
  * What the recorder hears and does, in its order: the same, taken in the same order again, makes
  * the same rows.
  */
-import type { GapReason } from '#src/core/coverage.ts'
-import type { MarketFacts } from '#src/core/market.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
+import type { MarketFacts } from '#src/domain/market.ts'
 
 import type { Following } from './following.ts'
 

@@ -3,8 +3,8 @@
  * than those that it began with, because the venue's server keeps and silently drops
  * subscriptions: another one is opened beside it, and it is closed when that has every book.
  */
-import { type GapReason, silenceMs } from '#src/core/coverage.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type GapReason, silenceMs } from '#src/domain/coverage.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'

@@ -2,7 +2,7 @@
  * A connection of its own that hears which markets the venue announces and resolves. It needs none
  * of them, because everything is asked for anyway: only sooner.
  */
-import type { Clock } from '#src/core/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'

@@ -1,5 +1,5 @@
-import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 
 export type Levels = Pick<Snapshot, 'bids' | 'asks'>
 

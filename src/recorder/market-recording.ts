@@ -1,6 +1,6 @@
 /** A market while it is recorded: both outcomes, from however many connections carry them. */
-import { ENDLESS_MS, type GapReason } from '#src/core/coverage.ts'
-import { type Outcome, type OutcomeMap, outcomes } from '#src/core/market.ts'
+import { ENDLESS_MS, type GapReason } from '#src/domain/coverage.ts'
+import { type Outcome, type OutcomeMap, outcomes } from '#src/domain/market.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 

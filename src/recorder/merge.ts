@@ -3,8 +3,8 @@
  * connection leads; the others' states are kept until the leader has given them too, so that
  * another can lead from where it stopped.
  */
-import type { Gap, GapReason } from '#src/core/coverage.ts'
-import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
+import type { Gap, GapReason } from '#src/domain/coverage.ts'
+import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 
 export type MergeOutput = {
   state(snapshot: Snapshot): void

@@ -1,4 +1,4 @@
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 type PaceOptions = {
   maxPerSecond?: number | undefined

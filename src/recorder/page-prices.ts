@@ -1,6 +1,6 @@
 /** Asks the venue's page for prices of coins, where no socket has them. */
-import type { Coin } from '#src/core/market.ts'
-import type { SpotTick } from '#src/core/spot.ts'
+import type { Coin } from '#src/domain/market.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
 import { CatalogueFault, type CataloguePorts } from '#src/venue/catalogue.ts'
 import type { PricePage } from '#src/venue/feed.ts'
 

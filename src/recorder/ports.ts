@@ -1,7 +1,7 @@
 /** What the recorder uses of the outside world. */
 
-import type { Coin, Timeframe } from '#src/core/market.ts'
-import type { Log } from '#src/lib/log.ts'
+import type { Coin, Timeframe } from '#src/domain/market.ts'
+import type { Log } from '#src/platform/log.ts'
 
 /** A connection that was asked for; nothing is called after `close`. */
 export type Socket = { send(text: string): void; close(): void }

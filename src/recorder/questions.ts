@@ -1,6 +1,6 @@
 /** Asks the venue what is due, few questions at a time, and again after failures. */
-import type { Clock } from '#src/core/time.ts'
-import { messageOf } from '#src/lib/message.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { messageOf } from '#src/platform/message.ts'
 import { CatalogueFault } from '#src/venue/catalogue.ts'
 
 import type { Reporter } from './ports.ts'

@@ -1,10 +1,10 @@
 /** The recorder: finds markets, hears their books, and keeps what is true of them. */
 
-import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
-import type { Clock } from '#src/core/time.ts'
+import type { Coin, MarketFacts, Timeframe } from '#src/domain/market.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { Log } from '#src/lib/log.ts'
-import { messageOf } from '#src/lib/message.ts'
+import type { Log } from '#src/platform/log.ts'
+import { messageOf } from '#src/platform/message.ts'
 import type { Catalogue } from '#src/venue/catalogue.ts'
 import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'

@@ -1,9 +1,9 @@
 /** Brings what was heard into the history, in batches. */
-import { AppError, type ErrorCode, ifSound } from '#src/core/errors.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
+import { AppError, type ErrorCode, ifSound } from '#src/domain/errors.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory, Recording } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
 import { createHeldBack, type FindLastMs, missedFromMs } from './held-back.ts'

@@ -1,5 +1,5 @@
 /** Reads what a feed of prices says over its connections, one after the other. */
-import { seriesOf, type SpotTick } from '#src/core/spot.ts'
+import { seriesOf, type SpotTick } from '#src/domain/spot.ts'
 import type { SpotFeed } from '#src/venue/feed.ts'
 
 export function createSpotReader({ decode }: Pick<SpotFeed, 'decode'>) {

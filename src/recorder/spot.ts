@@ -1,9 +1,9 @@
 /** Records reference prices, from whichever feeds are configured. */
-import type { Coin } from '#src/core/market.ts'
-import type { SpotTick } from '#src/core/spot.ts'
-import type { Clock } from '#src/core/time.ts'
+import type { Coin } from '#src/domain/market.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { HistoryWriter } from '#src/history/history.ts'
-import { sentenceOf } from '#src/lib/message.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 import type { SpotFeed, SpotRefusal } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'

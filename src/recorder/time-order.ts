@@ -2,7 +2,7 @@
  * Puts what the two books of a market say in order of time: whoever follows both would not be told
  * of a state that comes after a later one of the other book.
  */
-import { type Outcome, outcomes } from '#src/core/market.ts'
+import { type Outcome, outcomes } from '#src/domain/market.ts'
 
 import type { BooksOutput } from './book-output.ts'
 

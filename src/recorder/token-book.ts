@@ -1,7 +1,7 @@
-import type { GapReason, Span } from '#src/core/coverage.ts'
-import type { Millionths } from '#src/core/decimal.ts'
-import type { Outcome } from '#src/core/market.ts'
-import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
+import type { GapReason, Span } from '#src/domain/coverage.ts'
+import type { Millionths } from '#src/domain/decimal.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 import type { BookEvent, LevelChange, TickEvent } from '#src/venue/feed.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 

@@ -1,4 +1,4 @@
-import type { Span } from '#src/core/coverage.ts'
+import type { Span } from '#src/domain/coverage.ts'
 
 /** True states remembered: more than come while a message is held up. */
 const TIMES_MAX = 128

@@ -1,5 +1,5 @@
 /** Counts messages that cannot be read, and says once a minute how many, with the first reason. */
-import type { Log } from '#src/lib/log.ts'
+import type { Log } from '#src/platform/log.ts'
 
 /** Seconds that count as now: a share of these is a warning, and a line is about as many. */
 const SECONDS = 60

@@ -1,4 +1,4 @@
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 /** Without a message of a later time, nothing is waited for longer. */
 const QUIET_MS = 2000

@@ -9,7 +9,7 @@ import {
   strikeFacts,
   type Timeframe,
   timeframeMs,
-} from '#src/core/market.ts'
+} from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import type { Reporter } from './ports.ts'

@@ -1,4 +1,4 @@
-import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
 import { ListFault } from './list-format.ts'

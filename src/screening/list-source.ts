@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
-import type { Clock } from '#src/core/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 import { ListFault } from './list-format.ts'
 

@@ -2,7 +2,8 @@
 
 import { setImmediate } from 'node:timers/promises'
 
-import type { Clock } from '#src/core/time.ts'
+import type { Screen, Verdict } from '#src/domain/selling/screening.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
 import {
   createShownJob,
@@ -10,10 +11,9 @@ import {
   type RunOptions,
   type StartTimer,
   type Turn,
-} from '#src/lib/job.ts'
-import type { Log } from '#src/lib/log.ts'
-import { messageOf } from '#src/lib/message.ts'
-import type { Screen, Verdict } from '#src/selling/screening.ts'
+} from '#src/platform/job.ts'
+import type { Log } from '#src/platform/log.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 import { ListFault } from './list-format.ts'
 import { refreshList } from './list-refresh.ts'

@@ -1,16 +1,16 @@
-/** Judges an address by the rules of selling/screening.ts; the verdict is audited. */
+/** Judges an address by the rules of domain/selling/screening.ts; the verdict is audited. */
 
-import type { Clock } from '#src/core/time.ts'
-import { isStale, type Ledger } from '#src/ledger/ledger.ts'
-import type { Log } from '#src/lib/log.ts'
-import { messageOf } from '#src/lib/message.ts'
 import {
   judge,
   type OracleAnswer,
   type ScreeningGrounds,
   type SignupState,
   type Verdict,
-} from '#src/selling/screening.ts'
+} from '#src/domain/selling/screening.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { isStale, type Ledger } from '#src/ledger/ledger.ts'
+import type { Log } from '#src/platform/log.ts'
+import { messageOf } from '#src/platform/message.ts'
 
 /** The contracts that are asked; `src/chain` has them. */
 type Oracle = {

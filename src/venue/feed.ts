@@ -1,8 +1,8 @@
 /** The live side of a venue: what is sent to its market data socket, and what its messages say. */
-import type { Millionths } from '#src/core/decimal.ts'
-import type { Coin } from '#src/core/market.ts'
-import type { Ladder } from '#src/core/snapshot.ts'
-import type { SpotTick } from '#src/core/spot.ts'
+import type { Millionths } from '#src/domain/decimal.ts'
+import type { Coin } from '#src/domain/market.ts'
+import type { Ladder } from '#src/domain/snapshot.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
 
 /** A venue's socket of order books and trades. */
 export type VenueFeed = {

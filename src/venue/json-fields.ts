@@ -1,5 +1,5 @@
 /** Readers of members of JSON that others wrote. They throw a `RecordFault` with the name. */
-import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
   assetIdPattern,
   assetIdRule,
@@ -7,11 +7,11 @@ import {
   type FeeSchedule,
   type Outcome,
   parseConditionId,
-} from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import { VENUE_OPENED_MS } from '#src/core/time.ts'
-import { isRecord } from '#src/lib/record.ts'
-import { toTimestampMs } from '#src/wire/snapshot-values.ts'
+} from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { VENUE_OPENED_MS } from '#src/domain/time.ts'
+import { toTimestampMs } from '#src/domain/wire/snapshot-values.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 

@@ -1,6 +1,6 @@
 /** Markets as our own API answers with them. */
 
-import { parseMillionths } from '#src/core/decimal.ts'
+import { parseMillionths } from '#src/domain/decimal.ts'
 import {
   isCoin,
   isTimeframe,
@@ -8,9 +8,9 @@ import {
   outcomes,
   type Result,
   winnerSources,
-} from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import { isRecord } from '#src/lib/record.ts'
+} from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import {
   type JsonObject,

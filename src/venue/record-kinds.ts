@@ -1,11 +1,11 @@
-import { RecordFault } from '#src/core/record-fault.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
 
 import { fitsKind, type JsonObject, type Reading } from './json-fields.ts'
 import { ownKinds } from './own-records.ts'
 import type { MarketRecord, RecordKind } from './venue.ts'
 import { venues } from './venues.ts'
 
-/** In one form for every venue, which `wire/snapshot-json.ts` reads from bytes. */
+/** In one form for every venue, which `domain/wire/snapshot-json.ts` reads from bytes. */
 const snapshot = { name: 'a snapshot', required: [['bids'], ['asks']], forbidden: [] } as const
 const described = [...ownKinds, ...Object.values(venues).flatMap(({ kinds }) => kinds)]
 const kinds: readonly (typeof snapshot | RecordKind)[] = [snapshot, ...described]

@@ -1,7 +1,7 @@
-import type { Millionths } from '#src/core/decimal.ts'
-import type { Coin, MarketFacts, Source, Timeframe } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { Millionths } from '#src/domain/decimal.ts'
+import type { Coin, MarketFacts, Source, Timeframe } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 
 import type { Catalogue, CataloguePorts } from './catalogue.ts'
 import type { PricePage, SpotFeed, VenueFeed } from './feed.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { StoreFault } from '#src/database/database.ts'
+import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/domain/selling/api-key.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
-import type { Eventually } from '#src/lib/eventually.ts'
-import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/selling/api-key.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { shareWindows } from '#src/access/shared-windows.ts'
-import { createRateWindows, makeRateMemory } from '#src/lib/rate-windows.ts'
+import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
 
 import { redisProgram, startRedis } from '../support/engines/redis.ts'
 

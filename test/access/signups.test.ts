@@ -1,7 +1,7 @@
 /** What an address may sign up for, whoever asks and with whatever key. */
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

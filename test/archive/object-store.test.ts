@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { createObjectStore, ObjectFault, type ObjectStore } from '#src/archive/object-store.ts'
-import { parseBucketPlace } from '#src/lib/bucket-place.ts'
+import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
 import { hasS3, type S3, startS3 } from '../support/engines/s3.ts'
 

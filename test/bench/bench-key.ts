@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 
-import { coins } from '#src/core/market.ts'
+import { coins } from '#src/domain/market.ts'
+import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { tierRoutes } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
-import { tierRoutes } from '#src/selling/tier.ts'
 
 /** Accounts of the benches: the one that asks, one that others get in the way of, and more. */
 const seeds = { bench: 0x5a, victim: 0x5b, third: 0x5c, fourth: 0x5d }

@@ -1,6 +1,6 @@
 /** Writes the header of a deflate block. */
-import { BitWriter } from '#src/lib/bits.ts'
-import { reversedCodes } from '#src/lib/huffman.ts'
+import { BitWriter } from '#src/platform/bits.ts'
+import { reversedCodes } from '#src/platform/huffman.ts'
 
 import { huffmanLengths } from './huffman-lengths.ts'
 

@@ -9,7 +9,7 @@ import type { Slice } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, outcomeCodes } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { simulate } from '#src/ingest/simulator/simulator.ts'
+import { simulate } from '#src/simulator/simulator.ts'
 
 import { ownSliceOf } from '../support/own-slice.ts'
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Trade } from '#src/core/trade.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import { openHistory } from '#src/history/open.ts'
-import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
+import { storeSimulation } from '#src/simulator/simulator.ts'
 
 import { asRecorded } from '../support/as-recorded.ts'
 import { addBenchKey } from './bench-key.ts'

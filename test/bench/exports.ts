@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { openHistory } from '#src/history/open.ts'
-import { assert } from '#src/lib/assert.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import { benchAuthorization } from './bench-key.ts'
 import { type Delivery, type Download, download, receive } from './byte-reader.ts'

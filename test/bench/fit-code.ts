@@ -3,8 +3,8 @@
  * `src/history/codec/deflate-code.ts`. A fitted code may replace that one only as a new
  * `CODE_VERSION`.
  */
-import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import {

@@ -3,7 +3,7 @@
  * core and without a store: one change of a level in a book of 99, of both outcomes, each in its
  * own millisecond, so that each makes two states with two hashes.
  */
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
 import { createMarketBooks } from '#src/recorder/books.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'

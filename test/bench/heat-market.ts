@@ -1,8 +1,8 @@
 /** A complete market of 5 minutes: 3,500 states of up, each of 99 levels of which four change. */
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { conditionIdOf } from '../support/market-history.ts'
 

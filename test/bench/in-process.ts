@@ -1,4 +1,4 @@
-import { assert } from '#src/lib/assert.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import { benchAuthorization } from './bench-key.ts'
 import { DAY, type DayDataset, type OurData } from './dataset.ts'

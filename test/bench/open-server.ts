@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import type { Gate, Visit } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createLogBuffer } from '#src/lib/log-buffer.ts'
+import { createLogBuffer } from '#src/platform/log-buffer.ts'
 
 import { openOurApp } from './our-app.ts'
 

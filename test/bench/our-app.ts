@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 
-import { type App, createApp } from '#src/app.ts'
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createMint } from '#src/lib/mint.ts'
+import { createMint } from '#src/platform/mint.ts'
+import { type App, createApp } from '#src/server/app.ts'
 
 export type OurApp = { app: App; history: MarketHistory; dispose(): void }
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 
 /** Fills a data folder of ours with closed markets; the folder is ready to be served afterwards. */

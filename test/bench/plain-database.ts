@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 
-import { formatMillionths } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 
 /** The file that both baselines read: one row a snapshot, levels as the JSON that is served. */
 export type PlainDatabase = {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { coins, timeframes } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
 
 import { startRig } from '../recorder/rig.ts'
 import { openAwayVenue } from './away-venue.ts'

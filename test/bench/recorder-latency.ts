@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { timeframes } from '#src/core/market.ts'
+import { timeframes } from '#src/domain/market.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { addKey } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 
-import { assert } from '#src/lib/assert.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import type { OurData } from './dataset.ts'
 

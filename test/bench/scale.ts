@@ -11,11 +11,11 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { type Postgres, startPostgres } from '../support/engines/postgres.ts'

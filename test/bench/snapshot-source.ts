@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import { createSnapshotScanner, type ScannedSnapshot } from '#src/domain/wire/snapshot-json.ts'
 import { batchLines, openText } from '#src/ingest/line-source.ts'
-import { simulate } from '#src/ingest/simulator/simulator.ts'
-import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
+import { simulate } from '#src/simulator/simulator.ts'
 
 /** Where recorded books are, beside a checkout; see SOURCES.md there for licence and credit. */
 const recordedFolder = new URL('../../../shared/data/polymarket/', import.meta.url).pathname

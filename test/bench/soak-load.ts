@@ -1,5 +1,5 @@
 /** Everything that callers do, at a rate that a server sustains, until it is told to end. */
-import { coins } from '#src/core/market.ts'
+import { coins } from '#src/domain/market.ts'
 
 /** Pauses between two of the same kind, so that the load is a mixture and no flood. */
 const PAGE_MS = 25

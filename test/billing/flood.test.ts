@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import type { Caller } from '#src/selling/caller.ts'
-import type { Preflight } from '#src/selling/chain-view.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { Preflight } from '#src/domain/selling/chain-view.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 import { openBilling, outcomeOf, paid, payWithUsdc, TX, type World } from './scripted-billing.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createAvailability } from '#src/billing/offers.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
 
 import {
   NOW_MS,

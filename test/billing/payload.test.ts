@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 
 import { parsePayment, sealPayment, signatureOf } from '#src/billing/payload.ts'
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 
 import {
   openBilling,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { PaymentState } from '#src/selling/payment.ts'
+import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
+import type { PaymentState } from '#src/domain/selling/payment.ts'
 
 import {
   NOW_MS,

@@ -1,8 +1,8 @@
 /** Payments that were refused, by us or by a rule of the ledger, and what may be said of them. */
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { Offer } from '#src/selling/payment.ts'
+import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
+import type { Offer } from '#src/domain/selling/payment.ts'
 
 import { onlyPayment, openBilling, outcomeOf, paid, payWithUsdc, TX } from './scripted-billing.ts'
 

@@ -3,15 +3,15 @@
  * that say what they are told to.
  */
 import { createBilling } from '#src/billing/billing.ts'
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { ChainVerdict, FoundTransfer, Preflight } from '#src/domain/selling/chain-view.ts'
+import type { SettleResult, SupportedKind } from '#src/domain/selling/facilitator.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import type { Offer, Payment, SignedPayment } from '#src/domain/selling/payment.ts'
+import type { Verdict } from '#src/domain/selling/screening.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import type { ChainVerdict, FoundTransfer, Preflight } from '#src/selling/chain-view.ts'
-import type { SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
-import type { Verdict } from '#src/selling/screening.ts'
-import { standingAt } from '#src/selling/subscription.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12)
 export const PAY_TO = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { SettleResult } from '#src/selling/facilitator.ts'
+import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
+import type { SettleResult } from '#src/domain/selling/facilitator.ts'
 
 import {
   NOW_MS,

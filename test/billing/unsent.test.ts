@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { AppError } from '#src/core/errors.ts'
-import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { AppError } from '#src/domain/errors.ts'
+import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
 
 import {
   NOW_MS,

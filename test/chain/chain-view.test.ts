@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { type ChainViewOptions, createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { twoCode } from '../support/evm-code.ts'

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
 import { createRpc, type RpcOptions } from '#src/chain/rpc.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 
 const contract = `0x${'11'.repeat(20)}`
 type Answer = (method: string, index: number) => Response | object | Promise<Response>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 
 import { type Anvil, hasAnvil, startAnvil } from '../support/anvil.ts'
 import {

@@ -2,7 +2,7 @@ import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 import { permitTypes, plainPermitTypes, transferTypes } from '../support/typed-data.ts'
 

@@ -5,8 +5,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
-import type { SignIn } from '#src/selling/wallet.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import type { SignIn } from '#src/domain/selling/wallet.ts'
 
 import { type Anvil, hasAnvil, startAnvil } from '../support/anvil.ts'
 import { revertingCode, toWord, walletCode } from '../support/evm-code.ts'

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 import { openArchive } from '#src/archive/range-reader.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { onBucket } from '../support/engines/bucket.ts'

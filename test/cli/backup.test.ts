@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startBackups } from '#src/cli/scheduled-backups.ts'
+import { historyFormat, holdLock, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { historyFormat, holdLock, openDatabase } from '#src/sqlite/database.ts'
+import { startBackups } from '#src/server/scheduled-backups.ts'
 
 import { appendAll, someSnapshots } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'

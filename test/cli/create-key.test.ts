@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
+import { digestOf, isWellFormedKey } from '#src/domain/selling/api-key.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
 import type { Deed, Ledger } from '#src/ledger/ledger.ts'
-import { digestOf, isWellFormedKey } from '#src/selling/api-key.ts'
-import { standingAt } from '#src/selling/subscription.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'

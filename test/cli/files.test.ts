@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { startFiles } from '#src/cli/scheduled-files.ts'
+import { startFiles } from '#src/server/scheduled-files.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 import { greet, type Greeting } from '#src/cli/serve.ts'
-import type { Coin } from '#src/core/market.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import type { Coin } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { closeEndedMarkets } from '#src/ingest/importer.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, aSnapshot } from '../history/books.ts'
 import { createCommandLine } from '../support/command-line.ts'

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { CliError } from '#src/cli/context.ts'
 import { importCommand } from '#src/cli/import.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
+import { CliError } from '#src/server/context.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
 import { NOW_MS } from '../ingest/import-harness.ts'

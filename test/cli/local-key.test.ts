@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { keyCommand, makeLocalKey } from '#src/cli/serve.ts'
-import { digestOf } from '#src/selling/api-key.ts'
-import { standingAt } from '#src/selling/subscription.ts'
+import { digestOf } from '#src/domain/selling/api-key.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'

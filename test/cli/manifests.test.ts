@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startManifests } from '#src/cli/manifests-aside.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
+import { startManifests } from '#src/server/manifests-aside.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { runCli } from '#src/cli/program.ts'
-import { configVariables } from '#src/config.ts'
+import { configVariables } from '#src/config/config.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 

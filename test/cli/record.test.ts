@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import type { CliContext } from '#src/cli/context.ts'
 import { runCli } from '#src/cli/program.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { CliContext } from '#src/server/context.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { until } from '../support/until.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { runCli } from '#src/cli/program.ts'
-import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
+import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 

@@ -3,9 +3,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 
-import { createStatusFile, readRecorder, readRecorderStatus } from '#src/cli/recorder-status.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
+import { createStatusFile, readRecorder, readRecorderStatus } from '#src/server/recorder-status.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'

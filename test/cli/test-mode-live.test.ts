@@ -1,8 +1,8 @@
 /** Live streams of test mode, which play the simulated day. */
 import { describe, expect, test } from 'bun:test'
 
-import type { StreamData } from '#src/app.ts'
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
+import type { StreamData } from '#src/server/app.ts'
 
 import { followEvents, parseEvents } from '../support/event-client.ts'
 import { connect } from '../support/live-client.ts'

@@ -10,8 +10,8 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
+import { testChain } from '#src/domain/selling/payment-chain.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { testChain } from '#src/selling/payment-chain.ts'
 
 import { NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { defaultTiers } from '#src/selling/tier.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 

@@ -7,8 +7,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'

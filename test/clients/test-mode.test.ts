@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test'
 
 import { privateKeyToAccount } from 'viem/accounts'
 
-import type { StreamData } from '#src/app.ts'
-import { SLOW_MS } from '#src/cli/test-mode.ts'
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
-import { testChain } from '#src/selling/payment-chain.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
+import { testChain } from '#src/domain/selling/payment-chain.ts'
+import type { StreamData } from '#src/server/app.ts'
+import { SLOW_MS } from '#src/server/test-mode.ts'
 
 import {
   Bookfeed,

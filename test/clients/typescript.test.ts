@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { typesOf, typesPath } from '#dev/release/client.ts'
-import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { Bookfeed, BookfeedError } from '../../clients/typescript/src/bookfeed.ts'
 import { saveExport } from '../../clients/typescript/src/file.ts'

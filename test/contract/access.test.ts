@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import { errorCodes } from '#src/core/errors.ts'
+import { errorCodes } from '#src/domain/errors.ts'
 
 import {
   askCell,

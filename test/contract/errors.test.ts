@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { codesOf, expectDocumented, readDocument } from '../support/openapi-document.ts'

@@ -11,9 +11,9 @@ import { join } from 'node:path'
 
 import fc, { type Arbitrary } from 'fast-check'
 
+import { digestOf } from '#src/domain/selling/api-key.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { digestOf } from '#src/selling/api-key.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
 
 import { textOf } from '../support/event-client.ts'
 import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'

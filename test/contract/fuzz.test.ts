@@ -8,7 +8,7 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 
 import { textOf } from '../support/event-client.ts'
 import { fakeBilling } from '../support/fake-billing.ts'

@@ -8,8 +8,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { digestOf, KEY_PREFIX } from '#src/domain/selling/api-key.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { digestOf, KEY_PREFIX } from '#src/selling/api-key.ts'
 
 import { askCell, cellsOf, createMatrix, type Matrix } from '../support/access-matrix.ts'
 import { NOW_MS } from '../support/harness.ts'

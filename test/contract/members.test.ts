@@ -1,7 +1,7 @@
 /** Whether the document requires of the bodies of data what is always there, and nothing else. */
 import { describe, expect, test } from 'bun:test'
 
-import { coins } from '#src/core/market.ts'
+import { coins } from '#src/domain/market.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'

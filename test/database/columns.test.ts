@@ -6,7 +6,7 @@ import { getTableColumns } from 'drizzle-orm/utils'
 
 import * as history from '#db/history/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 
 describe('sqlOf', () => {
   const sql = sqlOf(history.meta)

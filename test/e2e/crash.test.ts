@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

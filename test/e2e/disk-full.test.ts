@@ -18,8 +18,8 @@ import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { judgeStored } from '../recorder/judge-stored.ts'
 import { failingDisk } from '../support/failing-disk.ts'

@@ -8,9 +8,9 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { isValidKey } from '#src/ledger/ledger.ts'
-import type { Facilitator } from '#src/selling/facilitator.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { ask, type Buyer, newBuyer, openRequest, payFor } from '../support/keyless-buyer.ts'

@@ -13,9 +13,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import type { PaymentRequired } from '#src/billing/billing.ts'
+import { findChain } from '#src/domain/selling/payment-chain.ts'
+import { defaultPacks } from '#src/domain/selling/tier.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
-import { defaultPacks } from '#src/selling/tier.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { fakeHistory } from '../support/fake-history.ts'

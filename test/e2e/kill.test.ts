@@ -12,7 +12,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { textOf } from '../history/pages.ts'
 import { createKeyLoad, lostKeys } from '../support/key-load.ts'

@@ -7,10 +7,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { digestOf } from '#src/domain/selling/api-key.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { digestOf } from '#src/selling/api-key.ts'
-import type { Tier } from '#src/selling/tier.ts'
 
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { redisProgram, startRedis } from '../support/engines/redis.ts'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { startBillingJobs } from '#src/cli/server-jobs.ts'
+import { startBillingJobs } from '#src/server/server-jobs.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChainAfresh } from '../support/chain-ground.ts'

@@ -4,10 +4,10 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { startHttpFacilitator } from '#dev/sandbox/http-facilitator.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { Facilitator } from '#src/domain/selling/facilitator.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import type { Facilitator } from '#src/selling/facilitator.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { createKeyLoad, lostKeys } from '../support/key-load.ts'
 import { startKillableServer } from '../support/killable-server.ts'

@@ -5,9 +5,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type FacilitatorProcess, startFacilitatorProcess } from '#dev/sandbox/http-facilitator.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

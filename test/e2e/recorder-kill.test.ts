@@ -8,10 +8,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Tier } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createRandom } from '#src/lib/random.ts'
-import type { Tier } from '#src/selling/tier.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { judgeStored, rowsOf } from '../recorder/judge-stored.ts'
 import { addKey } from '../support/harness.ts'

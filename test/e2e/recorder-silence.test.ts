@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Tier } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Tier } from '#src/selling/tier.ts'
 
 import { followEvents } from '../support/event-client.ts'
 import { addKey } from '../support/harness.ts'

@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChainAfresh } from '../support/chain-ground.ts'

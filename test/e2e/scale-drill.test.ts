@@ -5,9 +5,9 @@
  */
 import { describe, expect, test } from 'bun:test'
 
+import { digestOf } from '#src/domain/selling/api-key.ts'
 import { openHistory } from '#src/history/open.ts'
 import { byOperator } from '#src/ledger/ledger.ts'
-import { digestOf } from '#src/selling/api-key.ts'
 
 import { judgeStored, rowsOf } from '../recorder/judge-stored.ts'
 import { hasAnvil } from '../support/anvil.ts'

@@ -6,9 +6,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { usdcOn } from '#dev/sandbox/addresses.ts'
 import { type HttpFacilitator, startHttpFacilitator } from '#dev/sandbox/http-facilitator.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { findChain } from '#src/domain/selling/payment-chain.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

@@ -10,9 +10,9 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
+import type { Tier } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Tier } from '#src/selling/tier.ts'
 
 import { appendAll, aSnapshot, conditionIdOf } from '../history/books.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'

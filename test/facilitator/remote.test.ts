@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
+import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { createRemoteFacilitator, type RemoteOptions } from '#src/facilitator/remote.ts'
-import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 const payer = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const hash = `0x${'aB'.repeat(32)}`

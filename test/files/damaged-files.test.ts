@@ -17,7 +17,7 @@ import { fileKinds } from '#src/files/day-tables.ts'
 import { makeDayFiles } from '#src/files/maker.ts'
 import { createFileStore, type DayFile } from '#src/files/store.ts'
 import { verifyDayFiles } from '#src/files/verify.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'

@@ -1,11 +1,11 @@
 /** Books and batches for tests of the store, made from a seed. */
 
-import type { Market, Outcome } from '#src/core/market.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import type { Trade, TradeQuery } from '#src/core/trade.ts'
+import type { Market, Outcome } from '#src/domain/market.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { Batch, MarketHistory } from '#src/history/history.ts'
-import { simulate } from '#src/ingest/simulator/simulator.ts'
-import type { Random } from '#src/lib/random.ts'
+import type { Random } from '#src/platform/random.ts'
+import { simulate } from '#src/simulator/simulator.ts'
 
 export const START_MS = Date.UTC(2026, 3, 14, 8)
 export const NO_LEVELS: Ladder = { prices: [], sizes: [] }

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
-import { type Coin, statusOf } from '#src/core/market.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import { type Coin, statusOf } from '#src/domain/market.ts'
 import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createCoinTotals } from '#src/history/tables/market-list.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, assetIdOf, conditionIdOf, START_MS } from './books.ts'
 

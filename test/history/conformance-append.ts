@@ -1,9 +1,9 @@
 /** The conformance suite's part on what goes in: batches, ids, duplicates, conflicts, order. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import {

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
-import { outcomes } from '#src/core/market.ts'
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Position, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import {
   appendAll,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import type { MarketFacts, Result, WinnerSource } from '#src/core/market.ts'
+import type { MarketFacts, Result, WinnerSource } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import {

@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import { type Gap, type GapReason, gapReasons } from '#src/core/coverage.ts'
-import { outcomes } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { type Gap, type GapReason, gapReasons } from '#src/domain/coverage.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
 import type { Effort } from './conformance-random.ts'

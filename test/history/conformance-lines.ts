@@ -1,8 +1,8 @@
 /** The conformance suite's part on reading very much: streams of lines, and runs. */
 import { describe, expect, test } from 'bun:test'
 
-import { outcomes } from '#src/core/market.ts'
-import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
 import type {
   Batch,
   Encoding,
@@ -10,7 +10,7 @@ import type {
   MarketHistory,
   StreamQuery,
 } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import {

@@ -7,9 +7,9 @@ import {
   outcomes,
   statusOf,
   type Timeframe,
-} from '#src/core/market.ts'
+} from '#src/domain/market.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
 import { conformFacts, someFacts } from './conformance-facts.ts'

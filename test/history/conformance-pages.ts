@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
-import { outcomes } from '#src/core/market.ts'
+import { outcomes } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import {

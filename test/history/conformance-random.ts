@@ -4,10 +4,10 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import { comparePositions, type Position, type Snapshot } from '#src/core/snapshot.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import { comparePositions, type Position, type Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import {
   assetIdOf,

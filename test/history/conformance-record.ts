@@ -1,8 +1,8 @@
 /** The conformance suite's part on what a recorder heard. */
 import { describe, expect, test } from 'bun:test'
 
-import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
-import type { Trade } from '#src/core/trade.ts'
+import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { GapChange, MarketHistory, Recording } from '#src/history/history.ts'
 
 import { conditionIdOf, getMarket, someSnapshots, START_MS, toldTrades } from './books.ts'

@@ -1,8 +1,8 @@
 /** The conformance suite's part on what changed after it could be served. */
 import { describe, expect, test } from 'bun:test'
 
-import { ENDLESS_MS } from '#src/core/coverage.ts'
-import type { Revision } from '#src/core/revision.ts'
+import { ENDLESS_MS } from '#src/domain/coverage.ts'
+import type { Revision } from '#src/domain/revision.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'

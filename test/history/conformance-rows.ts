@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import { outcomes } from '#src/core/market.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { snapshotRuns } from '../support/snapshot-runs.ts'

@@ -1,7 +1,7 @@
 /** The conformance suite's part on reference prices. */
 import { describe, expect, test } from 'bun:test'
 
-import type { SpotQuery, SpotTick } from '#src/core/spot.ts'
+import type { SpotQuery, SpotTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { START_MS } from './books.ts'

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
-import type { Outcome } from '#src/core/market.ts'
-import type { Position, Snapshot } from '#src/core/snapshot.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import type { Position, Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from './books.ts'

@@ -7,9 +7,9 @@ import {
   readTradesBefore,
   type Trade,
   type TradeQuery,
-} from '#src/core/trade.ts'
+} from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import {
   appendAll,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { onEachEngine } from '../support/engines/each.ts'
 import { batchOf, conditionIdOf } from './books.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { isSigned, type ManifestBody, sha256, statementText } from '#src/core/manifest.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { isSigned, type ManifestBody, sha256, statementText } from '#src/domain/manifest.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'

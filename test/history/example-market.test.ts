@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import { simulate } from '#src/ingest/simulator/simulator.ts'
+import { simulate } from '#src/simulator/simulator.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const WINDOW_MS = 300_000

@@ -5,7 +5,7 @@ import { openHistory } from '#src/history/open.ts'
 import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from './books.ts'
 
 describe('gaps', () => {
-  // What is derived from a list is remembered by its identity: core/coverage.ts.
+  // What is derived from a list is remembered by its identity: domain/coverage.ts.
   test('behavior: the list stays the same one as long as nothing in it changed', () => {
     const history = openHistory(':memory:')
     const add = (afterMs: number) =>

@@ -1,7 +1,7 @@
 /** The derived gaps of a market as MarketHistory promises them, from plain lists of times. */
-import { type Gap, type GapReason, silenceMs } from '#src/core/coverage.ts'
-import { type Outcome, outcomes } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { type Gap, type GapReason, silenceMs } from '#src/domain/coverage.ts'
+import { type Outcome, outcomes } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 const quietMs = silenceMs('5m')
 

@@ -1,7 +1,7 @@
 /** What a history must answer, from a plain array: the reference that engines are compared with. */
-import { silenceMs } from '#src/core/coverage.ts'
-import { outcomes } from '#src/core/market.ts'
-import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import { silenceMs } from '#src/domain/coverage.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Batch, RowQuery } from '#src/history/history.ts'
 
 /** A query of rows without the market that the store gave out. */

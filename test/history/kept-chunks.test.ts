@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, conditionIdOf, getMarket, simulatedSnapshots, START_MS } from './books.ts'
 import { pageOf, type Query } from './pages.ts'

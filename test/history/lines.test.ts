@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
 import { textOf } from './pages.ts'

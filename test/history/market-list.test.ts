@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { MarketQuery } from '#src/history/history.ts'
 import { createMarketList } from '#src/history/tables/market-list.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 /** How SQLite would find the rows of a query. */
 function planOf(query: Omit<MarketQuery, 'coin' | 'limit'>): string {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Database } from '#src/database/database.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-meta-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

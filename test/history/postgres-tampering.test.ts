@@ -5,7 +5,7 @@ import type { Database } from '#src/database/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createTables } from '#src/history/tables/tables.ts'
 import { createVerify } from '#src/history/verify.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
 import { changedValue } from '../support/changed-value.ts'

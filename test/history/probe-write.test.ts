@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { StoreFault } from '#src/database/database.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 
 function aFolder() {
   const path = mkdtempSync(join(tmpdir(), 'bookfeed-probe-'))

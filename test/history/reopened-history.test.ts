@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { atOnce } from '#src/lib/eventually.ts'
+import { atOnce } from '#src/platform/eventually.ts'
 
 import { conform } from './conformance.ts'
 

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { SpotQuery } from '#src/core/spot.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import type { SpotQuery } from '#src/domain/spot.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openDatabase } from '#src/sqlite/database.ts'
 
 import { someTicks } from '../support/market-history.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from 'bun:test'
 
 import { Type } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { readBody } from '#src/http/body.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'

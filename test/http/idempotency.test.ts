@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { type Call, createIdempotency, jsonAnswer, type Work } from '#src/http/idempotency.ts'
 import { openLedger } from '#src/ledger/open.ts'
 

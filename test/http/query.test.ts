@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { Type } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import { literals, parseQuery } from '#src/http/schema-reader.ts'
 

@@ -3,12 +3,12 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { createUnread } from '#src/http/unread.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
 
 import { until } from '../support/until.ts'
 

@@ -1,8 +1,8 @@
 /** What a caller without a valid key reads: the ways in that this server has. */
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config.ts'
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+import { readConfig } from '#src/config/config.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

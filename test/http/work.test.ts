@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
 import { ACCOUNT_JOBS_MAX, createWork } from '#src/http/work.ts'
-import { messageOf } from '#src/lib/message.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
+import { messageOf } from '#src/platform/message.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 /** Every look at the timer is a millisecond, so a slice has a handful of steps. */
 function createWatched({ streamsMax = 100, lookMs = 1 } = {}) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { createImportHarness, NOW_MS } from './import-harness.ts'

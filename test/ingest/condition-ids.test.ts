@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { decodeMarketPlace, encodeMarketPlace } from '#src/core/cursor.ts'
-import { createMarketFinder } from '#src/core/market-name.ts'
-import { parseConditionId } from '#src/core/market.ts'
+import { decodeMarketPlace, encodeMarketPlace } from '#src/domain/cursor.ts'
+import { createMarketFinder } from '#src/domain/market-name.ts'
+import { parseConditionId } from '#src/domain/market.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

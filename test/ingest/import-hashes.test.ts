@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 
 import fc from 'fast-check'
 
-import { coverageOf } from '#src/core/coverage.ts'
+import { coverageOf } from '#src/domain/coverage.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
+import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
+import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 import {
   batchLines,
   createLineBatcher,
@@ -11,8 +12,7 @@ import {
   openText,
   SourceFault,
 } from '#src/ingest/line-source.ts'
-import { createRandom } from '#src/lib/random.ts'
-import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 let folder = ''
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import type { StoredMarket } from '#src/history/tables/market-table.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { toldTrades } from '../history/books.ts'
 import { aRecord, someLines } from '../support/snapshot-lines.ts'

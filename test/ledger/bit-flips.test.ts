@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openLedger } from '#src/ledger/open.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { type Fate, flipBits } from '../support/bit-flips.ts'
 import { addressOf, aKey, aSubscription, by, NOW_MS, someUsage, tierOf } from './ledger-records.ts'

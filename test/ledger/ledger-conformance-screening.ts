@@ -1,7 +1,7 @@
 /** The ledger's conformance suite on sanctions. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Verdict } from '#src/selling/screening.ts'
+import type { Verdict } from '#src/domain/selling/screening.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import { addressOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'

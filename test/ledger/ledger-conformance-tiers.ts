@@ -1,7 +1,7 @@
 /** The ledger's conformance suite on tiers and subscriptions. */
 import { describe, expect, test } from 'bun:test'
 
-import { defaultTiers } from '#src/selling/tier.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import {

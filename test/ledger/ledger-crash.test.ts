@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createRandom } from '#src/lib/random.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { type LedgerEngine, onEachEngine } from './ledger-engines.ts'
 import { accountIdOf, aKey, keyIdOf, NOW_MS } from './ledger-records.ts'

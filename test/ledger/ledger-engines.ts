@@ -1,7 +1,7 @@
 /** The engines of a ledger, for tests of what each of them does for itself. */
 import type { Database } from '#src/database/database.ts'
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
-import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { onEachEngine as onEngines } from '../support/engines/each.ts'
 

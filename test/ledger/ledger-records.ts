@@ -2,11 +2,11 @@
  * Accounts, keys and the like for tests of the ledger, by number: the same number is the same one.
  */
 
+import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
+import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 import type { Actor, ApiKey, Deed, KeyDraft, Ledger, UsageEntry } from '#src/ledger/ledger.ts'
-import { createRandom } from '#src/lib/random.ts'
-import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
-import { defaultTiers, type Tier } from '#src/selling/tier.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000

@@ -3,8 +3,8 @@
  */
 import { describe, expect, test } from 'bun:test'
 
+import type { Offer } from '#src/domain/selling/payment.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Offer } from '#src/selling/payment.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'

@@ -1,8 +1,8 @@
 /** The payments' conformance suite on turning money into time. */
 import { describe, expect, test } from 'bun:test'
 
+import { standingAt } from '#src/domain/selling/subscription.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { standingAt } from '#src/selling/subscription.ts'
 
 import {
   accountIdOf,

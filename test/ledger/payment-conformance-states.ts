@@ -1,9 +1,9 @@
 /** The payments' conformance suite on how payments come to be, and on their states. */
 import { describe, expect, test } from 'bun:test'
 
+import { paymentStates } from '#src/domain/selling/payment.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { LedgerRuleError } from '#src/ledger/payments.ts'
-import { paymentStates } from '#src/selling/payment.ts'
 
 import { accountIdOf, addressOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'

@@ -1,10 +1,10 @@
 /** The payments' conformance suite on what is bought without an offer written down before. */
 import { describe, expect, test } from 'bun:test'
 
+import { ANSWERS_MAX, REPEAT_MS } from '#src/domain/selling/credit.ts'
+import type { Offer } from '#src/domain/selling/payment.ts'
+import { defaultPacks, termsOf } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { ANSWERS_MAX, REPEAT_MS } from '#src/selling/credit.ts'
-import type { Offer } from '#src/selling/payment.ts'
-import { defaultPacks, termsOf } from '#src/selling/tier.ts'
 
 import { accountIdOf, addressOf, by, deedsOf, NOW_MS, tierOf } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'

@@ -2,16 +2,16 @@
  * Offers and signed payments for tests of the ledger, by number: the same number is the same one.
  */
 
-import type { Ledger } from '#src/ledger/ledger.ts'
-import type { OfferDraft, OfferRules, UnmatchedTransfer } from '#src/ledger/payments.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { paymentChains } from '#src/domain/selling/payment-chain.ts'
 import type {
   Offer,
   Payment,
   PaymentProof,
   PaymentState,
   SignedPayment,
-} from '#src/selling/payment.ts'
+} from '#src/domain/selling/payment.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { OfferDraft, OfferRules, UnmatchedTransfer } from '#src/ledger/payments.ts'
 
 import { accountIdOf, addressOf, by, createKeyOne, NOW_MS, tierOf } from './ledger-records.ts'
 

@@ -3,15 +3,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { coins } from '#src/core/market.ts'
 import { type Database, StoreFault } from '#src/database/database.ts'
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { coins } from '#src/domain/market.ts'
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createAuditChain } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
-import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { conformLedger } from './ledger-conformance.ts'
 import {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { NOW_MS } from './ledger-records.ts'
 import { conformPayments } from './payment-conformance.ts'

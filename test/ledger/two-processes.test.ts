@@ -1,10 +1,10 @@
 /** A ledger that is open twice, as by two processes: what one of them does holds for both. */
 import { describe, expect, test } from 'bun:test'
 
+import { defaultTiers } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
-import { defaultTiers } from '#src/selling/tier.ts'
 
 import { onEachEngine } from './ledger-engines.ts'
 import {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
-import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import { createGapTeller } from '#src/features/stream/gap-teller.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createGapView } from '#src/live/gaps.ts'
-import { createGapTeller } from '#src/modules/stream/gap-teller.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createHub } from '#src/live/hub.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createScheduler } from '#src/lib/scheduler.ts'
 import { createRunner, type Paced } from '#src/live/runner.ts'
+import { createScheduler } from '#src/platform/scheduler.ts'
 
 import { until } from '../support/until.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 
-import { startRetention } from '#src/cli/retention.ts'
-import { startForgetting } from '#src/cli/server-jobs.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createShownJob } from '#src/lib/job.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
+import { createShownJob } from '#src/platform/job.ts'
 import { startScreening } from '#src/screening/schedule.ts'
+import { startRetention } from '#src/server/retention.ts'
+import { startForgetting } from '#src/server/server-jobs.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { createFakeTimers } from '../support/fake-timers.ts'

@@ -7,7 +7,7 @@ import { StoreFault } from '#src/database/database.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { after, type Eventually } from '#src/lib/eventually.ts'
+import { after, type Eventually } from '#src/platform/eventually.ts'
 import { shownAddress } from '#src/postgres/address.ts'
 
 import { fillAnswers } from '../support/answers.ts'

@@ -5,9 +5,9 @@ import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
 
 import { createUsageMeter } from '#src/access/usage-meter.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import { standingAt } from '#src/selling/subscription.ts'
 
 import { by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'

@@ -1,7 +1,7 @@
 /** What a read that runs again has found is of one moment of the database. */
 import { describe, expect, test } from 'bun:test'
 
-import { together } from '#src/lib/eventually.ts'
+import { together } from '#src/platform/eventually.ts'
 import { createCell } from '#src/postgres/cells.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 

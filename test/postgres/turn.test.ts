@@ -7,14 +7,14 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { startManifests } from '#src/cli/manifests-aside.ts'
-import { turnOf } from '#src/cli/open-data-folder.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createShownJob } from '#src/lib/job.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
+import { createShownJob } from '#src/platform/job.ts'
 import { postgresHistory } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
+import { startManifests } from '#src/server/manifests-aside.ts'
+import { turnOf } from '#src/server/open-data-folder.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'

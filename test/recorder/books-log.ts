@@ -1,9 +1,9 @@
 /** A recorder's books that are fed with frames, and everything that they say. */
 
-import type { Gap, GapReason } from '#src/core/coverage.ts'
-import type { Outcome } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { Gap, GapReason } from '#src/domain/coverage.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
 import { type BooksOptions, createMarketBooks } from '#src/recorder/books.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'

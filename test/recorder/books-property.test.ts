@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import { type Outcome, outcomes } from '#src/core/market.ts'
+import { type Outcome, outcomes } from '#src/domain/market.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
 import { startBooks, toPlain } from './books-log.ts'

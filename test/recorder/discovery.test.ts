@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createDiscovery } from '#src/recorder/discovery.ts'
 import { createReporter } from '#src/recorder/ports.ts'

@@ -1,7 +1,7 @@
 /** Every fault of the venue, alone: nothing false is served, and what is missing is said. */
 import { describe, expect, test } from 'bun:test'
 
-import type { GapReason } from '#src/core/coverage.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
 
 import type { Fault, ScriptEntry } from '../support/venue/faults.ts'
 import type { GeneratedOptions } from '../support/venue/generated.ts'

@@ -1,4 +1,4 @@
-import { parseConditionId } from '#src/core/market.ts'
+import { parseConditionId } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { createHarness } from '../support/harness.ts'

@@ -1,5 +1,5 @@
 /** Compares what routes serve of a market with what was true at the venue. */
-import type { GapReason } from '#src/core/coverage.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
 
 import {
   hashOf,

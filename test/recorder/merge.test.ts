@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import { createMerge } from '#src/recorder/merge.ts'
 
 import { aSnapshot } from '../history/books.ts'

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import type { Fault } from '../support/venue/faults.ts'
 import { faultsOf } from './judge.ts'

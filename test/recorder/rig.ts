@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-import { parseConditionId } from '#src/core/market.ts'
+import { parseConditionId } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Every, OpenSocket } from '#src/recorder/ports.ts'

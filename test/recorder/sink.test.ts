@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { ENDLESS_MS } from '#src/core/coverage.ts'
-import { AppError } from '#src/core/errors.ts'
+import { ENDLESS_MS } from '#src/domain/coverage.ts'
+import { AppError } from '#src/domain/errors.ts'
 import type { Recording } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createReporter } from '#src/recorder/ports.ts'

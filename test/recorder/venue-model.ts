@@ -1,7 +1,7 @@
 /** A market as the venue has it, written plainly: what it says in frames, and what was true. */
 
-import { formatMillionths } from '#src/core/decimal.ts'
-import type { Outcome } from '#src/core/market.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import type { Outcome } from '#src/domain/market.ts'
 
 export const START_MS = Date.UTC(2026, 9, 1, 12)
 export const market = {

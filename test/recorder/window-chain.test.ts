@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { MarketFacts, Timeframe } from '#src/core/market.ts'
+import type { MarketFacts, Timeframe } from '#src/domain/market.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createReporter } from '#src/recorder/ports.ts'
 import { createWindowChain } from '#src/recorder/window-chain.ts'

@@ -1,7 +1,7 @@
 /** Windows that are not recorded are seen: of a new protocol, of none that is known, or not listed. */
 import { describe, expect, test } from 'bun:test'
 
-import { parseConditionId } from '#src/core/market.ts'
+import { parseConditionId } from '#src/domain/market.ts'
 import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
 
 import type { GeneratedOptions } from '../support/venue/generated.ts'

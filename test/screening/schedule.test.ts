@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
+import type { OracleAnswer } from '#src/domain/selling/screening.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
-import type { OracleAnswer } from '#src/selling/screening.ts'
 
 import { createFakeTimers } from '../support/fake-timers.ts'
 import { madeUpAddress, sdnXml } from '../support/ofac-xml.ts'

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
+import type { OracleAnswer, Verdict } from '#src/domain/selling/screening.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createScreener, type ScreenerOptions } from '#src/screening/screener.ts'
-import type { OracleAnswer, Verdict } from '#src/selling/screening.ts'
 
 import { madeUpAddress } from '../support/ofac-xml.ts'
 

@@ -1,10 +1,10 @@
 /** A history with something of everything, all questions about it, and answers of two servers. */
 import { expect } from 'bun:test'
 
-import type { SpotTick } from '#src/core/spot.ts'
-import { toIso } from '#src/core/time.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import { toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { simulate } from '#src/ingest/simulator/simulator.ts'
+import { simulate } from '#src/simulator/simulator.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
 import { createHarness } from './harness.ts'

@@ -1,7 +1,7 @@
 /** Damages copies of a file by one bit each, drawn at random. */
 import { rmSync } from 'node:fs'
 
-import type { Random } from '#src/lib/random.ts'
+import type { Random } from '#src/platform/random.ts'
 
 /** `found` by who verifies; `unused` if nothing that is stored has changed; else it is `silent`. */
 export type Fate = 'found' | 'unused' | 'silent'

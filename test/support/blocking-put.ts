@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 
 import { openArchive } from '#src/archive/range-reader.ts'
-import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
+import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
 
 const PUT_MS_MAX = 60_000
 

@@ -1,4 +1,4 @@
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 
 const MILLIONTHS_PER_TICK = 10_000
 const PAUSE_MS = 5_000

@@ -1,5 +1,5 @@
-import type { CliContext } from '#src/cli/context.ts'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
+import type { CliContext } from '#src/server/context.ts'
 
 import { NOW_MS } from './now.ts'
 

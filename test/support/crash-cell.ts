@@ -5,7 +5,7 @@
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
-import type { TokenSymbol } from '#src/selling/payment-chain.ts'
+import type { TokenSymbol } from '#src/domain/selling/payment-chain.ts'
 
 import {
   type CrashWorld,

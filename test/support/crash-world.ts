@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import type { TokenSymbol } from '#src/domain/selling/payment-chain.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { TokenSymbol } from '#src/selling/payment-chain.ts'
-import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { type Draft, permit2Proxy, signUsdc, signUsdt } from '../chain/signed-payments.ts'
 import { type Gate, startGate } from './gate.ts'

@@ -1,6 +1,6 @@
 /** A server with its streams of events on a port of its own. */
-import type { Market } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 

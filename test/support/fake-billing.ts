@@ -1,11 +1,16 @@
 /** Billing without a chain: every account has bought Pro once, and has a payment on its way. */
 import type { Billing, PaymentRequired, Settlement } from '#src/billing/billing.ts'
-import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, PaymentRequirements, PaymentState } from '#src/selling/payment.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
-import { defaultTiers, termsOf } from '#src/selling/tier.ts'
+import { AppError, type ErrorCode, type ErrorExtras } from '#src/domain/errors.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import type {
+  Offer,
+  Payment,
+  PaymentRequirements,
+  PaymentState,
+} from '#src/domain/selling/payment.ts'
+import type { Subscription } from '#src/domain/selling/subscription.ts'
+import { defaultTiers, termsOf } from '#src/domain/selling/tier.ts'
 
 import { NOW_MS } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import type { MarketHistory } from '#src/history/history.ts'
-import { atOnce } from '#src/lib/eventually.ts'
+import { atOnce } from '#src/platform/eventually.ts'
 
 const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')

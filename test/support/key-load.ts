@@ -1,7 +1,8 @@
 /** Clients that sign up, rotate and revoke, and what was acknowledged to them. */
+
+import { digestOf } from '#src/domain/selling/api-key.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Random } from '#src/lib/random.ts'
-import { digestOf } from '#src/selling/api-key.ts'
+import type { Random } from '#src/platform/random.ts'
 
 import { asJson, createSigner } from './signup-client.ts'
 import { systemClock } from './venue/venue.ts'

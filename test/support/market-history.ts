@@ -1,15 +1,15 @@
 /**
  * A history with one market of each kind, and what is expected of it, written down independently.
  */
-import { type Coin, coins, type Outcome } from '#src/core/market.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import type { SpotTick } from '#src/core/spot.ts'
-import { DAY_MS } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
+import { type Coin, coins, type Outcome } from '#src/domain/market.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import { DAY_MS } from '#src/domain/time.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
+import { simulate, type SimulateOptions } from '#src/simulator/simulator.ts'
 
 import { NOW_MS } from './harness.ts'
 

@@ -1,7 +1,7 @@
 /** A thread that answers in capitals, and ends in the way that it is asked to. */
 import { workerData } from 'node:worker_threads'
 
-import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
+import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
 
 export const openMortal = () => openBlocking<string>(import.meta.filename, { isMortal: true })
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendAll, aSnapshot, conditionIdOf } from '../history/books.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Coin } from '#src/core/market.ts'
+import type { Coin } from '#src/domain/market.ts'
 import type { DayFile, FileStore } from '#src/files/store.ts'
 
 const BYTES = 'PAR1PAR1'

@@ -4,7 +4,7 @@
  */
 import { expect } from 'bun:test'
 
-import type { ErrorCode } from '#src/core/errors.ts'
+import type { ErrorCode } from '#src/domain/errors.ts'
 
 import type { Send } from './page-client.ts'
 

@@ -1,8 +1,8 @@
 /** Requests that succeed, for any operation of the OpenAPI document. */
 
+import { digestOf } from '#src/domain/selling/api-key.ts'
 import { toPaymentHeader } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { digestOf } from '#src/selling/api-key.ts'
 
 import { ACTIVE_ID, PAYER_ACCOUNT } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'

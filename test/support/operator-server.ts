@@ -1,7 +1,8 @@
 /** A server with the operator's page, and requests to it from wherever a test says. */
-import type { AppDeps } from '#src/app.ts'
-import type { OperatorPorts } from '#src/modules/admin/index.ts'
+
+import type { OperatorPorts } from '#src/features/admin/routes.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
+import type { AppDeps } from '#src/server/app.ts'
 
 import { createHarness, NOW_MS } from './harness.ts'
 

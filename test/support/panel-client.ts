@@ -3,7 +3,7 @@ import { expect } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
-import { PanelList } from '#src/modules/panel/model.ts'
+import { PanelList } from '#src/features/panel/schema.ts'
 
 import { type Params, readProblem, type Send, withParams } from './page-client.ts'
 

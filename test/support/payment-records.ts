@@ -1,6 +1,6 @@
+import { findChain } from '#src/domain/selling/payment-chain.ts'
+import type { Offer, Payment, SignedPayment } from '#src/domain/selling/payment.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
-import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import { NOW_MS } from './harness.ts'
 

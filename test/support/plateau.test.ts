@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { growthOf } from './plateau.ts'
 

@@ -7,7 +7,7 @@ import { createReadStream, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-import type { Random } from '#src/lib/random.ts'
+import type { Random } from '#src/platform/random.ts'
 
 /** The command that writes the trace of what it starts to a file; the process is its own. */
 export const tracing = (trace: string): string[] => [

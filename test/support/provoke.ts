@@ -1,5 +1,5 @@
 /** Gets a documented failure out of an operation that documents it. */
-import type { ErrorCode } from '#src/core/errors.ts'
+import type { ErrorCode } from '#src/domain/errors.ts'
 
 import { codesOf, type Entry } from './openapi-document.ts'
 import { waysToFail } from './ways-to-fail.ts'

@@ -1,7 +1,7 @@
 /** A cutting proxy in a thread of its own, for a test that stands still behind it. */
 import { workerData } from 'node:worker_threads'
 
-import { answerFor, type Line, openBlocking } from '#src/lib/blocking.ts'
+import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
 
 import { startCuttingProxy } from './cutting-proxy.ts'
 

@@ -1,7 +1,7 @@
 /** What uses a world of several machines while parts of it die, and what it was answered. */
 import { SQL } from 'bun'
 
-import { toIso } from '#src/core/time.ts'
+import { toIso } from '#src/domain/time.ts'
 import { byOperator } from '#src/ledger/ledger.ts'
 
 import { addCustomer, type Customer, type Payload, type QuoteAnswer } from './paid-server.ts'

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Tier } from '#src/selling/tier.ts'
 
 import { fillAnswers } from './answers.ts'
 import { startPostgres } from './engines/postgres.ts'

@@ -1,11 +1,11 @@
 /**
  * What quotes and prices should be, made from books and trades by lists and long division alone.
  */
-import type { Outcome } from '#src/core/market.ts'
-import type { Ladder, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import type { Ladder, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { Random } from '#src/lib/random.ts'
+import type { Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from '../history/books.ts'
 import { NOW_MS } from './harness.ts'

@@ -4,8 +4,8 @@ import { expect } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
+import { NewKey } from '#src/features/keys/schema.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { NewKey } from '#src/modules/keys/model.ts'
 
 import { createHarness, NOW_MS } from './harness.ts'
 import { readProblem, type Send } from './page-client.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { freeBytesOf } from '#src/cli/room.ts'
+import { freeBytesOf } from '#src/server/room.ts'
 
 const DISK = '/dev/shm'
 const FREE_MB = 65_536

@@ -1,4 +1,4 @@
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory, RowRun, RunQuery } from '#src/history/history.ts'
 
 /** The runs of a query as snapshots, with all that is kept beside them. */

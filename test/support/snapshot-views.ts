@@ -1,7 +1,7 @@
 /** What parts and views of snapshots should be, made from what was written by lists alone. */
-import { consolidate, type TaggedLadder } from '#src/core/consolidated.ts'
-import type { Outcome } from '#src/core/market.ts'
-import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import { consolidate, type TaggedLadder } from '#src/domain/consolidated.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 
 import { expectedRows, type KnownMarket, toText } from './market-history.ts'
 import { readPage, type Send } from './page-client.ts'

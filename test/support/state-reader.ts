@@ -1,7 +1,7 @@
 /** States in a plain list, read as a store's are. */
-import type { ReadStates, State } from '#src/core/series.ts'
-import { comparePositions } from '#src/core/snapshot.ts'
-import type { Random } from '#src/lib/random.ts'
+import type { ReadStates, State } from '#src/domain/series.ts'
+import { comparePositions } from '#src/domain/snapshot.ts'
+import type { Random } from '#src/platform/random.ts'
 
 /** A reader of states that ascend, which counts what it hands out. */
 export function readerOf<S extends State>(states: readonly S[]) {

@@ -7,7 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 import { addresses } from '#dev/sandbox/addresses.ts'
 import { describeChain } from '#dev/sandbox/exact-facilitator.ts'
-import { homeChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 
 /** The client of the makers of x402, unchanged, with a key of a local chain. */
 export function createStockClient(rpcUrl: string, key: `0x${string}`, on = homeChain): x402Client {

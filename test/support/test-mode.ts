@@ -1,16 +1,16 @@
 /** A server for real keys and keys of test mode, with some of the simulated hours in memory. */
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
-import { type AppDeps, type AppTestMode, createApp } from '#src/app.ts'
-import { createTestServer } from '#src/cli/test-mode.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { openHistory } from '#src/history/open.ts'
+import { type AppDeps, type AppTestMode, createApp } from '#src/server/app.ts'
+import { createTestServer } from '#src/server/test-mode.ts'
 import {
   makeTestDay,
   TEST_DAY_MS,
   TEST_SPAN_MS,
   type TestHistories,
   testStores,
-} from '#src/ingest/simulator/test-day.ts'
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+} from '#src/simulator/test-day.ts'
 
 import { createHarness, NOW_MS } from './harness.ts'
 

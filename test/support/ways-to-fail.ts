@@ -1,12 +1,12 @@
 /** For each error code a way to get it out of any operation that documents it. */
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config.ts'
-import { createCursorCodec } from '#src/core/cursor.ts'
-import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { readConfig } from '#src/config/config.ts'
 import { StoreFault } from '#src/database/database.ts'
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { AppError, type ErrorCode } from '#src/domain/errors.ts'
+import type { Verdict } from '#src/domain/selling/screening.ts'
+import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Verdict } from '#src/selling/screening.ts'
-import { defaultTiers, type Tier } from '#src/selling/tier.ts'
 
 import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'

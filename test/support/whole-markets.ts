@@ -1,5 +1,5 @@
 /** Markets of BTC that are recorded whole, so that all that X-Coverage can miss is others. */
-import { type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 

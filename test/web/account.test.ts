@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { PUBLIC_TEST_KEY } from '#src/selling/api-key.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
 import {
   BROWSER_TEST_MS_MAX,

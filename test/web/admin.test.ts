@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import type { Overview } from '#src/modules/admin/model.ts'
+import type { Overview } from '#src/features/admin/schema.ts'
 
 import {
   accessFaults,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 
 import {
   BROWSER_TEST_MS_MAX,

@@ -8,8 +8,8 @@ import {
   test,
 } from 'bun:test'
 
-import { ENDLESS_MS } from '#src/core/coverage.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { ENDLESS_MS } from '#src/domain/coverage.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 import {
   BROWSER_TEST_MS_MAX,

@@ -1,6 +1,11 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { KEY_PREFIX, mintKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/selling/api-key.ts'
+import {
+  KEY_PREFIX,
+  mintKey,
+  PUBLIC_TEST_KEY,
+  TEST_KEY_PREFIX,
+} from '#src/domain/selling/api-key.ts'
 import { keyFaultOf } from '#web/lib/key-checksum.ts'
 
 import {

@@ -23,7 +23,7 @@ export type {
   Tier,
   TierPlan,
   Transfer,
-} from '#src/modules/admin/model.ts'
+} from '#src/features/admin/schema.ts'
 
 /** Rises with each change, so that whatever is shown is asked for again. */
 const changes = createStore(0)

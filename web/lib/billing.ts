@@ -10,9 +10,9 @@ import type {
   ReceiptBody,
   SubscriptionBody,
   TierBody,
-} from '#src/modules/billing/model.ts'
-import type { Challenge, KeyBody, NewKey } from '#src/modules/keys/model.ts'
-import type { UsageBody } from '#src/modules/usage/model.ts'
+} from '#src/features/billing/schema.ts'
+import type { Challenge, KeyBody, NewKey } from '#src/features/keys/schema.ts'
+import type { UsageBody } from '#src/features/usage/schema.ts'
 
 import { request } from './api.ts'
 import { createStore } from './store.ts'

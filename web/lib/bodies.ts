@@ -1,14 +1,14 @@
 /** Bodies of the API by their schemas on the server, so that neither can drift from the other. */
 
-import type { HeatmapBody } from '#src/modules/heatmap/model.ts'
-import type { QuoteRow } from '#src/modules/quotes/model.ts'
+import type { HeatmapBody } from '#src/features/heatmap/schema.ts'
+import type { QuoteRow } from '#src/features/quotes/schema.ts'
 
-export type { CoverageDay, MarketCoverageBody as Coverage } from '#src/modules/coverage/model.ts'
-export type { CoinBody as Coin, MarketBody as Market } from '#src/modules/markets/model.ts'
-export type { NowList as PricesNow } from '#src/modules/prices/model.ts'
-export type { SampleBody as Sample } from '#src/modules/sample/model.ts'
-export type { SpotRow as Spot } from '#src/modules/spot/model.ts'
-export type { TradeRow as Trade } from '#src/modules/trades/model.ts'
+export type { CoverageDay, MarketCoverageBody as Coverage } from '#src/features/coverage/schema.ts'
+export type { CoinBody as Coin, MarketBody as Market } from '#src/features/markets/schema.ts'
+export type { NowList as PricesNow } from '#src/features/prices/schema.ts'
+export type { SampleBody as Sample } from '#src/features/sample/schema.ts'
+export type { SpotRow as Spot } from '#src/features/spot/schema.ts'
+export type { TradeRow as Trade } from '#src/features/trades/schema.ts'
 
 export type Heatmap = HeatmapBody
 export type HeatColumn = NonNullable<HeatmapBody['columns'][number]>

@@ -4,8 +4,8 @@
  * rows have the same verdict and nothing else. Tops: price and size of each best level as
  * differences from the row of the same outcome before; an empty side is 0 and 0.
  */
-import type { Beside, Ladder, Snapshot } from '#src/core/snapshot.ts'
-import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
+import type { Beside, Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/platform/varint.ts'
 
 const HASH_BYTES = 20
 

@@ -1,7 +1,7 @@
 /** Reads rows of chunks back to text: single ones, whole chunks, slices, the rows of a page. */
-import { assert } from '#src/lib/assert.ts'
-import { Copies } from '#src/lib/copies.ts'
-import { crc32 } from '#src/lib/crc32.ts'
+import { assert } from '#src/platform/assert.ts'
+import { Copies } from '#src/platform/copies.ts'
+import { crc32 } from '#src/platform/crc32.ts'
 
 import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './deflate-code.ts'

@@ -1,7 +1,7 @@
 /** Builds the unfinished run of one market row by row, and the chunk that it becomes. */
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
-import { BitWriter } from '#src/lib/bits.ts'
-import { crc32 } from '#src/lib/crc32.ts'
+import type { Position, StoredSnapshot } from '#src/domain/snapshot.ts'
+import { BitWriter } from '#src/platform/bits.ts'
+import { crc32 } from '#src/platform/crc32.ts'
 
 import { type Checkpoint, CHUNK_ROWS, encodeChunk, outcomeCodes } from './chunk.ts'
 import { FrameEncoder } from './frame-encoder.ts'

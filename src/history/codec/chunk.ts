@@ -18,10 +18,10 @@
  * encoded against the first row of its outcome, so that a text inside the chunk is reached in few
  * steps.
  */
-import type { Outcome } from '#src/core/market.ts'
-import { assert } from '#src/lib/assert.ts'
-import { READ_SLACK } from '#src/lib/bits.ts'
-import { type Movable, type Part, partOf, releaseOwn } from '#src/lib/parts.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import { assert } from '#src/platform/assert.ts'
+import { READ_SLACK } from '#src/platform/bits.ts'
+import { type Movable, type Part, partOf, releaseOwn } from '#src/platform/parts.ts'
 
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import type { ColumnRow, RunColumns } from './run-columns.ts'

@@ -4,9 +4,9 @@
  * data of another kind costs a little more space and is as correct. It can never change: a better
  * code is a new `CODE_VERSION` beside this one.
  */
-import { type BitWriter, toWords } from '#src/lib/bits.ts'
-import type { Copies } from '#src/lib/copies.ts'
-import { reversedCodes } from '#src/lib/huffman.ts'
+import { type BitWriter, toWords } from '#src/platform/bits.ts'
+import type { Copies } from '#src/platform/copies.ts'
+import { reversedCodes } from '#src/platform/huffman.ts'
 
 export const CODE_VERSION = 1
 

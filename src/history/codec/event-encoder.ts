@@ -6,9 +6,9 @@
  * needed after an event, only a full byte: a comment line of fixed length, whose character has as
  * many bits as are missing.
  */
-import { assert } from '#src/lib/assert.ts'
-import { BitWriter } from '#src/lib/bits.ts'
-import { crc32, crcBetween } from '#src/lib/crc32.ts'
+import { assert } from '#src/platform/assert.ts'
+import { BitWriter } from '#src/platform/bits.ts'
+import { crc32, crcBetween } from '#src/platform/crc32.ts'
 
 import type { TextSum } from '../history.ts'
 import type { Chunk } from './chunk.ts'

@@ -3,9 +3,9 @@
  * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
  * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
  */
-import { sameBest, sameWorst } from '#src/core/snapshot.ts'
-import type { BitWriter } from '#src/lib/bits.ts'
-import { byteOf } from '#src/wire/json-bytes.ts'
+import { sameBest, sameWorst } from '#src/domain/snapshot.ts'
+import { byteOf } from '#src/domain/wire/json-bytes.ts'
+import type { BitWriter } from '#src/platform/bits.ts'
 
 import {
   distanceBits,

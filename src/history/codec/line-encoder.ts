@@ -1,8 +1,8 @@
 /** Writes rows as lines, piece by piece; a chunk continues in the next: no row is paid twice. */
-import type { Position } from '#src/core/snapshot.ts'
-import { assert } from '#src/lib/assert.ts'
-import { BitWriter } from '#src/lib/bits.ts'
-import { crc32, crcBetween } from '#src/lib/crc32.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { assert } from '#src/platform/assert.ts'
+import { BitWriter } from '#src/platform/bits.ts'
+import { crc32, crcBetween } from '#src/platform/crc32.ts'
 
 import type { Encoding } from '../history.ts'
 import type { ChunkDecoder, Slice } from './chunk-decoder.ts'

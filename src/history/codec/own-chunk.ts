@@ -1,5 +1,5 @@
 /** Rows of one outcome of a chunk that holds both, as a chunk by themselves. */
-import { BitWriter } from '#src/lib/bits.ts'
+import { BitWriter } from '#src/platform/bits.ts'
 
 import { Chunk, encodeChunk } from './chunk.ts'
 import { moveFrame } from './deflate-code.ts'

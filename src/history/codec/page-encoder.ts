@@ -2,8 +2,8 @@
  * Assembles pages from chunks: frames are copied bit by bit, CRCs joined from the columns. Only the
  * first row of each outcome is encoded again, as the row that it refers to is not on the page.
  */
-import { BitWriter } from '#src/lib/bits.ts'
-import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
+import { BitWriter } from '#src/platform/bits.ts'
+import { crc32, crcBetween, crcJoin } from '#src/platform/crc32.ts'
 
 import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'

@@ -1,9 +1,9 @@
 /** The JSON text of one snapshot as it is served, and where its parts are. */
-import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import { type Ladder, sameBest, sameWorst, type StoredSnapshot } from '#src/core/snapshot.ts'
-import { assert } from '#src/lib/assert.ts'
-import { byteOf } from '#src/wire/json-bytes.ts'
-import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import { type Ladder, sameBest, sameWorst, type StoredSnapshot } from '#src/domain/snapshot.ts'
+import { byteOf } from '#src/domain/wire/json-bytes.ts'
+import { piecesOf, putMillionths, putPiece } from '#src/domain/wire/row-bytes.ts'
+import { assert } from '#src/platform/assert.ts'
 
 /** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
 const LEVEL_BYTES_MAX = 64

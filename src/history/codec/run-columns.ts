@@ -1,5 +1,5 @@
 /** Columns of a run of rows that grows, with the sums that its chunk needs. */
-import { crcJoin } from '#src/lib/crc32.ts'
+import { crcJoin } from '#src/platform/crc32.ts'
 
 /** A row among others; text length and CRC include the comma before. */
 export type ColumnRow = {

@@ -1,8 +1,8 @@
 /** Pages with a step of a market as it was known: as `selectSteps` has them of all rows. */
-import type { Outcome } from '#src/core/market.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { decidedStepsEndMs, stepOf } from '#src/core/steps.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, Page, RowQuery, Top } from '../history.ts'
 import { BLOCK, type Known } from './known.ts'

@@ -3,15 +3,15 @@
  * since; facts and gaps as they were, of which changes are noted. Ids rise in the order of
  * acceptance, and once a second the first one of it is noted.
  */
-import type { Gap } from '#src/core/coverage.ts'
-import { parameterError } from '#src/core/errors.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import type { SpotQuery } from '#src/core/spot.ts'
-import { toIso } from '#src/core/time.ts'
-import type { StoredTrade, TradeQuery } from '#src/core/trade.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
+import type { Gap } from '#src/domain/coverage.ts'
+import { parameterError } from '#src/domain/errors.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import type { SpotQuery } from '#src/domain/spot.ts'
+import { toIso } from '#src/domain/time.ts'
+import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
+import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
 import { firstOf, toPage } from './row-page.ts'

@@ -1,7 +1,13 @@
 /** Walks through lists of markets, and the one that greeting and documentation show. */
-import { tallyCoverage } from '#src/core/coverage.ts'
-import { type Coin, coins, type Market, type Source, type SourceChoice } from '#src/core/market.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { tallyCoverage } from '#src/domain/coverage.ts'
+import {
+  type Coin,
+  coins,
+  type Market,
+  type Source,
+  type SourceChoice,
+} from '#src/domain/market.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 
 import type { CoinTotals, MarketHistory, MarketQuery } from '../history.ts'
 

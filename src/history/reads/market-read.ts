@@ -3,15 +3,16 @@
  * show at once; for those of other connections SQLite is asked for a number that changes with them,
  * as rarely as the caller allows: asking costs as much as a fifth of a page.
  */
-import type { Gap } from '#src/core/coverage.ts'
-import { AppError } from '#src/core/errors.ts'
-import type { Market } from '#src/core/market.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
+
 import { assertSound, Damage } from '#src/database/checksum.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
-import { createCache } from '#src/lib/cache.ts'
-import { together } from '#src/lib/eventually.ts'
-import { codeOf } from '#src/sqlite/database.ts'
+import { codeOf } from '#src/database/sqlite/database.ts'
+import type { Gap } from '#src/domain/coverage.ts'
+import { AppError } from '#src/domain/errors.ts'
+import type { Market } from '#src/domain/market.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { createCache } from '#src/platform/cache.ts'
+import { together } from '#src/platform/eventually.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import { ChunkGone, type ChunkRef } from '../tables/chunk-table.ts'

@@ -1,9 +1,10 @@
 /** The verbs that read rows: pages, best levels, single rows, and streams of very many. */
-import type { Market, Outcome } from '#src/core/market.ts'
-import { type Beside, comparePositions, type Position } from '#src/core/snapshot.ts'
+
 import { assertSound } from '#src/database/checksum.ts'
-import { readAhead, together } from '#src/lib/eventually.ts'
-import { LevelColumns } from '#src/wire/level-columns.ts'
+import type { Market, Outcome } from '#src/domain/market.ts'
+import { type Beside, comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { LevelColumns } from '#src/domain/wire/level-columns.ts'
+import { readAhead, together } from '#src/platform/eventually.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'
 import {

@@ -1,5 +1,5 @@
 /** Pages of rows that were read one by one. */
-import type { Position } from '#src/core/snapshot.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 
 import type { Page, RowQuery } from '../history.ts'
 

@@ -1,7 +1,7 @@
 /** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { decidedStepsEndMs, stepOf } from '#src/core/steps.ts'
-import { readAhead } from '#src/lib/eventually.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
+import { readAhead } from '#src/platform/eventually.ts'
 
 import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'

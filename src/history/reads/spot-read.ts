@@ -1,8 +1,8 @@
 /** The price of a coin as of a moment. */
-import { exactNumber } from '#src/core/decimal.ts'
-import type { Coin, Source } from '#src/core/market.ts'
-import type { StoredTick } from '#src/core/spot.ts'
-import { toIso } from '#src/core/time.ts'
+import { exactNumber } from '#src/domain/decimal.ts'
+import type { Coin, Source } from '#src/domain/market.ts'
+import type { StoredTick } from '#src/domain/spot.ts'
+import { toIso } from '#src/domain/time.ts'
 
 import type { MarketHistory } from '../history.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '#src/archive/range-reader.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { type Database, StoreFault } from '#src/database/database.ts'
-import { atOnce, type Eventual, Reading, readingNow } from '#src/lib/eventually.ts'
+import { atOnce, type Eventual, Reading, readingNow } from '#src/platform/eventually.ts'
 
 import type { LogMeta } from './meta-table.ts'
 

@@ -1,11 +1,11 @@
 /** Rows of the chunk table, and chunks that are kept in memory. */
 import { chunk as chunkTable } from '#db/history/schema.ts'
-import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
 import { Damage, type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { together } from '#src/lib/eventually.ts'
-import { createPartCache, type Movable, type Part } from '#src/lib/parts.ts'
+import type { Beside, Position, Snapshot } from '#src/domain/snapshot.ts'
+import { together } from '#src/platform/eventually.ts'
+import { createPartCache, type Movable, type Part } from '#src/platform/parts.ts'
 
 import {
   decodeNotes,

@@ -3,11 +3,11 @@
  * how they were at a moment.
  */
 import { gap, marketEvent } from '#db/history/schema.ts'
-import type { Gap } from '#src/core/coverage.ts'
-import type { Clock } from '#src/core/time.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
+import type { Gap } from '#src/domain/coverage.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import { type GapRow, listOf, sumOf } from './gap-table.ts'

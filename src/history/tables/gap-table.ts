@@ -1,12 +1,12 @@
 /** Rows of the gap table: times without snapshots, recorded by somebody or derived. */
 import { gap } from '#db/history/schema.ts'
-import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/core/coverage.ts'
-import { type Outcome, outcomes } from '#src/core/market.ts'
-import { cutFrom } from '#src/core/spans.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { createCache } from '#src/lib/cache.ts'
+import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/domain/coverage.ts'
+import { type Outcome, outcomes } from '#src/domain/market.ts'
+import { cutFrom } from '#src/domain/spans.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { EventTable } from './event-table.ts'

@@ -2,17 +2,17 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 
 import { manifest, manifestBody } from '#db/history/schema.ts'
+import { assertSealed, assertSound, checksumOf } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { type Database, transact } from '#src/database/database.ts'
 import {
   canonicalJson,
   MANIFEST_KIND,
   type ManifestBody,
   sha256,
   statementText,
-} from '#src/core/manifest.ts'
-import { DAY_MS, toIso, toIsoDay } from '#src/core/time.ts'
-import { assertSealed, assertSound, checksumOf } from '#src/database/checksum.ts'
-import { sqlOf } from '#src/database/columns.ts'
-import { type Database, transact } from '#src/database/database.ts'
+} from '#src/domain/manifest.ts'
+import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 
 import type { ManifestHead, ManifestStore, StoredManifest } from '../revisions.ts'
 import type { LogMeta } from './meta-table.ts'

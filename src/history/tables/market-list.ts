@@ -1,16 +1,16 @@
 /** Lists of markets, paged by a keyset, and totals of coins, which triggers keep in a few rows. */
 import { coinTotal, market } from '#db/history/schema.ts'
+import { assertSound } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 import {
   coins,
   type Market,
   type MarketStatus,
   type Source,
   timeframeMs,
-} from '#src/core/market.ts'
-import { DAY_MS } from '#src/core/time.ts'
-import { assertSound } from '#src/database/checksum.ts'
-import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+} from '#src/domain/market.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 
 import type { CoinTotals, MarketQuery } from '../history.ts'
 import { marketName, naming } from '../reads/market-read.ts'
@@ -20,7 +20,7 @@ type Place = { orderMs: number; conditionId: string }
 type Values = Record<string, string | number | null>
 
 /**
- * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by
+ * `statusOf` of domain/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by
  * them SQLite knows that it may use the partial indexes.
  */
 const notOver = 'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE)'

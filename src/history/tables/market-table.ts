@@ -1,6 +1,9 @@
 /** Rows of the market table, as the domain knows them, and what may be said of a known market. */
 import { market } from '#db/history/schema.ts'
-import { AppError } from '#src/core/errors.ts'
+import { assertSealed, checksumOf } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
+import { AppError } from '#src/domain/errors.ts'
 import {
   type Market,
   type MarketFacts,
@@ -13,11 +16,8 @@ import {
   windowFault,
   type WinnerSource,
   winnerSources,
-} from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import { assertSealed, checksumOf } from '#src/database/checksum.ts'
-import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+} from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 
 import type { MetaTable } from './meta-table.ts'
 

@@ -1,11 +1,11 @@
 /** Rows of the revision and moment tables: what changed, and what was known when. */
 import { moment, revision, spotMoment, tradeMoment } from '#db/history/schema.ts'
-import type { Coin, Market } from '#src/core/market.ts'
-import type { FactChange, MarketChange, Revision } from '#src/core/revision.ts'
-import type { Clock } from '#src/core/time.ts'
 import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
+import type { Coin, Market } from '#src/domain/market.ts'
+import type { FactChange, MarketChange, Revision } from '#src/domain/revision.ts'
+import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import type { ChangeReads } from './event-table.ts'

@@ -1,11 +1,11 @@
 /** Rows of the spot table: reference prices of coins. */
 import { spot } from '#db/history/schema.ts'
-import type { Coin } from '#src/core/market.ts'
-import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
+import type { Coin } from '#src/domain/market.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
+import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 
 import type { MetaTable } from './meta-table.ts'
 import type { Moments } from './revision-table.ts'

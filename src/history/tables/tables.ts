@@ -1,9 +1,9 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
-import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
 import { createClock, type Database } from '#src/database/database.ts'
-import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
+import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'

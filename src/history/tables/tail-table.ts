@@ -1,10 +1,10 @@
 /** Rows of the tail table, which holds unfinished runs, and chunks of them. */
 import { tail } from '#db/history/schema.ts'
-import type { Beside, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import { BitWriter, toWords } from '#src/lib/bits.ts'
+import type { Beside, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
+import { BitWriter, toWords } from '#src/platform/bits.ts'
 
 import { decodeNotes, encodeNotes, topOf, withReceipt } from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'

@@ -1,9 +1,9 @@
 import { trade } from '#db/history/schema.ts'
-import { outcomes } from '#src/core/market.ts'
-import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/core/trade.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
+import { outcomes } from '#src/domain/market.ts'
+import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/domain/trade.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { Moments } from './revision-table.ts'

@@ -1,6 +1,6 @@
 /** Applies batches: settles what is new, gives ids, and puts every row where it belongs. */
-import type { GapReason } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import type { GapReason } from '#src/domain/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import {
   type Beside,
   compareLevels,
@@ -8,7 +8,7 @@ import {
   type Position,
   type Snapshot,
   type StoredSnapshot,
-} from '#src/core/snapshot.ts'
+} from '#src/domain/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { Batch } from '../history.ts'

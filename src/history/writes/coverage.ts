@@ -2,9 +2,9 @@
  * What follows from times and verdicts of a market's snapshots. A row after the last one of its
  * outcome costs a comparison; late rows are compared with their neighbours, in chunks' columns.
  */
-import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'

@@ -2,9 +2,10 @@
  * Deletes what is oldest, in steps that take some milliseconds. A market is gone with the first of
  * its steps; the next ones delete what is left of it, also after a process was killed in between.
  */
-import { type Coin, coins, type Market } from '#src/core/market.ts'
-import type { MarketChange } from '#src/core/revision.ts'
+
 import type { Database } from '#src/database/database.ts'
+import { type Coin, coins, type Market } from '#src/domain/market.ts'
+import type { MarketChange } from '#src/domain/revision.ts'
 
 import type { OldMarket } from '../history.ts'
 import type { Tables } from '../tables/tables.ts'

@@ -1,6 +1,6 @@
 /** What a recorder heard, in one transaction. */
-import { ENDLESS_MS, type Span } from '#src/core/coverage.ts'
-import type { MarketChange } from '#src/core/revision.ts'
+import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
+import type { MarketChange } from '#src/domain/revision.ts'
 
 import type { Batch, GapChange, Recording } from '../history.ts'
 import { changing } from '../reads/market-read.ts'

@@ -1,7 +1,7 @@
 /** Late rows are merged into sealed chunks; open runs grow in writers, rebuilt when stale. */
-import type { Market } from '#src/core/market.ts'
-import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
-import { createCache } from '#src/lib/cache.ts'
+import type { Market } from '#src/domain/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 import { ChunkWriter } from '../codec/chunk-writer.ts'
 import { CHUNK_ROWS } from '../codec/chunk.ts'

@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto'
 
 import { offer as offers } from '#db/ledger/schema.ts'
 import type { Database } from '#src/database/database.ts'
-import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
+import type { TokenSymbol, TransferMethod } from '#src/domain/selling/payment-chain.ts'
 import {
   isForAnotherPeriod,
   type Offer,
   openStates,
   type PaymentRequirements,
   VALID_BEFORE_MS_MAX,
-} from '#src/selling/payment.ts'
-import type { Terms } from '#src/selling/tier.ts'
+} from '#src/domain/selling/payment.ts'
+import type { Terms } from '#src/domain/selling/tier.ts'
 
 import { printTerms } from '../account-tables.ts'
 import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../payments.ts'

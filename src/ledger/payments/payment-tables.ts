@@ -5,14 +5,14 @@
 import { payment as payments, scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import type { TransferMethod } from '#src/selling/payment-chain.ts'
+import type { TransferMethod } from '#src/domain/selling/payment-chain.ts'
 import {
   openStates,
   type Payment,
   type PaymentProof,
   type PaymentState,
   type SignedPayment,
-} from '#src/selling/payment.ts'
+} from '#src/domain/selling/payment.ts'
 
 import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'

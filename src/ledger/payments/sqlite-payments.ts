@@ -1,8 +1,9 @@
 /** Offers and payments in the ledger's file: each verb is one transaction with its audit rows. */
-import { assert } from '#src/lib/assert.ts'
-import { mayAnswer } from '#src/selling/credit.ts'
-import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
-import { bookPeriod, paidPeriods, type Period } from '#src/selling/subscription.ts'
+
+import { mayAnswer } from '#src/domain/selling/credit.ts'
+import type { Offer, Payment, PaymentProof, PaymentState } from '#src/domain/selling/payment.ts'
+import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscription.ts'
+import { assert } from '#src/platform/assert.ts'
 
 import type { Deed } from '../ledger.ts'
 import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'

@@ -2,12 +2,12 @@
  * Objects of the venue's other APIs: trades of the Data API, markets of the order book API, and
  * pages of them or of the catalogue's events.
  */
-import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
-import type { Outcome } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import { timeFault } from '#src/core/time.ts'
-import { toTransactionHash } from '#src/core/trade.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
+import type { Outcome } from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { timeFault } from '#src/domain/time.ts'
+import { toTransactionHash } from '#src/domain/trade.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import {
   fitsKind,

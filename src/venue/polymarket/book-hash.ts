@@ -6,10 +6,10 @@
  */
 import { createHash } from 'node:crypto'
 
-import { parseMillionths } from '#src/core/decimal.ts'
-import { shortConditionId } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import { createCache } from '#src/lib/cache.ts'
+import { parseMillionths } from '#src/domain/decimal.ts'
+import { shortConditionId } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 import type { BookTerms, BookVerifier, VerifierLimits } from '../venue.ts'
 import { createBookText } from './book-text.ts'

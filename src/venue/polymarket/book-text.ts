@@ -4,11 +4,11 @@
  */
 import { hash } from 'node:crypto'
 
-import type { Millionths } from '#src/core/decimal.ts'
-import { type Ladder, sameBest, sameWorst, type Snapshot } from '#src/core/snapshot.ts'
-import { createCache } from '#src/lib/cache.ts'
-import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMillionths } from '#src/wire/row-bytes.ts'
+import type { Millionths } from '#src/domain/decimal.ts'
+import { type Ladder, sameBest, sameWorst, type Snapshot } from '#src/domain/snapshot.ts'
+import { byteOf } from '#src/domain/wire/json-bytes.ts'
+import { putMillionths } from '#src/domain/wire/row-bytes.ts'
+import { createCache } from '#src/platform/cache.ts'
 
 /** Holds the text of one book. Ladders that are written must never change. */
 type BookText = {

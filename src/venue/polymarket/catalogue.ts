@@ -1,6 +1,6 @@
 /** Gamma, the venue's catalogue of markets, over HTTP. */
-import { RecordFault } from '#src/core/record-fault.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import {
   type Catalogue,

@@ -2,13 +2,18 @@
  * Reads messages of the venue's market socket: JSON, an object or an array of them, in which every
  * number is a string. A book's best level comes last on both sides.
  */
-import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
-import { assetIdPattern, assetIdRule, conditionIdRule, parseConditionId } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import type { Ladder } from '#src/core/snapshot.ts'
-import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
-import { toTransactionHash } from '#src/core/trade.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
+import {
+  assetIdPattern,
+  assetIdRule,
+  conditionIdRule,
+  parseConditionId,
+} from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import type { Ladder } from '#src/domain/snapshot.ts'
+import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
+import { toTransactionHash } from '#src/domain/trade.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import type { FeedEvent, LevelChange } from '../feed.ts'
 import type { JsonObject } from '../json-fields.ts'

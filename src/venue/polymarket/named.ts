@@ -1,5 +1,5 @@
 /** Reads which market an object is of from the slug and the condition id in it. */
-import { parseConditionId } from '#src/core/market.ts'
+import { parseConditionId } from '#src/domain/market.ts'
 
 import { type JsonObject, readConditionId, readText } from '../json-fields.ts'
 import type { KnownFacts, LeftOut } from '../venue.ts'

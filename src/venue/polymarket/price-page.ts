@@ -1,7 +1,7 @@
 /** The page of the venue's site with the prices at the start and the end of a window. */
-import { isCoin, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import type { SpotTick } from '#src/core/spot.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { isCoin, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import type { PricePage } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'

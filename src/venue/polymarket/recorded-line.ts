@@ -1,6 +1,6 @@
-import { formatMillionths } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import { toIso } from '#src/core/time.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import { toIso } from '#src/domain/time.ts'
 
 /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
 export function toRecordedLine(snapshot: Snapshot): string {

@@ -1,4 +1,4 @@
-import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
+import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
   finalPriceFacts,
   type Outcome,
@@ -6,10 +6,10 @@ import {
   type Result,
   strikeFacts,
   windowFault,
-} from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import { timeFault, toIso } from '#src/core/time.ts'
-import { isRecord } from '#src/lib/record.ts'
+} from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { timeFault, toIso } from '#src/domain/time.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import {
   type JsonObject,

@@ -1,6 +1,6 @@
 /** By what the venue settles a market, as far as its object says, or the dates of its changes. */
-import type { SettlementRule, Timeframe } from '#src/core/market.ts'
-import { isRecord } from '#src/lib/record.ts'
+import type { SettlementRule, Timeframe } from '#src/domain/market.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import type { JsonObject } from '../json-fields.ts'
 

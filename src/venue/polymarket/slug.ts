@@ -8,9 +8,9 @@ import {
   timeframeMs,
   timeframes,
   timeframeTable,
-} from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
-import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
+} from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
+import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 
 import type { LeftOut, MarketWindow } from '../venue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'

@@ -3,9 +3,9 @@
  * of its order book), and over the one before it (`rtds`), which was being removed in autumn 2026
  * and of which there are recordings.
  */
-import { type Coin, coins } from '#src/core/market.ts'
-import type { SpotTick } from '#src/core/spot.ts'
-import { isRecord } from '#src/lib/record.ts'
+import { type Coin, coins } from '#src/domain/market.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import { isRecord } from '#src/platform/record.ts'
 
 import type { SpotFeed } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'

@@ -1,5 +1,5 @@
 /** Which windows the venue has at a time, and what it calls each of them. */
-import { coinTable, type Timeframe, timeframeMs, timeframeTable } from '#src/core/market.ts'
+import { coinTable, type Timeframe, timeframeMs, timeframeTable } from '#src/domain/market.ts'
 
 import type { MarketWindow } from '../venue.ts'
 import { easternDate, easternHour } from './eastern-time.ts'

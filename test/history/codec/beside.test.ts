@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { encodeHashes, readHash } from '#src/history/codec/beside.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { aSnapshot, randomHash } from '../books.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { BitWriter, READ_SLACK, toWords } from '#src/platform/bits.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 const random = createRandom('bits')
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 
-import { crc32, crcBetween, crcJoin, crcShift } from '#src/lib/crc32.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { crc32, crcBetween, crcJoin, crcShift } from '#src/platform/crc32.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 const random = createRandom('crc32')
 

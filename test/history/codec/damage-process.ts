@@ -9,7 +9,7 @@ import { ChunkDecoder, PageTexts } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { ownSliceOf } from '../../support/own-slice.ts'
 import { simulatedSnapshots } from '../books.ts'

@@ -18,7 +18,7 @@ import {
   symbolTable,
 } from '#src/history/codec/deflate-code.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { BitWriter, toWords } from '#src/lib/bits.ts'
+import { BitWriter, toWords } from '#src/platform/bits.ts'
 
 /** Starts a block of the store's code. */
 function begin(): BitWriter {

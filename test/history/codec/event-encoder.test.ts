@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createGunzip } from 'node:zlib'
 
-import type { Position } from '#src/core/snapshot.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { appendAll, getMarket, simulatedSnapshots } from '../books.ts'

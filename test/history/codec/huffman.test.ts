@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { reversedCodes } from '#src/lib/huffman.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { reversedCodes } from '#src/platform/huffman.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { huffmanLengths } from '../../bench/huffman-lengths.ts'
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 
-import { outcomes } from '#src/core/market.ts'
-import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Ladder, StoredSnapshot } from '#src/domain/snapshot.ts'
+import { LevelColumns } from '#src/domain/wire/level-columns.ts'
 import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
-import { LevelColumns } from '#src/wire/level-columns.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { aSnapshot, createBookMaker, simulatedSnapshots, START_MS } from '../books.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { createGunzip, inflateRawSync } from 'node:zlib'
 
-import { outcomes } from '#src/core/market.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import { ChunkDecoder, type Slice } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
@@ -18,8 +18,8 @@ import {
 } from '#src/history/codec/deflate-code.ts'
 import { LineEncoder } from '#src/history/codec/line-encoder.ts'
 import type { Encoding } from '#src/history/history.ts'
-import { BitWriter, toWords } from '#src/lib/bits.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { BitWriter, toWords } from '#src/platform/bits.ts'
+import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { aSnapshot, createBookMaker, START_MS } from '../books.ts'
 import { rowsText } from '../history-model.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import { outcomes } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { outcomes } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
 import { decodeTops, encodeTops, topOf } from '#src/history/codec/beside.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { aSnapshot, createBookMaker, NO_LEVELS } from '../books.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createRandom } from '#src/lib/random.ts'
-import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
+import { createRandom } from '#src/platform/random.ts'
+import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/platform/varint.ts'
 
 /** The largest whose double is a safe integer. */
 const HALF_MAX = Math.floor(Number.MAX_SAFE_INTEGER / 2)

@@ -1,7 +1,7 @@
 /** A playbook made by a seed: every coin and timeframe asked for, window after window. */
 import { createHash } from 'node:crypto'
 
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom } from '#src/platform/random.ts'
 
 import { quoteMarket } from './market-maker.ts'
 import type { Playbook, Step, VenueMarket } from './playbook.ts'

@@ -1,5 +1,5 @@
 /** Orders around what a window's outcome is worth, as the coin's price moves. */
-import type { Random } from '#src/lib/random.ts'
+import type { Random } from '#src/platform/random.ts'
 
 import { apply, type Change, emptySides, type Level, readPrice, type Sides } from './book.ts'
 import type { Step, Trade, VenueMarket } from './playbook.ts'

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 
-import { formatMillionths } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
+import { createRandom } from '#src/platform/random.ts'
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
-import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../../history/books.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Timeframe } from '#src/core/market.ts'
+import type { Timeframe } from '#src/domain/market.ts'
 import { readSettlementRule } from '#src/venue/polymarket/settlement.ts'
 
 const CHAINLINK = 'https://data.chain.link/streams/btc-usd'

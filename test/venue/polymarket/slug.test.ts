@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { coins, timeframes } from '#src/core/market.ts'
-import { RecordFault } from '#src/core/record-fault.ts'
+import { coins, timeframes } from '#src/domain/market.ts'
+import { RecordFault } from '#src/domain/record-fault.ts'
 import { readSlug, slugOf, titleOf } from '#src/venue/polymarket/slug.ts'
 
 const ms = (iso: string): number => Date.parse(iso)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { toIso } from '#src/core/time.ts'
+import { toIso } from '#src/domain/time.ts'
 import { readSlug } from '#src/venue/polymarket/slug.ts'
 import { namesOf, windowStarts } from '#src/venue/polymarket/windows.ts'
 

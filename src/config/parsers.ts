@@ -1,0 +1,100 @@
+/** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
+import { isTimeframe, type Timeframe } from '#src/domain/market.ts'
+import { findChain, homeChain } from '#src/domain/selling/payment-chain.ts'
+import { parseBucketPlace } from '#src/platform/bucket-place.ts'
+import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
+import { bytes, integer } from '#src/platform/setting.ts'
+import { addressOf, POSTGRES_FORM } from '#src/postgres/address.ts'
+
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+const CACHE_MB_MAX = 65_536
+export const BYTES_PER_MB = 1024 * 1024
+export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
+
+/** A place in a bucket; empty for none. */
+export const parseArchive = (text: string): string | undefined =>
+  text === '' || parseBucketPlace(text) ? text : undefined
+
+/** It may have a password; empty for none. */
+function parsePostgres(text: string): string | undefined {
+  try {
+    if (text !== '') addressOf(text)
+    return text
+  } catch {
+    return undefined
+  }
+}
+
+export const postgresAddress = {
+  ...{ default: '', isSecret: true, parse: parsePostgres },
+  accepts: POSTGRES_FORM,
+}
+
+/** The same of a Redis. */
+function parseRedis(text: string): string | undefined {
+  const url = parseServerAddress(text, ['redis:', 'rediss:'])
+  return text === '' || /^\/?\d{0,9}$/.test(url?.pathname ?? '-') ? text : undefined
+}
+
+export const redisAddress = {
+  ...{ default: '', isSecret: true, parse: parseRedis },
+  accepts: `an address of a Redis, as redis://user:password@host:6379 or redis://host:6379/1, or rediss:// for TLS (${ENCODED})`,
+}
+
+/** An address and a port, or a port of this machine alone; empty for none. */
+export function parseListener(text: string): { host: string; port: number } | '' | undefined {
+  if (text === '') return text
+  const [, host = '127.0.0.1', number = ''] =
+    /^(?:\[?([A-Za-z0-9.:_-]+?)\]?:)?(\d+)$/.exec(text) ?? []
+  const port = integer(0, 65_535).parse(number)
+  return port === undefined ? undefined : { host, port }
+}
+
+/** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
+export function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
+  const nodes: Record<string, string> = {}
+  for (const part of text === '' ? [] : text.split(/,\s*(?=eip155:\d+=)/)) {
+    const [, network = homeChain.network, url = ''] = /^(?:(eip155:\d+)=)?(.*)$/s.exec(part) ?? []
+    if (!findChain(network) || !isHttpUrl(url) || nodes[network] !== undefined) return undefined
+    nodes[network] = url
+  }
+  return nodes
+}
+
+/** Names of sources of prices, with their address; empty for the usual one. */
+export function parseSpotSources(
+  text: string,
+): readonly { name: SpotName; url: string }[] | undefined {
+  const sources = text === '' ? [] : text.split(',').map((part) => part.trim())
+  const read = sources.map((part) => {
+    const [, name = '', url = ''] = /^(live|rtds|page)(?:=(.+))?$/.exec(part) ?? []
+    const scheme = name === 'page' ? /^https?:$/ : /^wss?:$/
+    const isSound = name !== '' && (url === '' || scheme.test(URL.parse(url)?.protocol ?? ''))
+    return isSound ? { name: name as SpotName, url } : undefined
+  })
+  const isEachOnce = new Set(read.map((source) => source?.name)).size === read.length
+  return isEachOnce && read.every((source) => source !== undefined) ? read : undefined
+}
+type SpotName = 'live' | 'rtds' | 'page'
+
+export function parseRates(text: string): Readonly<Partial<Record<Timeframe, number>>> | undefined {
+  const rates: Partial<Record<Timeframe, number>> = {}
+  for (const part of text === '' ? [] : text.split(',')) {
+    const [name = '', rate = ''] = part.trim().split('=')
+    const count = integer(1, 1000).parse(rate)
+    if (!isTimeframe(name) || count === undefined) return undefined
+    rates[name] = count
+  }
+  return rates
+}
+
+/** The origin as browsers write it, so that it can be compared. */
+export function parseOrigin(text: string): string | undefined {
+  if (text === '') return text
+  const url = URL.parse(text)
+  // Sign-in messages know neither an IPv6 address nor a host of one label.
+  const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
+  return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
+}

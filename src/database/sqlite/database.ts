@@ -1,0 +1,361 @@
+/**
+ * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
+ * date, runs transactions. Its engine is the embedded one.
+ */
+import { Database as Driver, type Statement as Compiled } from 'bun:sqlite'
+import { closeSync, openSync } from 'node:fs'
+
+import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
+import { assertSound, Damage } from '#src/database/checksum.ts'
+import {
+  type Database,
+  type Engine,
+  type ListOf,
+  prepareCell,
+  readConsistently,
+  type Statement,
+  StoreFault,
+  transact,
+  type Value,
+} from '#src/database/database.ts'
+import { messageOf } from '#src/platform/message.ts'
+
+import { keepDamagedLog } from './log-scan.ts'
+
+/** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
+const SQLITE_VERSION_MIN = '3.51.3'
+/** How long a write waits for another process. */
+const BUSY_TIMEOUT_MS = 5000
+/** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
+const PAGE_CACHE_KIB = 16_384
+
+/** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
+export type FileFormat = {
+  name: 'history' | 'ledger'
+  applicationId: number
+  /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
+  synchronous: 'NORMAL' | 'FULL'
+  migrations: readonly string[]
+}
+
+/** history.db, marked "bkfd". */
+export const historyFormat: FileFormat = {
+  name: 'history',
+  applicationId: 0x626b6664,
+  synchronous: 'NORMAL',
+  migrations: historyMigrations,
+}
+
+/** ledger.db, marked "bkfl". */
+export const ledgerFormat: FileFormat = {
+  name: 'ledger',
+  applicationId: 0x626b666c,
+  synchronous: 'FULL',
+  migrations: ledgerMigrations,
+}
+
+class Sqlite extends Driver implements Database {
+  readonly engine = engine
+
+  /** Compiled when it is first run: a server has some three hundred, and starts with few. */
+  override prepare<Row, Given extends Value | Value[]>(sql: string): Compiled<Row, ListOf<Given>> {
+    type Own = Statement<Row, ListOf<Given>>
+    let compiled: Own | undefined
+    const compile = (): Own => (compiled ??= super.prepare<Row, Given>(sql))
+    const statement: Own = {
+      get: (...values) => compile().get(...values),
+      all: (...values) => compile().all(...values),
+      values: (...values) => compile().values(...values),
+      iterate: (...values) => compile().iterate(...values),
+      run: (...values) => compile().run(...values),
+    }
+    return statement as Compiled<Row, ListOf<Given>>
+  }
+}
+
+type DatabaseOptions = {
+  format?: FileFormat
+  isReadOnly?: boolean | undefined
+  /** Leaves the file in the format that it has. */
+  isAsItIs?: boolean | undefined
+  /** Size that the file may not outgrow; what would is refused with `SQLITE_FULL`. */
+  bytesMax?: number | undefined
+}
+
+/** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
+export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlite {
+  const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
+  let db: Sqlite | undefined
+  try {
+    // Also for a handle that only reads: the last to close the file empties the log.
+    if (path !== ':memory:') keepDamagedLog(path)
+    if (!isReadOnly) makePrivate(path)
+    db = new Sqlite(path, {
+      ...(isReadOnly ? { readonly: true } : { create: true, readwrite: true }),
+      strict: true,
+    })
+    // First: everything below must be able to wait for another process.
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    assertSqliteVersion(db)
+    assertOurs(db, path, format)
+    if (!isReadOnly && !isAsItIs) prepare(db, format, options.bytesMax)
+    db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
+    // Not mapped: an error of the disk would end the process, and each page costs a fault.
+    db.run('PRAGMA mmap_size = 0')
+    db.run('PRAGMA trusted_schema = OFF')
+    db.run('PRAGMA foreign_keys = ON')
+    return db
+  } catch (error) {
+    db?.close()
+    throw toStoreFault(error, path)
+  }
+}
+
+/** A new file is its owner's alone, and so are those that SQLite puts beside it. */
+function makePrivate(path: string): void {
+  if (path === ':memory:') return
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch {
+    // It is there already, or cannot be made: opening it says so better.
+  }
+}
+
+function assertSqliteVersion(db: Database): void {
+  const version = String(readValue(db, 'SELECT sqlite_version()'))
+  if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
+    throw new StoreFault(
+      `SQLite ${version} can lose commits; ${SQLITE_VERSION_MIN} or newer is needed. Run bookfeed with the Bun that package.json names.`,
+    )
+  }
+}
+
+function assertOurs(db: Database, path: string, format: FileFormat): void {
+  // Of one moment: another process may be making the file.
+  const { applicationId, version, tables } = readConsistently(db, () => ({
+    applicationId: readNumber(db, 'PRAGMA application_id'),
+    version: readNumber(db, 'PRAGMA user_version'),
+    tables: readNumber(db, 'SELECT count(*) FROM sqlite_schema'),
+  }))
+  if (
+    applicationId !== format.applicationId &&
+    (applicationId !== 0 || version !== 0 || tables > 0)
+  ) {
+    throw new StoreFault(
+      `${path} is not a ${format.name} of bookfeed, but a database of another kind. Set BOOKFEED_DATA to another folder.`,
+    )
+  }
+  const known = format.migrations.length
+  if (version > known) {
+    throw new StoreFault(
+      `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed, or restore the backup that was made before its update.`,
+    )
+  }
+}
+
+function prepare(db: Database, format: FileFormat, bytesMax: number | undefined): void {
+  db.run('PRAGMA journal_mode = WAL')
+  db.run(`PRAGMA synchronous = ${format.synchronous}`)
+  migrate(db, format)
+  assertSchema(db, format)
+  if (bytesMax !== undefined) {
+    const pages = Math.ceil(bytesMax / readNumber(db, 'PRAGMA page_size'))
+    db.run(`PRAGMA max_page_count = ${pages}`)
+  }
+}
+
+function migrate(db: Database, { migrations, applicationId }: FileFormat): void {
+  transact(db, () => {
+    const version = readNumber(db, 'PRAGMA user_version')
+    for (const sql of migrations.slice(version)) db.run(sql)
+    if (version === migrations.length) return
+    db.run(`PRAGMA application_id = ${applicationId}`)
+    db.run(`PRAGMA user_version = ${migrations.length}`)
+  })
+}
+
+const schemas = new WeakMap<FileFormat, readonly string[]>()
+
+/** Names of columns can be damaged like any other bytes. What an operator added is left alone. */
+function assertSchema(db: Database, format: FileFormat): void {
+  let expected = schemas.get(format)
+  if (expected === undefined) {
+    const fresh = new Sqlite(':memory:')
+    for (const sql of format.migrations) fresh.run(sql)
+    expected = readSchema(fresh)
+    schemas.set(format, expected)
+    fresh.close()
+  }
+  assertSound(new Set(expected).isSubsetOf(new Set(readSchema(db))), 'the schema')
+}
+
+const readSchema = (db: Database): string[] =>
+  valuesOf(db, "SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").map(String)
+
+const diskFaults: Partial<Record<string, string>> = {
+  SQLITE_FULL: 'No room is left on the disk. Free some space and try again.',
+  SQLITE_IOERR: 'The disk reports an error. Check it and try again.',
+  SQLITE_READONLY: 'The disk may only be read. Make it writable and try again.',
+}
+
+function withoutWaiting(db: Database, body: () => void): void {
+  const synchronous = readNumber(db, 'PRAGMA synchronous')
+  db.run('PRAGMA synchronous = NORMAL')
+  db.run('PRAGMA busy_timeout = 0')
+  try {
+    body()
+  } finally {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    db.run(`PRAGMA synchronous = ${synchronous}`)
+  }
+}
+
+function probeFile(db: Database): void {
+  const version = readNumber(db, 'PRAGMA user_version')
+  try {
+    withoutWaiting(db, () => transact(db, () => db.run(`PRAGMA user_version = ${version}`)))
+  } catch (error) {
+    if (codeOf(error) !== 'SQLITE_BUSY') throw error
+  }
+}
+
+const engine: Engine = {
+  beginWriting: 'BEGIN IMMEDIATE',
+  beginReading: 'BEGIN',
+  now: "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
+  mixesTypes: true,
+  hasSavepoints: false,
+  indexedBy: (index) => `INDEXED BY ${index}`,
+  createCommitCount(db) {
+    const commits = db.prepare<unknown, []>('PRAGMA data_version')
+    return () => commits.values()[0]?.[0]
+  },
+  createCell: prepareCell,
+  fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
+  usedBytesOf: (db) =>
+    engine.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,
+  listFaults: (db) =>
+    valuesOf(db, 'PRAGMA integrity_check')
+      .flat()
+      .filter((answer) => answer !== 'ok')
+      .map((answer) => `SQLite: ${answer}`),
+  probeWrite: probeFile,
+  withoutWaiting,
+  close: closeFile,
+  continueIds() {},
+  alone,
+  faultOf: (error) => diskFaults[codeOf(error)],
+}
+
+/** Another thread makes the checkpoints; should it die, they are made here at some 100 MB. */
+export const leaveCheckpoints = (db: Database): void =>
+  void db.run(`PRAGMA wal_autocheckpoint = ${LEFT_PAGES_MAX}`)
+const LEFT_PAGES_MAX = 25_000
+
+const CHECKPOINTS_MAX = 3
+
+/** Brings what was committed into the file, while others read and write. */
+export function checkpoint(db: Database): void {
+  for (let round = 0; round < CHECKPOINTS_MAX; round++) {
+    const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(PASSIVE)')
+    const [, logged, copied] = answer ?? []
+    // The log starts over once all of it was copied, which a commit meanwhile prevents.
+    if (logged === copied) return
+  }
+}
+
+/** Pages that the log holds, and whether all of them are in the file as well. */
+export function logStateOf(db: Database): { pages: number; isInFile: boolean } {
+  const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(NOOP)')
+  const [, logged = 0, copied = 0] = (answer ?? []).map(Number)
+  return { pages: Math.max(0, logged), isInFile: copied >= logged }
+}
+
+export const pagesOf = (db: Database) => ({
+  count: readNumber(db, 'PRAGMA page_count'),
+  bytes: readNumber(db, 'PRAGMA page_size'),
+})
+export const versionOf = (db: Database): number => readNumber(db, 'PRAGMA user_version')
+
+/** Keeps others from `path` until it is disposed of, or the process ends. Throws `StoreFault`. */
+export function holdLock(path: string, message: string): Disposable {
+  makePrivate(path)
+  let db: Sqlite | undefined
+  try {
+    db = new Sqlite(path, { create: true, readwrite: true })
+    db.run('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    db?.close()
+    throw codeOf(cause) === 'SQLITE_BUSY'
+      ? new StoreFault(message, { cause })
+      : toStoreFault(cause, path)
+  }
+  return { [Symbol.dispose]: () => db.close() }
+}
+
+function alone<T>(db: Database, body: () => T): T {
+  try {
+    // Whoever has the file open uses its log, and so keeps us from giving that up.
+    db.run('PRAGMA journal_mode = DELETE')
+  } catch (cause) {
+    if (codeOf(cause) !== 'SQLITE_BUSY') throw cause
+    const message = `Another process has ${db.filename} open. Stop it and try again.`
+    throw new StoreFault(message, { cause })
+  }
+  try {
+    // Who comes later is kept out from the first transaction on.
+    db.run('PRAGMA locking_mode = EXCLUSIVE')
+    return body()
+  } finally {
+    db.run('PRAGMA locking_mode = NORMAL')
+    db.run('PRAGMA journal_mode = WAL')
+  }
+}
+
+function closeFile(db: Database): void {
+  try {
+    // Prepared statements keep the handle alive after close, so SQLite would leave this to the next
+    // one.
+    db.run('PRAGMA busy_timeout = 0')
+    db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // Someone else reads, or there is no room: what was committed is safe where it is.
+  } finally {
+    db.close()
+  }
+}
+
+const valuesOf = (db: Database, sql: string) => db.prepare<unknown, []>(sql).values()
+const readValue = (db: Database, sql: string): unknown => valuesOf(db, sql)[0]?.[0]
+const readNumber = (db: Database, sql: string): number => Number(readValue(db, sql))
+
+export const toStoreFault = (error: unknown, path: string): StoreFault =>
+  error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
+
+function toOpenMessage(error: unknown, path: string): string {
+  if (error instanceof Damage)
+    return `${path} is damaged: ${error.message} Restore it from a backup.`
+  switch (codeOf(error)) {
+    case 'SQLITE_NOTADB':
+      return `${path} is not a database. Move it away, or set BOOKFEED_DATA to another folder.`
+    case 'SQLITE_CANTOPEN':
+      return `${path} cannot be opened. Check that the folder exists and that this user may read and write it, or set BOOKFEED_DATA.`
+    case 'SQLITE_READONLY':
+      return `${path} cannot be written. Give this user the right to write it and its folder, or set BOOKFEED_DATA.`
+    case 'SQLITE_FULL':
+      return `No room is left for ${path}. Free some space, or set BOOKFEED_DATA to another disk.`
+    case 'SQLITE_BUSY':
+      return `${path} is locked by another process that does not let go. Stop it and try again.`
+    case 'SQLITE_CORRUPT':
+      return `${path} is damaged. Restore it from a backup.`
+    default:
+      return `${path} cannot be used: ${messageOf(error)}.`
+  }
+}
+
+/** SQLite's name for what went wrong, `SQLITE_CORRUPT`; empty for any other error. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // Extended codes such as SQLITE_READONLY_DIRECTORY say the same to an operator.
+  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''
+}

@@ -1,0 +1,59 @@
+/** What changed of a market after it could be served, and why. */
+import type { Coin, MarketFacts, Timeframe } from './market.ts'
+
+/** What each means is said where it is documented: features/trust/schema.ts. */
+export const revisionCauses = [
+  'late_rows',
+  'imported',
+  'late_trades',
+  'fact_changed',
+  'gap_noted',
+  'gap_closed',
+  'deleted',
+] as const
+export type RevisionCause = (typeof revisionCauses)[number]
+
+/** Facts that may become known, or be corrected, after a market was first served. */
+export const revisedFacts = [
+  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
+  ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
+  ...['finalPrice', 'finalPriceSource', 'finalPriceMs', 'feeSchedule'],
+] as const satisfies readonly (keyof MarketFacts)[]
+type Fact = (typeof revisedFacts)[number]
+
+/** As they are stored: times in Unix milliseconds, the tick in millionths. */
+export type FactChange = { fact: Fact; before: string | number | null; after: FactChange['before'] }
+
+export type MarketChange = {
+  why: RevisionCause
+  /** Snapshots or trades that were put in, that stayed under their id, and that are gone. */
+  added?: number
+  changed?: number
+  removed?: number
+  /** The time that is concerned, inclusive and exclusive. */
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  facts?: readonly FactChange[]
+}
+
+export type Revision = Required<Omit<MarketChange, 'fromMs' | 'toMs'>> & {
+  id: number
+  /** When it was written, by our clock. */
+  atMs: number
+  conditionId: string
+  coin: Coin
+  timeframe: Timeframe
+  /** Of the market, as in lists. */
+  orderMs: number
+  /** Of the market after the change. */
+  revision: number
+  fromMs: number | undefined
+  toMs: number | undefined
+}
+
+export function factChanges(before: MarketFacts, after: MarketFacts): FactChange[] {
+  return revisedFacts.flatMap((fact) => {
+    const [was, is] = [before[fact] ?? null, after[fact] ?? null]
+    return was === is ? [] : [{ fact, before: was, after: is }]
+  })
+}

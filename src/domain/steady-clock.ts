@@ -1,0 +1,33 @@
+/** The time by which everything expires: it never runs backwards, here or over a restart. */
+import type { Eventually } from '#src/platform/eventually.ts'
+
+import { type Clock, DAY_MS } from './time.ts'
+
+type Deps = {
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  /** Port: what keeps a time over a restart. */
+  ledger: { timeFloor(): number | undefined; putTimeFloor(nowMs: number): Eventually<void> }
+}
+
+/** A clock that is set back by more was far ahead: nothing would be valid until then. */
+const AHEAD_MS_MAX = DAY_MS
+
+/** Begins no earlier than the ledger's last time; `keep` writes it down for the next start. */
+export function createSteadyClock({ clock, timer, ledger }: Deps) {
+  let lastMs = ledger.timeFloor() ?? 0
+  let readMs = timer()
+
+  function now(): number {
+    const [systemMs, timerMs] = [clock(), timer()]
+    // While the system's clock is behind, half as fast as real time: it catches up, never halts.
+    const slowedMs = lastMs + (timerMs - readMs) / 2
+    readMs = timerMs
+    const isBack = systemMs < lastMs && lastMs - systemMs <= AHEAD_MS_MAX
+    lastMs = isBack ? slowedMs : systemMs
+    return Math.floor(lastMs)
+  }
+
+  return { now, keep: () => ledger.putTimeFloor(now()) }
+}

@@ -1,0 +1,272 @@
+import type { Static } from '@sinclair/typebox'
+
+import { paymentStates } from '#src/domain/selling/payment.ts'
+import {
+  choice,
+  count,
+  group,
+  groups,
+  nullable,
+  object,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
+import { Type } from '#src/http/schema.ts'
+
+const flag = (description: string) => Type.Boolean({ description })
+const flagText = (description: string) => choice(['yes', 'no'], description)
+const sent = (description: string, maxLength = 200) =>
+  Type.String({ description, minLength: 1, maxLength })
+const optional = (description: string) => Type.Optional(sent(description))
+
+export const Recorder = object('AdminRecorder', {
+  startedMs: Type.Integer(),
+  writtenMs: Type.Integer({ description: 'When it said so, in Unix milliseconds.' }),
+  fault: Type.Optional(text('Why it cannot store.')),
+  warning: Type.Optional(text('What is wrong with the venue.')),
+  perSecond: group('In the last two seconds.', { messages: count('Heard.'), rows: count('Kept.') }),
+  messages: count('Since the start.'),
+  faults: count('Messages that were not understood.'),
+  driftMs: nullable(Type.Number(), "How far the venue's clock is behind; null until it is heard."),
+  sink: group('What is stored.', {
+    rows: count('Stored since the start.'),
+    waiting: count('Not stored yet.'),
+    dropped: count('Not stored for lack of room.'),
+    lagMs: nullable(Type.Number(), "From the venue's time to the disk; null before the first."),
+  }),
+  connections: groups('To the venue.', {
+    lane: count('Which of the parallel ones.'),
+    state: text('`live` or `opening`.'),
+    tokens: count('Books that it carries.'),
+    withoutBook: count('Of these, not heard yet.'),
+    sinceMs: Type.Integer(),
+    lastMessageMs: Type.Optional(Type.Integer()),
+  }),
+  markets: groups('Recorded now.', {
+    slug: text('Name of the market.'),
+    lastMs: Type.Optional(Type.Integer({ description: 'Its newest state.' })),
+    unknown: Type.Array(Type.String(), { description: 'Outcomes with an open gap.' }),
+  }),
+})
+export type Recorder = Static<typeof Recorder>
+
+export const Disk = object('AdminDisk', {
+  files: groups('Of the data folder.', { name: text('File.'), bytes: count('Size.') }),
+  freeBytes: nullable(Type.Integer(), 'Room on the disk; null where nobody can say.'),
+})
+export type Disk = Static<typeof Disk>
+
+const Held = group('In the history.', {
+  markets: count('Markets.'),
+  snapshots: count('States.'),
+  bytes: count('Used bytes.'),
+})
+const reason = textOrNull('Why not; null if it is.')
+
+export const Overview = object('AdminOverview', {
+  version: text('Of the server.'),
+  now: time('Of the server.'),
+  startedAt: time('Of the server.'),
+  recorder: nullable(Recorder, 'Null where nothing is recorded.'),
+  disk: Disk,
+  held: nullable(Held, 'Null where the history is damaged.'),
+  signup: group('Whether wallets may sign up.', { isOpen: flag('They may.'), reason }),
+  accounts: group('Made.', {
+    all: count('Ever.'),
+    lastDay: count('In a day.'),
+    lastWeek: count('In seven.'),
+  }),
+  chains: groups('What is sold on.', {
+    name: text('Of the chain.'),
+    tokens: groups('Tokens.', { symbol: text('Of the token.'), reason }),
+  }),
+  sanctions: nullable(
+    Type.Object({
+      publishedOn: text('Date of the list.'),
+      confirmedAt: time('When it was last seen to be the published one.'),
+      entryCount: count('Addresses.'),
+      isStale: flag('Too old to be relied upon.'),
+    }),
+    'Null without a list.',
+  ),
+  review: group('What waits for a decision.', {
+    payments: count('In review.'),
+    transfers: count('That no payment explains.'),
+    inFlight: count('Payments that are not decided yet.'),
+  }),
+})
+export type Overview = Static<typeof Overview>
+
+export const Key = object('AdminKey', {
+  id: text('Name of the key.'),
+  label: textOrNull('Its label.'),
+  hint: text('The last characters of the key.'),
+  status: text('`valid`, `expiring`, `expired` or `revoked`.'),
+  createdAt: time('When it was made.'),
+  lastUsedAt: timeOrNull('When it was used last.'),
+  expiresAt: timeOrNull('When it ends.'),
+})
+export const Account = object('AdminAccount', {
+  id: text('Name of the account.'),
+  address: textOrNull('Its wallet.'),
+  label: textOrNull('Its label.'),
+  createdAt: time('When it was made.'),
+  isBlocked: flag('It is on a sanctions list.'),
+  tier: text('What it has now.'),
+  tierUntil: timeOrNull('Until when; null for ever.'),
+  keys: Type.Array(Key),
+})
+export type Account = Static<typeof Account>
+export const AccountList = Type.Object({
+  data: Type.Array(Account, { description: 'Newest first.' }),
+  next: textOrNull('Send it as `after` for the next page.'),
+})
+export const AccountQuery = Type.Object({
+  search: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  after: Type.Optional(Type.String({ pattern: '^\\d{1,16}:\\w{1,80}$' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 25 })),
+})
+
+export const KeyDraft = Type.Object({
+  tier: sent('Tier to grant.'),
+  label: optional('What the key is for.'),
+  days: optional('Length of the grant; absent for ever.'),
+  address: optional('Wallet of the account.'),
+  account: optional('Account that exists.'),
+})
+export const MadeKey = object('AdminMadeKey', {
+  key: text('The key; it is shown this once.'),
+  id: text('Its name.'),
+  accountId: text('Its account.'),
+  warning: textOrNull('What could not be checked.'),
+})
+export type MadeKey = Static<typeof MadeKey>
+export const OneId = Type.Object({ id: sent('What it is about.') })
+export const Done = object('AdminDone', { changed: flag('False if it was so before.') })
+
+export const Tier = object('AdminTier', {
+  id: text('Of the tier.'),
+  name: text('Of the tier.'),
+  rank: count('Place.'),
+  coins: Type.Array(Type.String()),
+  routes: Type.Array(Type.String()),
+  requestsPerMinute: count('Of each key.'),
+  priceUsdc: textOrNull('Of a period.'),
+  periodDays: nullable(Type.Integer(), 'Length of a period.'),
+  isForSale: flag('It can be bought.'),
+  contact: textOrNull('Where to ask for it.'),
+  bought: count('Accounts that bought it, which keep what they bought.'),
+  granted: count('Accounts that were granted it, which follow the catalogue.'),
+})
+export type Tier = Static<typeof Tier>
+export const TierList = Type.Object({ data: Type.Array(Tier), accounts: count('Of all tiers.') })
+export const TierDraft = Type.Object({
+  id: sent('Of the tier; an unknown one is made.'),
+  mode: choice(['preview', 'apply'], '`preview` writes nothing.'),
+  name: optional('What people call it.'),
+  coins: optional('Such as `btc,eth`, or `all`.'),
+  routes: optional('Such as `markets,prices`, or `all`.'),
+  requestsPerMinute: optional('Allowance of each key.'),
+  price: optional('In USDC, or `none`.'),
+  periodDays: optional('Or `none`.'),
+  forSale: Type.Optional(flagText('Whether it can be bought.')),
+  contact: optional('Where to ask for it, or `none`.'),
+  rank: optional('Place among the tiers, the highest last.'),
+})
+export const TierPlan = object('AdminTierPlan', {
+  differences: Type.Array(Type.String(), { description: 'What changes.' }),
+  bought: count('Accounts that keep what they bought.'),
+  followers: count('Accounts that the change holds for at once.'),
+})
+export type TierPlan = Static<typeof TierPlan>
+
+const money = {
+  network: text('Chain.'),
+  token: text('Token.'),
+  amount: text('In units of the token.'),
+  transaction: textOrNull('Hash.'),
+  resolution: textOrNull('What the operator decided.'),
+}
+export const Payment = object('AdminPayment', {
+  id: text('Of the payment.'),
+  state: text('See docs/payments.md.'),
+  reason: textOrNull('Why it is where it is.'),
+  accountId: text('Who bought.'),
+  payer: text('Who paid.'),
+  ...money,
+  createdAt: time('When it was submitted.'),
+  updatedAt: time('When it last changed.'),
+})
+export type Payment = Static<typeof Payment>
+export const Transfer = object('AdminTransfer', {
+  id: text('Of the transfer.'),
+  from: text('Who paid.'),
+  ...money,
+  foundAt: time('When it was found.'),
+})
+export type Transfer = Static<typeof Transfer>
+const Offer = object('AdminOffer', {
+  id: text('Of the quote.'),
+  accountId: text('Who asked for it.'),
+  amount: text('That it holds.'),
+  token: text('Token.'),
+  tierId: text('What is bought.'),
+  reservedUntil: time('Until when the amount is held.'),
+})
+export const PaymentList = object('AdminPayments', {
+  payments: Type.Array(Payment, { description: 'Newest first.' }),
+  transfers: Type.Array(Transfer, { description: 'That no payment explains.' }),
+  offers: Type.Array(Offer, { description: 'Quotes that hold an amount of their own.' }),
+})
+export type PaymentList = Static<typeof PaymentList>
+export const PaymentQuery = Type.Object({
+  state: Type.Optional(choice(paymentStates, 'Those without a decision, in this state.')),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+})
+export const Decision = Type.Object({
+  id: sent('pay_… or transfer_…'),
+  note: sent('What was decided.'),
+})
+
+export const Job = object('AdminJob', {
+  name: text('Of the job.'),
+  about: text('What it does.'),
+  isRunning: flag('Now.'),
+  isFailed: flag('The last time.'),
+  canRun: flag('It can be started.'),
+  outcome: textOrNull('How it ended.'),
+  startedAt: timeOrNull('Last time.'),
+  endedAt: timeOrNull('Last time.'),
+  nextAt: timeOrNull('Next time.'),
+  progress: nullable(
+    Type.Object({ done: count('Done.'), total: count('Of so many.') }),
+    'While it runs, where it is known.',
+  ),
+})
+export type Job = Static<typeof Job>
+export const JobList = Type.Object({ data: Type.Array(Job) })
+export const JobStart = Type.Object({
+  name: sent('Of the job.'),
+  acceptLoss: Type.Optional(flagText('Of the sanctions list, after a delisting.')),
+})
+
+export const AuditRow = object('AdminAuditRow', {
+  seq: count('1, 2, 3, …'),
+  time: time('When.'),
+  actor: text('Who.'),
+  action: text('What.'),
+  subject: text('Of what.'),
+  state: text('What became of it, as JSON.'),
+})
+export const AuditList = object('AdminAudit', {
+  data: Type.Array(AuditRow, { description: 'Newest first.' }),
+  next: nullable(Type.Integer(), 'Send it as `before` for older rows; null at the first one.'),
+  head: textOrNull('Number and hash of the newest row, to be noted elsewhere.'),
+})
+export type AuditList = Static<typeof AuditList>
+export const AuditQuery = Type.Object({
+  before: Type.Optional(Type.Integer({ minimum: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
+})

@@ -1,0 +1,142 @@
+/** What the operator sees, as bodies: no key, digest, signature or secret setting. */
+import { ifSound } from '#src/domain/errors.ts'
+import { openStates } from '#src/domain/selling/payment.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { FREE_TIER_ID, type Tier as StoredTier } from '#src/domain/selling/tier.ts'
+import { DAY_MS, formatTime, toIso, toIsoOrNull } from '#src/domain/time.ts'
+import { type Account as StoredAccount, isStale } from '#src/ledger/ledger.ts'
+import type { JobBoard } from '#src/operator/jobs.ts'
+import { statusOf } from '#src/operator/keys.ts'
+import { toTierJson } from '#src/operator/tiers.ts'
+
+import type { AdminDeps, Heard } from './routes.ts'
+import type { Account, AuditList, Job, Overview, Recorder, Tier } from './schema.ts'
+
+export function toOverview(deps: AdminDeps): Overview {
+  const { history, ledger, clock, signup, billing, version, operator } = deps
+  const nowMs = clock()
+  const state = signup()
+  const { payments } = ledger
+  const waiting = payments.listPaymentsIn(['review'])
+  return {
+    version,
+    now: toIso(nowMs),
+    startedAt: toIso(operator.startedMs),
+    recorder: toRecorder(operator.recorder()),
+    disk: operator.disk(),
+    held: ifSound(() => history.totals()) ?? null,
+    signup: { isOpen: state.isOpen, reason: (state.isOpen ? state.warning : state.reason) ?? null },
+    accounts: {
+      all: ledger.countAccounts(0),
+      lastDay: ledger.countAccounts(nowMs - DAY_MS),
+      lastWeek: ledger.countAccounts(nowMs - 7 * DAY_MS),
+    },
+    chains: billing.chains().map(({ chain, tokens }) => ({
+      name: chain.name,
+      tokens: tokens.map(({ token, reason = null }) => ({ symbol: token.symbol, reason })),
+    })),
+    sanctions: toSanctions(deps, nowMs),
+    review: {
+      payments: waiting.filter(({ resolution }) => resolution === undefined).length,
+      transfers: payments.listUnmatchedTransfers(false).length,
+      inFlight: payments.listPaymentsIn(openStates).length,
+    },
+  }
+}
+
+/** Member by member: a status has more, and what is added to it is not meant for this. */
+function toRecorder(status: Heard | undefined): Recorder | null {
+  if (status === undefined) return null
+  const { startedMs, writtenMs, fault, warning, perSecond, messages, faults } = status
+  const { driftMs = null } = status
+  const { rows, waiting, dropped, lagMs = null } = status.sink
+  return {
+    ...{ startedMs, writtenMs, perSecond, messages, faults, driftMs },
+    ...(fault === undefined ? {} : { fault }),
+    ...(warning === undefined ? {} : { warning }),
+    sink: { rows, waiting, dropped, lagMs },
+    connections: status.connections.map(({ lastMessageMs, ...connection }) => ({
+      ...connection,
+      ...(lastMessageMs === undefined ? {} : { lastMessageMs }),
+    })),
+    markets: status.markets.map(({ slug, lastMs, unknown }) => ({
+      ...{ slug, unknown },
+      ...(lastMs === undefined ? {} : { lastMs }),
+    })),
+  }
+}
+
+function toSanctions({ ledger, config }: AdminDeps, nowMs: number): Overview['sanctions'] {
+  const list = ledger.sanctionsList()
+  if (list === undefined) return null
+  const { publishedOn, confirmedMs, entryCount } = list
+  const staleAfterMs = config.sanctionsDaysMax * DAY_MS
+  const stale = isStale(list, { nowMs, staleAfterMs })
+  return { publishedOn, confirmedAt: toIso(confirmedMs), entryCount, isStale: stale }
+}
+
+export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount): Account {
+  const { id, address = null, label = null, createdMs, blockedMs } = account
+  const nowMs = clock()
+  const standing = standingAt(ledger.listSubscriptions(id), ledger.listTiers(), nowMs)
+  return {
+    ...{ id, address, label },
+    createdAt: formatTime(createdMs),
+    isBlocked: blockedMs !== undefined,
+    tier: standing.terms.tierId,
+    tierUntil: formatTime(standing.subscription?.endMs) ?? null,
+    keys: ledger.listKeys(id).map((key) => ({
+      ...{ id: key.id, label: key.label ?? null, hint: key.hint, status: statusOf(key, nowMs) },
+      createdAt: formatTime(key.createdMs),
+      lastUsedAt: formatTime(key.lastUsedMs) ?? null,
+      expiresAt: formatTime(key.expiresMs) ?? null,
+    })),
+  }
+}
+
+export function toTier({ ledger, clock }: AdminDeps, tier: StoredTier): Tier {
+  const { coins, routes, ...rest } = toTierJson(tier)
+  const holders = ledger.countHolders(tier.tierId, clock())
+  return { ...rest, coins: [...coins], routes: [...routes], ...holders }
+}
+
+/** Whom a change holds for at once: those who did not buy. Free is what everybody else has. */
+export function followersOf({ ledger, clock }: AdminDeps, tierId: string): number {
+  const nowMs = clock()
+  if (tierId !== FREE_TIER_ID) return ledger.countHolders(tierId, nowMs).granted
+  const others = ledger.listTiers().filter((tier) => tier.tierId !== FREE_TIER_ID)
+  const holders = others.map((tier) => ledger.countHolders(tier.tierId, nowMs))
+  const sum = holders.reduce((all, { bought, granted }) => all + bought + granted, 0)
+  return Math.max(0, ledger.countAccounts(0) - sum)
+}
+
+export const toJob = (job: ReturnType<JobBoard['list']>[number]): Job => ({
+  name: job.name,
+  about: job.about,
+  isRunning: job.isRunning,
+  isFailed: job.isFailed,
+  canRun: job.canRun,
+  outcome: job.outcome ?? null,
+  startedAt: toIsoOrNull(job.startedMs),
+  endedAt: toIsoOrNull(job.endedMs),
+  nextAt: toIsoOrNull(job.nextMs),
+  progress: job.progress ?? null,
+})
+
+/** Numbers of the chain follow one another, so a page is found by its place. */
+export function toAudit(
+  { ledger }: AdminDeps,
+  { before, limit }: { before: number | undefined; limit: number },
+): AuditList {
+  const head = ledger.auditHead()
+  const end = Math.min(before ?? Number.MAX_SAFE_INTEGER, (head?.seq ?? 0) + 1)
+  const after = Math.max(0, end - 1 - limit)
+  const rows = ledger.listAudit(after, end - 1 - after).reverse()
+  return {
+    data: rows.map(({ seq, timeMs, actor, action, subject, state }) => ({
+      ...{ seq, time: formatTime(timeMs), actor, action, subject, state },
+    })),
+    next: after === 0 ? null : after + 1,
+    head: head === undefined ? null : `${head.seq}:${head.hash}`,
+  }
+}

@@ -1,0 +1,260 @@
+/** Packs of requests, and tiers, for whoever brings a payment and no key. */
+import { createHash } from 'node:crypto'
+
+import type { Settlement } from '#src/billing/billing.ts'
+import { isUnquoted } from '#src/billing/sealed-offer.ts'
+import { AppError } from '#src/domain/errors.ts'
+import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { visitOf } from '#src/http/gate.ts'
+import { jsonResponse } from '#src/http/json.ts'
+import { route } from '#src/http/route.ts'
+import { isValidKey } from '#src/ledger/ledger.ts'
+
+import { statusOf, toBoughtBody, toPackBody, toPending } from './bodies.ts'
+import { type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
+import { BoughtBody, BuyQuery, PackList, PendingBody, productId, ResourceList } from './schema.ts'
+import {
+  noStore,
+  paymentResponse,
+  POLL_SECONDS,
+  retryAfter,
+  SETTLE_SECONDS_MAX,
+  signatureParameter,
+} from './shared.ts'
+
+type Options = Pick<KeylessDeps, 'ledger' | 'clock' | 'randomBytes' | 'listTiers' | 'listPacks'> & {
+  /** Undefined where nothing is sold without a key. */
+  seller: Seller | undefined
+  keysPerAccountMax: number
+}
+type Deps = Options & { handings: ReturnType<typeof createHandings> }
+
+const shared = { tag: 'billing', allowance: 'billing', access: 'open' } as const
+const purchase = {
+  ...shared,
+  method: 'POST',
+  caching: 'no-store',
+  keepOpenSeconds: SETTLE_SECONDS_MAX,
+  id: productId,
+  requestHeaders: [signatureParameter],
+  ok: [
+    { description: 'Paid, and the payer’s.', schema: BoughtBody, headers: paymentResponse },
+    {
+      status: 202,
+      description: 'On its way. Send the same payment again, and sign no other.',
+      schema: PendingBody,
+      headers: retryAfter,
+    },
+  ],
+  fails: [
+    ...(['unknown_tier', 'tier_not_for_sale', 'payment_invalid', 'payment_required'] as const),
+    ...(['payment_rejected', 'payment_conflict', 'payment_limit', 'payment_in_review'] as const),
+    ...(['offer_used', 'allowance_required', 'sanctioned', 'billing_unavailable'] as const),
+    ...(['screening_unavailable', 'storage_unavailable'] as const),
+  ],
+} as const
+
+export function keylessRoutes(options: Options) {
+  const deps = { ...options, handings: createHandings(options.clock) }
+  return [...productRoutes(deps), wellKnownRoute(deps)]
+}
+
+const productRoutes = (deps: Deps) => [
+  route({
+    ...shared,
+    path: '/v1/billing/packs',
+    operationId: 'listPacks',
+    summary: 'Requests to buy without a key',
+    description:
+      'Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.',
+    ok: { description: 'The packs.', schema: PackList },
+    caching: 'no-cache',
+    answer: () => (deps.seller ? deps.listPacks() : []).map(toPackBody),
+  }),
+  route({
+    ...purchase,
+    path: '/v1/billing/packs/:id',
+    operationId: 'buyPack',
+    summary: 'Buy a pack of requests, without a key',
+    description:
+      'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.',
+    answer: ({ request, id }) =>
+      sell(deps, deps.listPacks().filter(isBundle), { request, id, isAnother: false }),
+  }),
+  route({
+    ...purchase,
+    path: '/v1/billing/buy/:id',
+    operationId: 'buyTier',
+    summary: 'Buy a tier, and get a key for it, without one',
+    description:
+      'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.',
+    query: BuyQuery,
+    answer: ({ request, id, query }) =>
+      sell(deps, deps.listTiers(), { request, id, isAnother: query.anotherPeriod === 'true' }),
+  }),
+]
+
+/** A single request is bought where it is made. */
+const isBundle = ({ requests }: Pack): boolean => requests > 1
+
+type Wanted = { request: Request; id: string; isAnother: boolean }
+
+async function sell(
+  deps: Deps,
+  products: readonly Tier[],
+  { request, id, isAnother }: Wanted,
+): Promise<Response> {
+  const { seller } = deps
+  if (seller === undefined) {
+    throw new AppError(
+      'billing_unavailable',
+      'Nothing is sold without a key here. POST /v1/keys/challenge begins a signup.',
+      { retryAction: 'ask_operator' },
+    )
+  }
+  const product = products.find(({ tierId }) => tierId === id)
+  if (product === undefined) {
+    throw new AppError(
+      'unknown_tier',
+      'There is no such pack or tier. GET /v1/billing/packs and GET /v1/billing/tiers list them.',
+      { param: 'id' },
+    )
+  }
+  assertForSale(product)
+  const settlement = await seller.sellProduct(product, request, { isAnother })
+  if (statusOf(settlement) !== 'active') {
+    const headers = { ...noStore, 'Retry-After': String(POLL_SECONDS) }
+    const body = { ...toPending(settlement), retryAction: 'retry_same_payment' }
+    return jsonResponse(body, { status: 202, headers })
+  }
+  const hasKey = !isPack(product) && isUnquoted(settlement.offer)
+  const hand = hasKey ? await deps.handings.enter(settlement.payment.id) : undefined
+  // An answer without the key that another one is still bringing is no delivery.
+  const isHeld = hasKey && hand === undefined
+  try {
+    const key = hand && makeKey(deps, settlement.payment)
+    const response = jsonResponse(toBoughtBody(settlement, key), { headers: noStore })
+    if (!isHeld) noteDelivery(deps, request, { settlement, product, end: hand })
+    return response
+  } catch (error) {
+    hand?.()
+    throw error
+  }
+}
+
+function assertForSale(product: Tier): void {
+  const { isForSale, amountMillionths = 0, periodDays, requests, name } = product
+  if (isForSale && amountMillionths > 0 && (periodDays ?? requests) !== undefined) return
+  throw new AppError('tier_not_for_sale', `${name} is not for sale here.`, { param: 'id' })
+}
+
+type Handed = { settlement: Settlement; product: Tier; end: (() => void) | undefined }
+
+/** Notes when the answer to a purchase was handed to its connection. */
+function noteDelivery(
+  { ledger, clock }: Deps,
+  request: Request,
+  { settlement, product, end }: Handed,
+): void {
+  const { id } = settlement.payment
+  const address = createHash('sha256').update(`purchase ${product.tierId}`).digest('hex')
+  visitOf(request).onSent = (isWhole) => {
+    unlessUnstored(() => {
+      if (isWhole) ledger.payments.deliverPurchase(id, { address, nowMs: clock() })
+      return true
+    })
+    end?.()
+  }
+}
+
+/** An answer that has not ended by then will not be handed over. */
+const HANDING_MS_MAX = 60_000
+const HANDING_WAIT_MS = 100
+const HANDING_WAITS_MAX = 50
+
+/** Answers with a key that are on their way to their connections, by payment. */
+function createHandings(clock: Clock) {
+  const handings = new Map<string, { ended: Promise<void>; startedMs: number }>()
+  const find = (id: string) => {
+    const handing = handings.get(id)
+    return handing && clock() - handing.startedMs < HANDING_MS_MAX ? handing : undefined
+  }
+  return {
+    /**
+     * Begins one when the one before has ended, and resolves with what ends it; undefined if the
+     * one before does not end soon.
+     */
+    async enter(id: string): Promise<(() => void) | undefined> {
+      for (let waits = 0; ; waits++) {
+        const before = find(id)
+        if (before === undefined) break
+        if (waits === HANDING_WAITS_MAX) return undefined
+        await Promise.race([before.ended, Bun.sleep(HANDING_WAIT_MS)])
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const handing = { ended: promise, startedMs: clock() }
+      handings.set(id, handing)
+      return () => {
+        if (handings.get(id) === handing) handings.delete(id)
+        resolve()
+      }
+    },
+  }
+}
+
+/**
+ * The key of a payment, which is shown until an answer with it was handed over. The id of the first
+ * key is that of the payment, and the ids of those in its place are numbered. An undelivered key
+ * ends when another takes its place.
+ */
+function makeKey(deps: Deps, { id: paymentId, accountId }: { id: string; accountId: string }) {
+  const { ledger, clock, randomBytes, keysPerAccountMax } = deps
+  const firstId = paymentId.replace('pay_', 'key_')
+  const nowMs = clock()
+  const by = { actor: `account:${accountId}`, nowMs } as const
+  return ledger.atomically(() => {
+    const made = ledger.listKeys(accountId).filter(({ familyId }) => familyId === firstId)
+    const latest = made.at(-1)
+    if (latest !== undefined) {
+      const isDelivered = ledger.payments.findPaidAnswer(paymentId)?.deliveredMs !== undefined
+      const isOurs = latest.id === idOfKey(firstId, made.length - 1)
+      // What was used, rotated or revoked was received.
+      const isTaken = made.some(({ lastUsedMs }) => lastUsedMs !== undefined)
+      if (isDelivered || !isOurs || isTaken || !isValidKey(latest, nowMs)) return undefined
+      ledger.revokeKey(latest.id, by)
+    }
+    if (ledger.countValidKeys(accountId, nowMs) >= keysPerAccountMax) return undefined
+    const id = idOfKey(firstId, made.length)
+    const key = mintKey(randomBytes)
+    const draft = { id, accountId, digest: digestOf(key), hint: hintOf(key), familyId: firstId }
+    ledger.createKey(draft, by)
+    return key
+  })
+}
+
+const idOfKey = (firstId: string, place: number): string =>
+  place === 0 ? firstId : `${firstId}n${place}`
+
+/** What directories of x402 look for. */
+const wellKnownRoute = ({ seller, listPacks, listTiers }: Deps) =>
+  route({
+    path: '/.well-known/x402',
+    access: 'none',
+    tag: 'billing',
+    operationId: 'listResources',
+    summary: 'What can be bought by x402 without a key',
+    description: 'Addresses that answer 402 to a request without a payment.',
+    ok: { description: 'The addresses.', schema: ResourceList },
+    caching: 'no-cache',
+    answer: () => {
+      const packs = listPacks().filter((pack) => isBundle(pack) && pack.isForSale)
+      const tiers = listTiers().filter(({ isForSale }) => isForSale)
+      const resources = [
+        ...packs.map(({ tierId }) => `/v1/billing/packs/${tierId}`),
+        ...tiers.map(({ tierId }) => `/v1/billing/buy/${tierId}`),
+      ]
+      return { version: 1, resources: seller ? resources : [], openapi: '/openapi.json' }
+    },
+  })

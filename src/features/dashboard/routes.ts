@@ -1,0 +1,84 @@
+import { type AnyElysia, Elysia } from 'elysia'
+
+import { AppError } from '#src/domain/errors.ts'
+import { createFixedText } from '#src/http/fixed-text.ts'
+import { buildWebFiles } from '#web/build.ts'
+import { ASSETS_PATH, toHtml, type WebFiles } from '#web/document.ts'
+import { moduleOf, pagePaths } from '#web/paths.ts'
+
+/** Its content is in its name. */
+const FOREVER = 'public, max-age=31536000, immutable'
+const GZIP_LEVEL = 9
+
+const policyOf = ({ inlineScriptHash }: WebFiles): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${inlineScriptHash}'`,
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** What a page may not do, beside its policy of content. */
+const guards = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'Referrer-Policy': 'no-referrer',
+}
+
+type Answer = (request: Request) => Response
+
+export type PageDeps = {
+  build?: () => Promise<WebFiles>
+  /** What a page is told with its document, so that it need not ask. */
+  facts: (request: Request) => object
+  /** By path what else the head of a document has. */
+  extras: Readonly<Record<string, string>>
+}
+
+/** Pages are one script that reads the address. Made when first asked for. */
+export function dashboardPages({ build = buildWebFiles, facts, extras }: PageDeps): AnyElysia {
+  let made: Promise<{ files: WebFiles; assets: Map<string, Answer> }> | undefined
+  const load = () => (made ??= build().then((files) => ({ files, assets: toAnswers(files) })))
+  const app = new Elysia({ name: 'dashboard', detail: { hide: true } })
+  for (const path of pagePaths) {
+    app.get(path, async ({ request }) => {
+      const { files } = await load()
+      const shown = { module: moduleOf(path), facts: facts(request), extra: extras[path] }
+      return answerPage(request, files, toHtml(files, shown))
+    })
+  }
+  app.get(`${ASSETS_PATH}/:name`, async ({ request, params: { name } }) => {
+    const asset = (await load()).assets.get(name)
+    if (asset === undefined) throw new AppError('not_found', 'No such file. Load the page again.')
+    return asset(request)
+  })
+  return app.get('/*', async ({ request }) => {
+    const { files } = await load()
+    // Whoever has it already is told again that there is no such page.
+    request.headers.delete('if-none-match')
+    const text = toHtml(files, { module: undefined, facts: facts(request) })
+    const { body, headers } = answerPage(request, files, text)
+    return new Response(body, { status: 404, headers })
+  })
+}
+
+function answerPage(request: Request, files: WebFiles, text: string): Response {
+  const contentType = 'text/html; charset=utf-8'
+  const policy = policyOf(files)
+  const response = createFixedText({ text, contentType, caching: 'no-cache', policy })(request)
+  for (const [name, value] of Object.entries(guards)) response.headers.set(name, value)
+  return response
+}
+
+const toAnswers = ({ assets }: WebFiles): Map<string, Answer> =>
+  new Map(
+    [...assets].map(([name, asset]) => {
+      const gzipped = Bun.gzipSync(asset.text, { level: GZIP_LEVEL })
+      return [name, createFixedText({ ...asset, caching: FOREVER, gzipped })]
+    }),
+  )

@@ -1,0 +1,128 @@
+import type { ManifestBody } from '#src/domain/manifest.ts'
+import { type Coin, coins, timeframes } from '#src/domain/market.ts'
+import { toIsoDay } from '#src/domain/time.ts'
+import type { FileStore } from '#src/files/store.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { ExampleDay } from '#src/http/fields.ts'
+import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
+import { preferredType } from '#src/http/negotiation.ts'
+import { route } from '#src/http/route.ts'
+import type { HeldExamples } from '#src/http/swagger.ts'
+
+import errorsText from '../../../docs/errors.md' with { type: 'text' }
+import llmsText from '../../../docs/llms.txt' with { type: 'text' }
+
+const types = { markdown: 'text/markdown; charset=utf-8', html: 'text/html; charset=utf-8' }
+
+const STYLE = `
+  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif }
+  pre { padding: 1rem; overflow: auto; background: #f4f4f5 }
+  :target { background: #fef3c7 }
+`
+/** A page loads nothing, runs nothing, and has one style, which is known by its hash. */
+const POLICY = `default-src 'none'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
+
+const text = { schema: { type: 'string' as const } }
+
+/** Serves docs/errors.md, which the `type` of every problem points to, and docs/llms.txt. */
+export const documentationRoutes = () => {
+  const errors = {
+    markdown: createFixedText({ text: errorsText, contentType: types.markdown, ...negotiated }),
+    html: createFixedText({ text: errorsPage, contentType: types.html, ...negotiated }),
+  }
+  const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
+  return [
+    route({
+      path: '/errors',
+      access: 'none',
+      tag: 'documentation',
+      operationId: 'getErrors',
+      summary: 'What each error code means, and what to do',
+      description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
+      ok: {
+        description: 'One heading a code.',
+        content: { 'text/markdown': text, 'text/html': text },
+        headers: fixedTextHeaders(negotiated),
+      },
+      caching: 'tag',
+      answer: ({ request }) => errors[preferredType(request, types, 'markdown')](request),
+    }),
+    route({
+      path: '/llms.txt',
+      access: 'none',
+      tag: 'documentation',
+      operationId: 'getLlmsText',
+      summary: 'The service in one page, for agents',
+      description:
+        'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
+      ok: {
+        description: 'The page.',
+        content: { 'text/plain': text },
+        headers: fixedTextHeaders({}),
+      },
+      caching: 'tag',
+      answer: ({ request }) => llms(request),
+    }),
+  ]
+}
+
+/** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */
+function errorsPage(): string {
+  const body = Bun.markdown.html(errorsText).replace(/<h2>(\w+)<\/h2>/g, '<h2 id="$1">$1</h2>')
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors · Bookfeed</title>
+<style>${STYLE}</style>
+${body}`
+}
+
+/** What the examples of the API document are about, as far as it is held. */
+export function findExamples(
+  history: Parameters<typeof findExampleMarket>[0] & Pick<MarketHistory, 'manifests'>,
+  files: Pick<FileStore, 'daysOf' | 'find'>,
+): HeldExamples {
+  // Of a coin with files, where there is one: both are in the address of a file.
+  const filed = coins.filter((coin) =>
+    timeframes.some((timeframe) => files.daysOf({ coin, timeframe }).length > 0),
+  )
+  const market = findExampleMarket(history, filed) ?? findExampleMarket(history)
+  if (market === undefined) return {}
+  const { coin, timeframe, conditionId, spans, orderMs } = market
+  const known = [spans.up, spans.down].filter((span) => span !== undefined)
+  // In the middle of what is held of both outcomes, where both sides of a book are likely.
+  const firstMs = Math.max(...known.map((span) => span.firstMs))
+  const lastMs = Math.min(...known.map((span) => span.lastMs))
+  const tsMs = Math.floor(firstMs + Math.max(0, lastMs - firstMs) / 2)
+  const example = { coin, timeframe, conditionId, tsMs, day: toIsoDay(orderMs) }
+  return { market: example, day: findExampleDay(history, files, coin) }
+}
+
+/** The newest day with a manifest, its citation, and the newest file of the coin. */
+function findExampleDay(
+  { manifests }: Pick<MarketHistory, 'manifests'>,
+  files: Pick<FileStore, 'daysOf' | 'find'>,
+  coin: Coin,
+): Partial<ExampleDay> {
+  const newest = manifests.newest()
+  const found = newest && manifests.ofDay(newest.day)
+  const { series = [] } = found ? (JSON.parse(found.body) as ManifestBody) : {}
+  const cited = series.find((each) => each.coin === coin) ?? series[0]
+  const named = timeframes.flatMap((timeframe) => {
+    const day = files.daysOf({ coin, timeframe }).at(-1)
+    return day === undefined ? [] : (files.find({ coin, timeframe, day })?.files ?? [])
+  })
+  const file = named.find(({ name }) => name.includes('-quotes-decimal-')) ?? named[0]
+  return {
+    ...(newest && { day: newest.day }),
+    ...(newest &&
+      cited && {
+        citation: `bookfeed:${cited.coin}/${cited.timeframe}/${newest.day}@r${cited.revision}`,
+      }),
+    ...(file && { file: file.name }),
+  }
+}

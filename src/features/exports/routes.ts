@@ -1,0 +1,125 @@
+import type { FindMarket } from '#src/domain/market-name.ts'
+import { levelOf } from '#src/domain/selling/caller.ts'
+import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
+import { callerOf } from '#src/http/gate.ts'
+import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
+import { route } from '#src/http/route.ts'
+import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
+import type { Work } from '#src/http/work.ts'
+
+import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
+import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './schema.ts'
+import { createExportService, type ExportDeps } from './service.ts'
+
+const mediaTypes: Readonly<Record<Format, string>> = {
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present',
+  parquet: 'application/vnd.apache.parquet',
+}
+
+const VARY = 'Accept, Accept-Encoding, Origin'
+
+const description = `One stream of any length, sent as fast as you read it. NDJSON holds the objects of \`snapshots\`, one per line; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, one row per level; a snapshot without any level is one row without a side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, one row per snapshot. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its \`source\`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. Resume an interrupted download with \`after\`.`
+
+const text = { schema: { type: 'string' as const } }
+const ok = {
+  description: 'The file. To find out whether it was sent completely, see `GET /v1/exports`.',
+  content: {
+    'application/x-ndjson': text,
+    'text/csv': text,
+    'application/vnd.apache.parquet': {
+      schema: { type: 'string' as const, format: 'binary' as const },
+    },
+  },
+  headers: { Vary: `\`${VARY}\`.` },
+  bodyHeaders: {
+    'X-Export-Id': 'Identifies the export in `GET /v1/exports`, which has its digest and counts.',
+    'Content-Disposition': '`attachment` and the name of the file.',
+  },
+}
+
+const shared = {
+  access: 'snapshots',
+  tag: 'exports',
+  ok,
+  isCovered: true,
+  caching: 'tag',
+  fails: ['too_many_streams'],
+} as const
+
+export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMarket }) {
+  const { history, clock, work, findMarket } = deps
+  const service = createExportService(deps)
+
+  async function answer(request: Request, plan: ExportPlan): Promise<Response> {
+    const coverage = await work.run(request, coverageOf(history, plan, clock()))
+    // Parquet is compressed inside.
+    const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
+    const etag = `"${service.tagOf(plan, isGzip)}"`
+    const caching = cachingHeaders(service.isClosed(plan))
+    const common = { ...caching, Vary: VARY, [COVERAGE_HEADER]: coverage }
+    const unchanged = answerUnchanged(request, etag, common)
+    if (unchanged !== undefined) return unchanged
+    const close = work.openStream(request)
+    const caller = callerOf(request)
+    const by = { accountId: caller.accountId, level: levelOf(caller) }
+    const { exportId, pieces, onEnd } = service.begin(plan, { ...by, isGzip, close })
+    const headers: Record<string, string> = {
+      'Content-Type': mediaTypes[plan.format],
+      'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
+      ...common,
+      ETag: etag,
+      'X-Export-Id': exportId,
+    }
+    if (isGzip) headers['Content-Encoding'] = 'gzip'
+    return streamResponse(request, { headers, pieces: piecesFrom(pieces), onEnd })
+  }
+
+  return [
+    route({
+      ...shared,
+      path: '/v1/:coin/markets/:conditionId/export',
+      operationId: 'exportMarket',
+      summary: 'All snapshots of a market as one file',
+      description,
+      query: MarketExportQuery,
+      answer({ market, query, request }) {
+        const format = formatOf(request, query.format)
+        return answer(request, planMarket(history, { market, query, format }))
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/:coin/export',
+      operationId: 'exportDay',
+      summary: 'All snapshots of a coin and day as one file',
+      description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not held: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+      query: DayExportQuery,
+      async answer({ coin, query, request }) {
+        const format = formatOf(request, query.format)
+        const plan = await work.run(request, planDay(history, { coin, query, format, findMarket }))
+        return answer(request, plan)
+      },
+    }),
+    route({
+      path: '/v1/exports',
+      access: 'key',
+      tag: 'exports',
+      operationId: 'listExports',
+      summary: 'What became of your exports',
+      description:
+        'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
+      ok: { description: 'The exports.', schema: ExportList },
+      caching: 'private, no-store',
+      isInMemory: true,
+      answer: ({ caller }): ExportList => ({
+        data: service.list(caller.accountId),
+        nextCursor: null,
+      }),
+    }),
+  ]
+}
+
+/** The parameter goes before the header; a header that leaves none of ours is passed over. */
+const formatOf = (request: Request, asked: Format | undefined): Format =>
+  asked ?? preferredType(request, mediaTypes, 'ndjson')

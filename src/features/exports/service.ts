@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+
+import { type Clock, toIso } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { createCache } from '#src/platform/cache.ts'
+import { atOnce } from '#src/platform/eventually.ts'
+import { release } from '#src/platform/release.ts'
+
+import type { Job } from './pieces.ts'
+import type { ExportPlan } from './plan.ts'
+import type { Progress } from './rows.ts'
+import type { ExportBody } from './schema.ts'
+import { ndjsonPieces } from './text.ts'
+import { createExportThread } from './thread.ts'
+
+export type ExportDeps = {
+  history: MarketHistory
+  clock: Clock
+  mint: () => string
+  /** Waits for the turn of an account's next piece. */
+  work: { turn: (accountId: string, level: number) => Promise<void> }
+}
+
+/** `level` is that of the account; `close` gives back the place of a stream. */
+type Asked = { accountId: string; level: number; isGzip: boolean; close: () => void }
+
+/** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
+const ACCOUNTS_MAX = 1000
+const EXPORTS_MAX = 20
+/** For text that is compressed while it is sent: the level that costs least. */
+const GZIP_LEVEL = 1
+const NOTHING = new Uint8Array(0)
+
+export function createExportService({ history, clock, mint, work }: ExportDeps) {
+  const thread = history.path === undefined ? undefined : createExportThread(history.path)
+  const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
+
+  /** Lists an export; beyond the newest only those that run stay. */
+  function list(accountId: string, record: ExportBody): void {
+    const older = records.get(accountId) ?? []
+    const kept = older.filter(({ state }, at) => state === 'running' || at < EXPORTS_MAX - 1)
+    records.set(accountId, [record, ...kept], { size: 1 })
+  }
+
+  /** What is stored in a file, or in memory, is made here, the rest on a thread. */
+  function piecesOf(
+    { format, shape, rows }: ExportPlan,
+    progress: Progress,
+    { accountId, level, isGzip }: Omit<Asked, 'close'>,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const turn = () => work.turn(accountId, level)
+    const encoding = isGzip ? 'gzip' : 'identity'
+    if (isStored({ format, shape }) && history.eventually === atOnce)
+      return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
+    const job: Job = {
+      ...{ format, shape, rows },
+      encoding: isStored({ format, shape }) ? encoding : undefined,
+    }
+    return (
+      thread?.(job, progress, { owner: accountId, level }) ??
+      inTurns(madeHere(history, job, progress), turn)
+    )
+  }
+
+  return {
+    /** Names everything that decides the bytes; fit for an `ETag`. */
+    tagOf({ format, shape, markets, rows }: ExportPlan, isGzip: boolean): string {
+      const { outcome, fromMs, toMs, after } = rows
+      const parts = [format, shape, outcome, fromMs, toMs, after, isGzip, [...history.cursorKey]]
+      const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
+      const text = JSON.stringify([...parts, revisions])
+      return createHash('sha256').update(text).digest('base64url')
+    },
+
+    /** True when nothing but a backfill can change it. */
+    isClosed: ({ markets, windows }: ExportPlan): boolean =>
+      clock() >= (windows?.toMs ?? 0) && markets.every((market) => market.isClosed),
+
+    begin(plan: ExportPlan, { accountId, level, isGzip, close }: Asked) {
+      const record: ExportBody = {
+        exportId: `exp_${mint()}`,
+        name: plan.name,
+        state: 'running',
+        format: plan.format,
+        contentEncoding: isGzip ? 'gzip' : null,
+        snapshots: 0,
+        bytes: 0,
+        sha256: null,
+        startedAt: toIso(clock()),
+        endedAt: null,
+      }
+      const made = piecesOf(plan, record, { accountId, level, isGzip })
+      const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
+      const hasher = new Bun.CryptoHasher('sha256')
+
+      async function* tracked(): typeof pieces {
+        list(accountId, record)
+        for await (const piece of pieces) {
+          hasher.update(piece)
+          record.bytes += piece.length
+          yield piece
+          // A piece is gone at the next; what is compressed may still be read.
+          if (pieces === made) release(piece)
+        }
+      }
+
+      function onEnd({ isWhole }: { isWhole: boolean }): void {
+        close()
+        record.state = isWhole ? 'complete' : 'broken_off'
+        record.sha256 = isWhole ? hasher.digest('hex') : null
+        record.endedAt = toIso(clock())
+      }
+
+      return { exportId: record.exportId, pieces: tracked(), onEnd }
+    },
+
+    list: (accountId: string): ExportBody[] => records.get(accountId) ?? [],
+  }
+}
+
+/** Of a history without a file; what makes it is loaded then. */
+async function madeHere(history: MarketHistory, job: Job, progress: Progress) {
+  const { makePieces } = await import('./pieces.ts')
+  return makePieces(history, job, progress)
+}
+
+/** Sent as it is stored, which is compressed. */
+const isStored = ({ format, shape }: Pick<Job, 'format' | 'shape'>): boolean =>
+  format === 'ndjson' && shape.withReceived === undefined && shape.withSource === undefined
+
+async function* inTurns(
+  made: Generator<Uint8Array> | Promise<Generator<Uint8Array>>,
+  turn: () => Promise<void>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const pieces = await made
+  try {
+    for (;;) {
+      await turn()
+      const { done, value } = pieces.next()
+      if (done) return
+      if (value.length > 0) yield value
+    }
+  } finally {
+    pieces.return(undefined)
+  }
+}
+
+/** One gzip member, compressed in the runtime's thread pool. */
+export async function* gzipped(
+  pieces: AsyncGenerator<Uint8Array, void, undefined>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // Objects: a piece is taken as it is, and no more than one is waiting.
+  const source = Readable.from(pieces, { highWaterMark: 1 })
+  const gzip = createGzip({ level: GZIP_LEVEL })
+  source.on('error', (error) => gzip.destroy(error))
+  // Apart from the last piece, or the bytes would depend on whether both are there at once.
+  source.on('end', () => gzip.write(NOTHING, () => gzip.end()))
+  try {
+    for await (const piece of source.pipe(gzip, { end: false })) yield piece as Uint8Array
+  } finally {
+    source.destroy()
+    gzip.destroy()
+  }
+}

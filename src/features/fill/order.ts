@@ -1,0 +1,68 @@
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
+import { parameterError } from '#src/domain/errors.ts'
+import type { FeeTerms, FillAmount, Order } from '#src/domain/fill.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+
+import type { FillQuery } from './schema.ts'
+
+/** What a decimal may be, in millionths; both bounds are inclusive. */
+type Bounds = { min: Millionths; max: Millionths; step?: Millionths; expected: string }
+
+const amountBounds: Bounds = {
+  min: 1,
+  max: 9_000_000_000 * MILLIONTHS_PER_UNIT,
+  expected: 'above 0 and at most 9000000000 with at most six decimals, such as 12.5',
+}
+const bpsBounds: Bounds = {
+  min: 0,
+  max: 10_000 * MILLIONTHS_PER_UNIT,
+  step: 100,
+  expected: 'from 0 to 10000 with at most four decimals, such as 12.5',
+}
+const rateBounds: Bounds = {
+  min: 0,
+  max: MILLIONTHS_PER_UNIT,
+  expected: 'from 0 to 1 with at most six decimals, such as 0.07',
+}
+const priceBounds: Bounds = {
+  min: 1,
+  max: MILLIONTHS_PER_UNIT - 1,
+  expected: 'above 0 and below 1 with at most six decimals, such as 0.55',
+}
+
+/** Throws `invalid_parameter`. */
+export const readOrder = (query: FillQuery): Order => ({
+  side: query.side,
+  asked: readAmount(query),
+  fee: readFee(query),
+  limitPrice: read('limitPrice', query.limitPrice, priceBounds),
+})
+
+function readAmount(query: FillQuery): FillAmount {
+  const size = read('size', query.size, amountBounds)
+  const usdc = read('usdc', query.usdc, amountBounds)
+  if (size !== undefined && usdc !== undefined) {
+    throw parameterError('usdc', '`size` and `usdc` exclude each other. Send one of them.')
+  }
+  if (size !== undefined) return { unit: 'shares', amount: size }
+  if (usdc !== undefined) return { unit: 'usdc', amount: usdc }
+  throw parameterError('size', '`size` is missing. Send it, in shares, or `usdc` instead.')
+}
+
+function readFee(query: FillQuery): FeeTerms {
+  const bps = read('feeBps', query.feeBps, bpsBounds)
+  const rate = read('feeRate', query.feeRate, rateBounds)
+  if (bps !== undefined && rate !== undefined) {
+    throw parameterError('feeRate', '`feeBps` and `feeRate` exclude each other. Send one of them.')
+  }
+  return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
+}
+
+function read(param: string, text: string | undefined, bounds: Bounds): Millionths | undefined {
+  if (text === undefined) return undefined
+  const { min, max, step = 1, expected } = bounds
+  const value = parseMillionths(text)
+  if (value !== undefined && value >= min && value <= max && value % step === 0) return value
+  const sent = `\`${param}\` is "${excerpt(text)}"`
+  throw parameterError(param, `${sent}, but must be a plain decimal ${expected}.`)
+}

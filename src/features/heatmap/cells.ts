@@ -1,0 +1,208 @@
+/**
+ * Sizes by price and time. A state prevails from its moment to that of the next one, as far as the
+ * book is known then: what lies in a gap is in no cell.
+ */
+import type { Span } from '#src/domain/coverage.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import type { RowRun } from '#src/history/history.ts'
+
+export const aggregations = ['max', 'last', 'time-weighted'] as const
+export type Aggregation = (typeof aggregations)[number]
+
+export type Grid = Span & { stepMs: number; priceBins: number; agg: Aggregation }
+
+/** A side of one state, or of many: a size for each bin of price. */
+export type Side = 'bids' | 'asks'
+const NONE = -1
+
+type Join = (cell: number, size: number, ms: number) => number
+
+/** A cell after a size has prevailed in it for some time. */
+const joins: Record<Aggregation, Join> = {
+  last: (_, size) => size,
+  max: (cell, size) => Math.max(cell, size),
+  'time-weighted': (cell, size, ms) => cell + size * ms,
+}
+
+type Levels = Pick<RowRun, 'prices' | 'sizes'> & { from: number; to: number }
+const nothing = (): Levels => ({
+  prices: new Int32Array(0),
+  sizes: new Float64Array(0),
+  from: 0,
+  to: 0,
+})
+
+/** What prevails on one side, and what becomes of it: a bin is looked at when it changes. */
+class SideCells {
+  readonly cells: Float64Array
+  best = NONE
+  readonly #now: Float64Array
+  /** Up to when a bin is in its cell, in known milliseconds. */
+  readonly #joined: Float64Array
+  readonly #binWidth: number
+  readonly #join: Join
+  readonly #worse: 1 | -1
+  #levels = nothing()
+  #column = 0
+  #knownMs = 0
+
+  constructor({ priceBins, agg }: Grid, columns: number, worse: 1 | -1) {
+    this.cells = new Float64Array(priceBins * columns)
+    this.#now = new Float64Array(priceBins)
+    this.#joined = new Float64Array(priceBins)
+    this.#binWidth = MILLIONTHS_PER_UNIT / priceBins
+    this.#join = joins[agg]
+    this.#worse = worse
+  }
+
+  /** What prevails goes on in a column. */
+  hold(column: number, ms: number): void {
+    if (column !== this.#column) this.endColumn()
+    this.#column = column
+    this.#knownMs += ms
+  }
+
+  endColumn(): void {
+    for (let bin = 0; bin < this.#now.length; bin++) this.#settle(bin)
+  }
+
+  #settle(bin: number): void {
+    const ms = this.#knownMs - (this.#joined[bin] ?? 0)
+    if (ms === 0) return
+    const at = this.#column * this.#now.length + bin
+    this.cells[at] = this.#join(this.cells[at] ?? 0, this.#now[bin] ?? 0, ms)
+    this.#joined[bin] = this.#knownMs
+  }
+
+  #add(price: number, size: number): void {
+    const bin = Math.min(this.#now.length - 1, Math.floor(price / this.#binWidth))
+    this.#settle(bin)
+    this.#now[bin] = (this.#now[bin] ?? 0) + size
+  }
+
+  /** Other levels prevail from now on; most of them are as they were. */
+  change(next: Levels): void {
+    const { prices, sizes, from, to } = next
+    const { prices: formerPrices, sizes: formerSizes } = this.#levels
+    let former = this.#levels.from
+    for (let at = from; at < to; at++) {
+      const price = prices[at] ?? 0
+      let size = sizes[at] ?? 0
+      if (formerPrices[former] !== price) former = this.#remove(former, price)
+      if (former < this.#levels.to && formerPrices[former] === price)
+        size -= formerSizes[former++] ?? 0
+      if (size !== 0) this.#add(price, size)
+    }
+    this.#remove(former, this.#worse * Number.POSITIVE_INFINITY)
+    this.best = to > from ? (prices[from] ?? NONE) : NONE
+    this.#levels = next
+  }
+
+  /** Takes away the former levels from one on that are better than a price. */
+  #remove(first: number, price: number): number {
+    const { prices, sizes, to } = this.#levels
+    let at = first
+    while (at < to && ((prices[at] ?? 0) - price) * this.#worse < 0) {
+      this.#add(prices[at] ?? 0, -(sizes[at++] ?? 0))
+    }
+    return at
+  }
+
+  /** Copies what prevails, whose columns are used again. */
+  keep(): void {
+    const { prices, sizes, from, to } = this.#levels
+    const [kept, keptSizes] = [prices.slice(from, to), sizes.slice(from, to)]
+    this.#levels = { prices: kept, sizes: keptSizes, from: 0, to: kept.length }
+  }
+}
+
+export class HeatCells {
+  readonly #grid: Grid
+  readonly #known: readonly Span[]
+  readonly #sides: Record<Side, SideCells>
+  readonly columns: number
+  /** Of each column. */
+  readonly knownMs: Float64Array
+  readonly #bests: Record<Side, Float64Array>
+  #sinceMs: number | undefined
+  #firstKnown = 0
+
+  /** `known` is ascending and does not overlap. */
+  constructor(grid: Grid, known: readonly Span[]) {
+    const { fromMs, toMs, stepMs } = grid
+    this.#grid = grid
+    this.#known = known
+    this.columns = Math.ceil((toMs - fromMs) / stepMs)
+    this.#sides = {
+      bids: new SideCells(grid, this.columns, -1),
+      asks: new SideCells(grid, this.columns, 1),
+    }
+    const perColumn = () => new Float64Array(this.columns)
+    this.knownMs = perColumn()
+    this.#bests = { bids: perColumn().fill(NONE), asks: perColumn().fill(NONE) }
+  }
+
+  /** Takes states that follow on those before. */
+  add({ rows, ends, prices, sizes }: RowRun): void {
+    const { bids, asks } = this.#sides
+    let at = 0
+    for (const [index, { timestampMs }] of rows.entries()) {
+      this.#hold(timestampMs)
+      const bidsEnd = ends[index * 2] ?? at
+      const asksEnd = ends[index * 2 + 1] ?? bidsEnd
+      bids.change({ prices, sizes, from: at, to: bidsEnd })
+      asks.change({ prices, sizes, from: bidsEnd, to: asksEnd })
+      at = asksEnd
+      this.#sinceMs = timestampMs
+    }
+    bids.keep()
+    asks.keep()
+  }
+
+  /** The state that prevails does so to the end. */
+  end(): void {
+    this.#hold(this.#grid.toMs)
+    for (const side of Object.values(this.#sides)) side.endColumn()
+  }
+
+  /** The state that prevails does so until a moment, as far as the book is known. */
+  #hold(untilMs: number): void {
+    if (this.#sinceMs === undefined) return
+    const { fromMs, toMs, stepMs } = this.#grid
+    const endMs = Math.min(untilMs, toMs)
+    const startMs = Math.max(this.#sinceMs, fromMs)
+    while ((this.#known[this.#firstKnown]?.toMs ?? Infinity) <= startMs) this.#firstKnown++
+    for (let index = this.#firstKnown; index < this.#known.length; index++) {
+      const known = this.#known[index]
+      if (known === undefined || known.fromMs >= endMs) break
+      const knownEndMs = Math.min(known.toMs, endMs)
+      let atMs = Math.max(known.fromMs, startMs)
+      while (atMs < knownEndMs) {
+        const column = Math.floor((atMs - fromMs) / stepMs)
+        const nextMs = Math.min(knownEndMs, fromMs + (column + 1) * stepMs)
+        this.#fill(column, nextMs - atMs)
+        atMs = nextMs
+      }
+    }
+  }
+
+  #fill(column: number, ms: number): void {
+    this.knownMs[column] = (this.knownMs[column] ?? 0) + ms
+    for (const side of ['bids', 'asks'] as const) {
+      this.#sides[side].hold(column, ms)
+      this.#bests[side][column] = this.#sides[side].best
+    }
+  }
+
+  /** Of one column; sums weighted by milliseconds where they are to be averaged. */
+  cellsOf(side: Side, column: number): Float64Array {
+    const { priceBins } = this.#grid
+    return this.#sides[side].cells.subarray(column * priceBins, (column + 1) * priceBins)
+  }
+
+  /** Best price of a side at the end of what is known of a column. */
+  bestOf(side: Side, column: number): number | undefined {
+    const best = this.#bests[side][column]
+    return best === NONE ? undefined : best
+  }
+}

@@ -1,0 +1,179 @@
+import {
+  coverageOf,
+  coverageText,
+  marketSpanOf,
+  printedShare,
+  type Span,
+  spanOf,
+} from '#src/domain/coverage.ts'
+import { formatMillionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import type { Market } from '#src/domain/market.ts'
+import { historyTagOf } from '#src/domain/tag.ts'
+import { type Clock, readRange, toIso } from '#src/domain/time.ts'
+import { byteOf } from '#src/domain/wire/json-bytes.ts'
+import {
+  MILLIONTHS_BYTES_MAX,
+  putMillionths,
+  putNull,
+  putText,
+} from '#src/domain/wire/row-bytes.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { PageAnswer } from '#src/http/data-response.ts'
+import { acceptsGzip } from '#src/http/negotiation.ts'
+import { route } from '#src/http/route.ts'
+import { ByteWriter } from '#src/platform/byte-writer.ts'
+import type { Page, PageCache } from '#src/platform/page-cache.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { type Grid, HeatCells } from './cells.ts'
+import { HeatmapBody, HeatmapQuery } from './schema.ts'
+
+type Deps = { history: MarketHistory; pages: PageCache; clock: Clock }
+type Asked = { market: Market; query: HeatmapQuery; request: Request }
+
+/** Columns that are printed at once: a millisecond. */
+const COLUMNS_A_STEP = 64
+/** Averages are rounded to hundredths of a share. */
+const HUNDREDTH = 10_000
+
+export const heatmapRoutes = (deps: Deps) => [
+  route({
+    path: '/v1/:coin/markets/:conditionId/heatmap',
+    access: 'snapshots',
+    operationId: 'getHeatmap',
+    summary: 'Liquidity by price and time',
+    description:
+      'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths.',
+    query: HeatmapQuery,
+    ok: { description: 'The cells.', schema: HeatmapBody },
+    isCovered: true,
+    caching: 'page',
+    answer: (asked) => answerHeatmap(deps, asked),
+  }),
+]
+
+function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswer {
+  const { market, query, request } = asked
+  const nowMs = clock()
+  const { outcome, agg } = query
+  const priceBins = Number(query.priceBins)
+  const { fromMs, toMs } = pictureOf(market, query, nowMs)
+  const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / query.timeBins))
+  const grid = { fromMs, toMs, stepMs, priceBins, agg }
+  const gaps = history.gaps(market)
+  const question = { market, gaps, outcome, fromMs, toMs, nowMs }
+  const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+  const name = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
+  // How much of it is known changes with time as long as the market is open.
+  const version = market.isClosed ? market.revision : `${market.revision}.${nowMs}`
+  const tag = `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}${isGzip ? '.gzip' : ''}`
+  return {
+    ...{ tag, isGzip, isClosed: market.isClosed, coverage: coverageText(question) },
+    findPage: () => pages.find(tag),
+    *make(): Steps<Page> {
+      const known = coverageOf(question)[0]?.intervals ?? []
+      const cells = yield* readCells(history, asked, { grid, known })
+      return { tag, body: yield* print(cells, { market, outcome, grid }) }
+    },
+  }
+}
+
+/** The time asked for, else the trading window, else what is held. */
+function pictureOf(market: Market, query: HeatmapQuery, nowMs: number): Span {
+  const asked = readRange(query)
+  const whole = marketSpanOf(market, nowMs)
+  const fromMs = asked.fromMs ?? market.windowStartMs ?? whole?.fromMs
+  const toMs = asked.toMs ?? market.windowEndMs ?? whole?.toMs
+  return spanOf({ ...{ market, gaps: [], nowMs }, fromMs, toMs })
+}
+
+type Terms = { grid: Grid; known: readonly Span[] }
+
+function* readCells(
+  history: MarketHistory,
+  { market, query: { outcome } }: Asked,
+  { grid, known }: Terms,
+): Steps<HeatCells> {
+  const { fromMs, toMs } = grid
+  const cells = new HeatCells(grid, known)
+  const before = history.at({ market, outcome, timestampMs: fromMs })
+  for (const run of history.runs({
+    ...{ market, outcome, toMs },
+    fromMs: before?.timestampMs ?? fromMs,
+  })) {
+    cells.add(run)
+    yield
+  }
+  cells.end()
+  return cells
+}
+
+type Shown = { market: Market; outcome: string; grid: Grid }
+
+function* print(
+  cells: HeatCells,
+  { market, outcome, grid }: Shown,
+): Steps<Uint8Array<ArrayBuffer>> {
+  const { fromMs, toMs, stepMs, priceBins, agg } = grid
+  const head = JSON.stringify({
+    ...{ conditionId: market.conditionId, symbol: market.coin, timeframe: market.timeframe },
+    ...{ source: market.source, outcome, agg, from: toIso(fromMs), to: toIso(toMs), stepMs },
+  })
+  const priceStep = formatMillionths(MILLIONTHS_PER_UNIT / priceBins)
+  const out = new ByteWriter(cells.columns * priceBins * 8)
+  out.text(`${head.slice(0, -1)},"priceStep":${priceStep},"columns":[`)
+  const bytes = new Uint8Array(COLUMN_BYTES + 2 * priceBins * (MILLIONTHS_BYTES_MAX + 1))
+  for (let column = 0; column < cells.columns; column++) {
+    if (column > 0) out.text(',')
+    out.bytes(bytes.subarray(0, putColumn(bytes, cells, { column, grid })))
+    if (column % COLUMNS_A_STEP === 0) yield
+  }
+  out.text(']}')
+  return out.view()
+}
+
+/** Of a column without its sizes. */
+const COLUMN_BYTES = 256
+const sides = ['bids', 'asks'] as const
+const bestNames = { bids: 'bid', asks: 'ask' } as const
+
+function putColumn(
+  bytes: Uint8Array,
+  cells: HeatCells,
+  { column, grid }: { column: number; grid: Grid },
+): number {
+  const { fromMs, toMs, stepMs, agg } = grid
+  const knownMs = cells.knownMs[column] ?? 0
+  if (knownMs === 0) return putNull(bytes, 0)
+  const startMs = fromMs + column * stepMs
+  const share = printedShare(knownMs, Math.min(stepMs, toMs - startMs))
+  const averagedMs = agg === 'time-weighted' ? knownMs : 0
+  let at = putText(bytes, 0, `{"covered":${JSON.stringify(share)}`)
+  for (const side of sides) {
+    const best = cells.bestOf(side, column)
+    at = putText(bytes, at, `,"${bestNames[side]}":`)
+    at = best === undefined ? putNull(bytes, at) : putMillionths(bytes, at, best)
+  }
+  for (const side of sides) {
+    at = putText(bytes, at, `,"${side}":`)
+    at = putSizes(bytes, at, { cells: cells.cellsOf(side, column), averagedMs })
+  }
+  return putText(bytes, at, '}')
+}
+
+type Sizes = { cells: Float64Array; averagedMs: number }
+
+function putSizes(bytes: Uint8Array, start: number, { cells, averagedMs }: Sizes): number {
+  let to = cells.length
+  while (to > 0 && cells[to - 1] === 0) to--
+  let from = 0
+  while (from < to && cells[from] === 0) from++
+  let at = putText(bytes, start, `{"from":${from},"sizes":[`)
+  for (let bin = from; bin < to; bin++) {
+    const sum = cells[bin] ?? 0
+    const size = averagedMs === 0 ? sum : Math.round(sum / averagedMs / HUNDREDTH) * HUNDREDTH
+    at = putMillionths(bytes, at, size)
+    bytes[at++] = byteOf.comma
+  }
+  return putText(bytes, to > from ? at - 1 : at, ']}')
+}

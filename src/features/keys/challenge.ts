@@ -1,0 +1,104 @@
+/**
+ * The message that a wallet signs to get a key. Asking for one stores nothing: what is in it
+ * follows from its nonce and the address, so the whole message can be written again and compared.
+ * Only what was answered is remembered, until it has expired.
+ */
+import { AppError } from '#src/domain/errors.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { createNonces, issuedMsOf, NO_NONCE } from '#src/domain/selling/nonce.ts'
+import type { SignIn, Wallets } from '#src/domain/selling/wallet.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+
+import type { Challenge } from './schema.ts'
+
+const LIFE_MS = 5 * 60_000
+const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
+
+export type ChallengeDeps = {
+  ledger: Pick<Ledger, 'challengeKey'>
+  /** Never steps back, or a message that was answered and forgotten would come back to life. */
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+  wallets: Wallets
+  origin: () => string
+}
+
+export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
+  const nonces = createNonces({ key: ledger.challengeKey, randomBytes })
+
+  const fieldsOf = (address: string, nonce: string): SignIn => ({
+    domain: new URL(origin()).host,
+    uri: origin(),
+    address,
+    statement: STATEMENT,
+    chainId: wallets.chainId,
+    nonce,
+    issuedMs: issuedMsOf(nonce),
+    expiresMs: issuedMsOf(nonce) + LIFE_MS,
+  })
+
+  const assertFresh = (expiresMs: number, nowMs: number): void => {
+    if (nowMs < expiresMs) return
+    throw new AppError(
+      'challenge_expired',
+      'The message has expired. Ask POST /v1/keys/challenge for a new one and sign that.',
+    )
+  }
+
+  return {
+    async issue(address: string): Promise<Challenge> {
+      const nonce = nonces.issue(address, clock())
+      const fields = fieldsOf(address.toLowerCase(), nonce)
+      const message = await wallets.writeSignIn(fields)
+      return { message, nonce, expiresAt: toIso(fields.expiresMs) }
+    },
+
+    /** The address, in lower case. Throws `challenge_invalid` and `challenge_expired`. */
+    async verify(message: string) {
+      const read = await wallets.readSignIn(message)
+      const { address, nonce = '' } = read
+      if (address === undefined)
+        throw challengeError('The message names no account: `0x` and 40 hex digits.')
+      const isOurs = nonces.isGenuine(address, nonce)
+      const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
+      assertFields(read, expected, isOurs)
+      assertFresh(expected.expiresMs, clock())
+      if ((await wallets.writeSignIn(expected)) !== message) {
+        throw challengeError('The message has something added to it or is laid out differently.')
+      }
+      return { address: expected.address, nonce, expiresMs: expected.expiresMs }
+    },
+
+    /** To be asked again after any wait: the use of this very message may have been forgotten. */
+    assertFresh,
+  }
+}
+
+const challengeError = (why: string) =>
+  new AppError(
+    'challenge_invalid',
+    `${why} Sign the message of POST /v1/keys/challenge exactly as it is.`,
+    { param: 'message' },
+  )
+
+/** Says which field is wrong, the ones first by which a wallet is lured to another server. */
+function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: boolean): void {
+  const { domain, uri, chainId } = expected
+  if (read.domain !== domain)
+    throw challengeError(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
+  if (read.uri !== uri) throw challengeError(`The URI is ${shown(read.uri)}, but must be ${uri}.`)
+  if (read.chainId !== chainId)
+    throw challengeError(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
+  if (!isNonceOurs)
+    throw challengeError('The nonce is not one that this server gave to this address.')
+  if (read.issuedMs !== expected.issuedMs)
+    throw challengeError('The time of issue is not that of the nonce.')
+  if (read.expiresMs !== expected.expiresMs)
+    throw challengeError('The time of expiration is not the one that was given.')
+  if (read.statement !== expected.statement)
+    throw challengeError('The statement is not the one that was given.')
+}
+
+const shown = (value: string | number | undefined): string =>
+  value === undefined ? 'missing' : `"${excerpt(String(value))}"`

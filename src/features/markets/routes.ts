@@ -1,0 +1,284 @@
+import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/domain/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/domain/cursor.ts'
+import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
+import { parameterError } from '#src/domain/errors.ts'
+import {
+  type Coin,
+  coins,
+  coinTable,
+  type FeeSchedule,
+  type Market,
+  type MarketAsOf,
+  type MarketStatus,
+  type Outcome,
+  outcomes,
+  statusOf,
+  timeframes,
+  winnerOf,
+} from '#src/domain/market.ts'
+import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
+import { type Clock, readRange, toIsoOrNull } from '#src/domain/time.ts'
+import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
+import { describeSpot } from '#src/history/reads/spot-read.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './schema.ts'
+
+type History = Pick<
+  MarketHistory,
+  'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'sourcesOf' | 'spot'
+>
+type Deps = { history: History; cursors: CursorCodec; clock: Clock }
+
+/** Markets that are read at once: two times are the usual page, and whether there is another. */
+const BLOCK = 51
+
+export const marketRoutes = (deps: Deps) => [
+  route({
+    path: '/v1/coins',
+    access: 'open',
+    tag: 'markets',
+    operationId: 'listCoins',
+    summary: 'The coins',
+    description: 'What is recorded of each coin. Needs no key: everybody may see what there is.',
+    ok: { description: 'The coins.', schema: CoinList },
+    caching: 'digest',
+    fails: ['damaged'],
+    answer() {
+      const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
+      const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
+      return { body: JSON.stringify({ data, nextCursor: null }) }
+    },
+  }),
+  asTable(
+    route({
+      path: '/v1/:coin/markets',
+      access: 'markets',
+      operationId: 'listMarkets',
+      summary: 'Markets of a coin',
+      description:
+        'Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
+      query: ListQuery,
+      ok: {
+        description: 'A page of markets.',
+        schema: MarketList,
+        headers: {
+          [RESUME_HEADER]:
+            'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+        },
+      },
+      caching: 'digest',
+      answer: ({ coin, query, caller }) => listPage(deps, { coin, query, caller }),
+    }),
+  ),
+  route({
+    path: '/v1/:coin/markets/:conditionId',
+    access: 'markets',
+    operationId: 'getMarket',
+    summary: 'One market',
+    description:
+      'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
+    ok: { description: 'The market.', schema: MarketBody },
+    caching: 'digest',
+    answer: ({ market, caller }) => ({
+      body: createMarketText(deps.history, deps.clock(), readsPrices(caller))(market),
+    }),
+  }),
+]
+
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+function* listPage(
+  deps: Deps,
+  { coin, query, caller }: { coin: Coin; query: ListQuery; caller: Caller },
+): Steps<DataAnswer> {
+  const { history, cursors, clock } = deps
+  const nowMs = clock()
+  const toText = createMarketText(history, nowMs, readsPrices(caller))
+  if (query.slug !== undefined) {
+    const found = findBySlug(history, coin, query)
+    const text = found === undefined ? '' : toText(found)
+    return { body: `{"data":[${text}],"nextCursor":null}` }
+  }
+  const { limit, cursor } = query
+  const { scope, filters } = toFilters(coin, query)
+  const after = cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
+  const rows: string[] = []
+  let last: Market | undefined
+  let hasMore = false
+  const source = readSource(history, coin, query.source)
+  const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
+  for (const page of marketPages(history, block)) {
+    hasMore = page.length > limit - rows.length
+    for (const market of page.slice(0, limit - rows.length)) {
+      rows.push(toText(market))
+      last = market
+      yield
+    }
+    if (hasMore) break
+  }
+  const place = last ?? after ?? startOfMarkets(filters)
+  const resumeCursor = cursors.encode(scope, encodeMarketPlace(place))
+  const nextCursor = hasMore ? `"${resumeCursor}"` : 'null'
+  return { body: `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`, resumeCursor }
+}
+
+function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
+  const filters = ['timeframe', 'status', 'source', 'from', 'to', 'outcome', 'cursor'] as const
+  for (const filter of filters) {
+    if (query[filter] === undefined) continue
+    throw parameterError(
+      filter,
+      `\`slug\` names one market, so \`${filter}\` cannot be sent with it. Leave out one of the two.`,
+    )
+  }
+  const market = history.findMarketBySlug(query.slug?.toLowerCase() ?? '')
+  return market?.coin === coin ? market : undefined
+}
+
+/** A list's filters, and the scope of its cursors: the same filters are the same scope. */
+function toFilters(coin: Coin, query: ListQuery) {
+  const { timeframe, status, source, outcome: winner, order } = query
+  const { fromMs, toMs } = readRange(query)
+  const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${value}`)
+  // Without filters it is the scope of the first release, whose cursors are still about.
+  const scope = `markets ${coin}${named.join('')}${order === 'asc' ? ' asc' : ''}`
+  const filters = { coin, timeframe, status, winner, order, fromMs, toMs }
+  return { scope, filters: filters satisfies Partial<MarketQuery> }
+}
+
+/**
+ * The same in a list and by itself. The price of the coin is looked up once, at the first market of
+ * a source that is open, and is null unless `isPriced`.
+ */
+export function createMarketText(history: History, nowMs: number, isPriced = true) {
+  const prices = new Map<string, ReturnType<typeof describeSpot>>()
+  function spotOf({ coin, source }: Market | MarketAsOf) {
+    const key = `${coin} ${source}`
+    if (!prices.has(key)) prices.set(key, describeSpot(history, { coin, source, atMs: nowMs }))
+    return prices.get(key) ?? null
+  }
+  return (market: Market | MarketAsOf): string => {
+    const status = statusOf(market, nowMs)
+    const spot = isPriced && status === 'open' ? spotOf(market) : null
+    const held =
+      market.revision === undefined ? undefined : { market, nowMs, gaps: history.gaps(market) }
+    return JSON.stringify(describeMarket(market, { status, spot, held }))
+  }
+}
+
+/** Undefined of an earlier moment. */
+type Held = CoverageQuestion | undefined
+type Beside = { status: MarketStatus; spot: object | null; held: Held }
+
+function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Beside) {
+  const counts = held?.market.snapshotCounts
+  return {
+    conditionId: market.conditionId,
+    symbol: market.coin,
+    timeframe: market.timeframe,
+    source: market.source,
+    status,
+    slug: market.slug ?? null,
+    question: market.question ?? null,
+    windowStart: toIsoOrNull(market.windowStartMs),
+    windowEnd: toIsoOrNull(market.windowEndMs),
+    tickSize: exactMillionths(market.tickSize),
+    strike: exactNumber(market.strike),
+    finalPrice: exactNumber(market.finalPrice),
+    winner: winnerOf(market) ?? null,
+    winnerSource: market.winnerSource ?? null,
+    result: market.winner ?? null,
+    settlementRule: market.settlementRule ?? null,
+    strikeSource: market.strikeSource ?? null,
+    strikeTime: toIsoOrNull(market.strikeMs),
+    finalPriceSource: market.finalPriceSource ?? null,
+    finalPriceTime: toIsoOrNull(market.finalPriceMs),
+    feeSchedule: describeFees(market.feeSchedule),
+    spot,
+    outcomes: outcomes.map((outcome) => ({
+      outcome,
+      assetId: market.assetIds[outcome] ?? null,
+      ...describeHeld(held, outcome),
+    })),
+    snapshots: counts ? counts.up + counts.down : null,
+    firstSnapshot: toIsoOrNull(held?.market.firstSnapshotMs),
+    lastSnapshot: toIsoOrNull(held?.market.lastSnapshotMs),
+    revision: market.revision ?? null,
+  }
+}
+
+function describeFees(text: string | undefined) {
+  if (text === undefined) return null
+  const { rate, exponent, takerOnly, rebateRate } = JSON.parse(text) as FeeSchedule
+  return {
+    rate: exactNumber(rate),
+    exponent: exactNumber(exponent),
+    takerOnly,
+    rebateRate: exactNumber(rebateRate),
+  }
+}
+
+/** How much of the market's trading window an outcome is recorded. */
+function coveredOf(question: CoverageQuestion): { covered: unknown; gaps: number } {
+  const { fromMs, toMs } = spanOf(question)
+  if (toMs === fromMs) return { covered: null, gaps: 0 }
+  const tally = tallyCoverage(question)
+  let gaps = 0
+  for (const [reason, { count }] of tally.gaps) if (reason !== 'window_unknown') gaps += count
+  return { covered: printedShare(tally.coveredMs, tally.totalMs), gaps }
+}
+
+function describeHeld(held: Held, outcome: Outcome) {
+  const market = held?.market
+  const snapshots = market?.snapshotCounts[outcome] ?? null
+  const verifiedSnapshots = market?.verifiedCounts[outcome] ?? null
+  return {
+    snapshots,
+    verifiedSnapshots,
+    firstSnapshot: toIsoOrNull(market?.spans[outcome]?.firstMs),
+    lastSnapshot: toIsoOrNull(market?.spans[outcome]?.lastMs),
+    coverage: {
+      ...(held ? coveredOf({ ...held, outcome }) : { covered: null, gaps: null }),
+      longestSilenceMs: market?.longestSilenceMs[outcome] ?? null,
+      verified: printedShare(verifiedSnapshots ?? 0, snapshots ?? 0),
+    },
+  }
+}
+
+function describeCoin(coin: Coin, totals: readonly CoinTotals[]): CoinBody {
+  return {
+    symbol: coin,
+    name: coinTable[coin].name,
+    sources: [...new Set(totals.map(({ source }) => source))].sort(),
+    ...sumUp(totals),
+    timeframes: timeframes.flatMap((timeframe) => {
+      const held = totals.filter((each) => each.timeframe === timeframe)
+      return held.length === 0 ? [] : [{ timeframe, ...sumUp(held) }]
+    }),
+  }
+}
+
+function sumUp(totals: readonly CoinTotals[]) {
+  const firsts = totals.flatMap(({ firstSnapshotMs }) => firstSnapshotMs ?? [])
+  const lasts = totals.flatMap(({ lastSnapshotMs }) => lastSnapshotMs ?? [])
+  const sum = (pick: (each: CoinTotals) => number) =>
+    totals.reduce((total, each) => total + pick(each), 0)
+  return {
+    markets: sum(({ markets }) => markets),
+    openMarkets: sum(({ openMarkets }) => openMarkets),
+    snapshots: sum(({ snapshots }) => snapshots),
+    firstSnapshot: toIsoOrNull(firsts.length === 0 ? undefined : Math.min(...firsts)),
+    lastSnapshot: toIsoOrNull(lasts.length === 0 ? undefined : Math.max(...lasts)),
+  }
+}

@@ -1,0 +1,205 @@
+/** The MCP server: loaded with the first question that comes by it. */
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  type jsonSchemaValidator,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+
+import type { Clock } from '#src/domain/time.ts'
+import { BODY_BYTES_MAX } from '#src/http/body.ts'
+import { visitOf } from '#src/http/gate.ts'
+import { openApiParameters } from '#src/http/openapi-operation.ts'
+import { problemResponse } from '#src/http/problem.ts'
+import type { Route } from '#src/http/route.ts'
+import { parseQuery } from '#src/http/schema-reader.ts'
+import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
+
+import accessText from '../../../docs/access.md' with { type: 'text' }
+import dataText from '../../../docs/data.md' with { type: 'text' }
+import errorsText from '../../../docs/errors.md' with { type: 'text' }
+import liveText from '../../../docs/live.md' with { type: 'text' }
+import llmsText from '../../../docs/llms.txt' with { type: 'text' }
+import paymentsText from '../../../docs/payments.md' with { type: 'text' }
+import { type Arguments, createArgumentReader } from './arguments.ts'
+import {
+  assertMarket,
+  exportInput,
+  exportTargetOf,
+  type Input,
+  listed,
+  namesMarket,
+  type Tool,
+  toolsOf,
+} from './tools.ts'
+
+/**
+ * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
+ * payment of x402 that came with the call of a tool.
+ */
+export type Ask = (request: Request, target: string, payment: unknown) => Promise<Response>
+
+/** Where x402 has payments in MCP: its transport specification for MCP. */
+const [PAYMENT, PAYMENT_RESPONSE] = ['x402/payment', 'x402/payment-response']
+
+export type McpDeps = {
+  routes: readonly Route[]
+  ask: Ask
+  /** Of this service, as its users reach it. */
+  origin: () => string
+  clock: Clock
+  version: string
+}
+
+const instructions =
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC, or `now`; numbers may be sent as text, lists as comma-separated text. Answers have what matters; `full` adds the rest. Prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
+
+const documents = {
+  overview: ['The service in one page', llmsText],
+  data: ['What the data means', dataText],
+  access: ['Keys, tiers and limits', accessText],
+  live: ['Live streams and replay', liveText],
+  payments: ['Buying with USDC or USDT', paymentsText],
+  errors: ['Errors by code', errorsText],
+} as const
+
+const readOnly = { readOnlyHint: true, openWorldHint: false }
+
+/** Our own reader says what is wrong with which argument: the SDK would say it in plain text. */
+const anything: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+}
+
+/** Answers MCP, in its stateless revision and in those before it, without sessions. */
+export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
+  const prepare = <T extends { input: Input }>(tool: T) => ({
+    ...tool,
+    read: createArgumentReader(openApiParameters(tool.input, 'query')),
+    inputSchema: fromJsonSchema<Record<string, unknown>>(listed(tool.input), anything),
+  })
+  const tools = toolsOf(routes).map(prepare)
+  const exports = prepare({ input: exportInput })
+
+  function serve(request: Request): McpServer {
+    const server = new McpServer({ name: 'bookfeed', version }, { instructions })
+    for (const tool of tools) {
+      const { name, title, description, inputSchema, targetOf, isOfMarket, compact } = tool
+      const config = { title, description, inputSchema, annotations: readOnly }
+      const answer: Answer = async ({ texts, payment }) => {
+        const response = await ask(request, targetOf(texts), payment)
+        const isList = !isOfMarket && namesMarket(texts)
+        return answerOf(response, { isList, compact: texts.full === 'true' ? undefined : compact })
+      }
+      const checks = { ...tool, isOfMarket, clock }
+      server.registerTool(name, config, checked(request, checks, answer))
+    }
+    server.registerTool(
+      'export_link',
+      {
+        title: 'Link to an export',
+        description:
+          'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to the user who needs more rows than fit in an answer.',
+        inputSchema: exports.inputSchema,
+        annotations: readOnly,
+      },
+      checked(request, { ...exports, isOfMarket: false, clock }, async ({ texts }) => {
+        const url = origin() + exportTargetOf(texts)
+        const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
+        return toResult({ url, curl })
+      }),
+    )
+    for (const [name, [title, text]] of Object.entries(documents)) {
+      const uri = `bookfeed://docs/${name}`
+      server.registerResource(name, uri, { title, mimeType: 'text/markdown' }, () => ({
+        contents: [{ uri, mimeType: 'text/markdown', text }],
+      }))
+    }
+    return server
+  }
+
+  const handler = createMcpHandler(
+    ({ authInfo, era }) => {
+      const { extra = {} } = authInfo ?? {}
+      const { request } = extra
+      if (!(request instanceof Request)) throw new Error('MCP is served over HTTP alone.')
+      extra.era = era
+      return serve(request)
+    },
+    { maxRequestBodySize: BODY_BYTES_MAX, maxSubscriptions: 1 },
+  )
+  // Tools see a copy of the request, which is not the one that came through the front door.
+  return async (request: Request, parsedBody?: unknown): Promise<Response> => {
+    const extra: Record<string, unknown> = { request }
+    const authInfo = { token: '', clientId: '', scopes: [], extra }
+    const response = await handler.fetch(request, { authInfo, parsedBody })
+    // Of old revisions the SDK answers before the tool has: what is left is known after it.
+    return extra.era === 'legacy' ? new Response(await response.arrayBuffer(), response) : response
+  }
+}
+
+type Answer = (given: Given) => Promise<ReturnType<typeof toResult>>
+type Given = { texts: Readonly<Record<string, string>>; payment: unknown }
+
+type Checks = {
+  input: Input
+  read: ReturnType<typeof createArgumentReader>
+  isOfMarket: boolean
+  clock: Clock
+}
+
+/** Answers what is wrong with the arguments, if anything is, as a route would. */
+const checked =
+  (request: Request, { input, read, isOfMarket, clock }: Checks, answer: Answer) =>
+  async (args: Arguments, { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
+    let texts: Readonly<Record<string, string>>
+    try {
+      texts = read(args, clock())
+      parseQuery(input, new URLSearchParams(texts).toString())
+      assertMarket(texts, { isRequired: isOfMarket, input })
+    } catch (error) {
+      return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
+    }
+    return answer({ texts, payment: mcpReq._meta?.[PAYMENT] })
+  }
+
+type Shape = {
+  /** Whether a single market is shown as a list of one. */
+  isList?: boolean
+  /** What matters of a row; undefined for all of it. */
+  compact?: Tool['compact'] | undefined
+}
+
+/** What a route says, its failures too: their `detail` says what to do. */
+async function answerOf(response: Response, { isList = false, compact }: Shape = {}) {
+  const body = (await response.json()) as object
+  // What is to be paid is all of the answer, as clients of x402 expect it.
+  if (response.status === 402 && 'paymentRequired' in body) {
+    return toResult(body.paymentRequired as object, true)
+  }
+  const coverage = response.headers.get('x-coverage')
+  const content = toContent(body, isList && response.ok)
+  const shown = response.ok && compact ? shorten(content, compact) : content
+  const result = toResult(coverage === null ? shown : { ...shown, coverage }, !response.ok)
+  const receipt = response.headers.get(PAYMENT_RESPONSE_HEADER)
+  return receipt === null
+    ? result
+    : { ...result, _meta: { [PAYMENT_RESPONSE]: fromPaymentHeader(receipt) } }
+}
+
+function toContent(body: object, isList: boolean): object {
+  if (isList) return { data: [body], nextCursor: null }
+  return Array.isArray(body) ? { data: body } : body
+}
+
+/** A list keeps all but its rows as it is. */
+function shorten(body: object, compact: Tool['compact']): object {
+  if (!('data' in body) || !Array.isArray(body.data)) return compact({ ...body })
+  return { ...body, data: body.data.map((row: object) => compact({ ...row })) }
+}
+
+function toResult(content: object, isError = false) {
+  const text = JSON.stringify(content)
+  const structuredContent = content as Record<string, unknown>
+  return { content: [{ type: 'text' as const, text }], structuredContent, isError }
+}

@@ -1,0 +1,298 @@
+import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/domain/cursor.ts'
+import { exactNumber, formatMillionths } from '#src/domain/decimal.ts'
+import { type DepthFigures, depthFigures, type Levels } from '#src/domain/depth-figures.ts'
+import { type AppError, parameterError } from '#src/domain/errors.ts'
+import {
+  type Coin,
+  type Outcome,
+  outcomes,
+  type Timeframe,
+  timeframeMs,
+  winnerOf,
+} from '#src/domain/market.ts'
+import { readsPrices } from '#src/domain/selling/caller.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { type Clock, readRange, toIso } from '#src/domain/time.ts'
+import type { Trade } from '#src/domain/trade.ts'
+import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'
+import { LevelColumns } from '#src/domain/wire/level-columns.ts'
+import { quoteText } from '#src/domain/wire/row-bytes.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
+import { readSource } from '#src/history/reads/market-pages.ts'
+import { findSpot } from '#src/history/reads/spot-read.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { PanelList, PanelQuery, PanelRow } from './schema.ts'
+import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
+
+type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
+
+type Cell = {
+  history: MarketHistory
+  market: ClosedMarket
+  offset: Offset
+  tsMs: number
+  maxAgeMs: number
+  coverage: Record<Outcome, CoverageTally>
+  /** Whether the caller's tier includes what the routes of `prices` say. */
+  isPriced: boolean
+}
+
+export const panelRoutes = (deps: Deps) => {
+  const page = createPageMaker(deps)
+  return [
+    asTable(
+      route({
+        path: '/v1/:coin/panel',
+        access: 'snapshots',
+        operationId: 'getPanel',
+        summary: 'Every market at moments before its expiry',
+        description:
+          'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.',
+        query: PanelQuery,
+        ok: {
+          description: 'A page of the panel.',
+          schema: PanelList,
+          headers: {
+            [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
+          },
+        },
+        isCovered: true,
+        caching: 'digest',
+        answer: ({ coin, query, caller }) => page(coin, query, readsPrices(caller)),
+      }),
+      (_, caller) => panelMembers(caller === undefined || readsPrices(caller)),
+    ),
+  ]
+}
+
+/** Members that rows of the routes of `prices` say. */
+const priceMembers = ['lastTrade', 'spot']
+
+const panelMembers = (isPriced: boolean): string[] =>
+  Object.keys(PanelRow.properties).filter((name) => isPriced || !priceMembers.includes(name))
+
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+function createPageMaker({ history, cursors, clock }: Deps) {
+  const columns = new LevelColumns(Number.POSITIVE_INFINITY)
+
+  function stateAt({ history: own, market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
+    const row = own.at({ market, outcome, timestampMs: tsMs })
+    if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
+    return stateText(row.timestampMs, columns.alone(row.text()), tsMs)
+  }
+
+  /** The price of the coin that prevails at a moment. */
+  function spotAt({ history: own, market, tsMs, maxAgeMs }: Cell) {
+    const tick = findSpot(own, { ...market, atMs: tsMs })
+    if (tick === undefined || tsMs - tick.timestampMs > maxAgeMs) return null
+    const { price, source, windowSeconds, timestampMs } = tick
+    return { price: exactNumber(price), source, windowSeconds, ageMs: tsMs - timestampMs }
+  }
+
+  /** What a row says after what its market's rows begin with. */
+  function rowText(cell: Cell): string {
+    const { offset, tsMs, coverage } = cell
+    const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
+    const covered = `{"up":${coverage.up.coveredMs > 0},"down":${coverage.down.coveredMs > 0}}`
+    const states = `"up":${stateAt(cell, 'up')},"down":${stateAt(cell, 'down')}`
+    return `${place}${cell.isPriced ? pricesText(cell) : ''},"covered":${covered},${states}`
+  }
+
+  function pricesText(cell: Cell): string {
+    const { history: own, market, tsMs } = cell
+    const [trade] = own.trades({ market, toMs: tsMs + 1, last: 1 })
+    return `,"lastTrade":${tradeText(trade)},"spot":${JSON.stringify(spotAt(cell))}`
+  }
+
+  const readMoment = ({ knownAt }: PanelQuery): Moment | undefined =>
+    knownAt === undefined
+      ? undefined
+      : toMoment(history, { knownAt, nowMs: clock(), needsEvents: true })
+
+  return function* (coin: Coin, query: PanelQuery, isPriced: boolean): Steps<DataAnswer> {
+    const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
+    const { cursor } = query
+    const after =
+      cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
+    const moment = readMoment(query)
+    const nowMs = moment?.atMs ?? clock()
+    const lists = moment === undefined ? history : knownLists(history, moment)
+    const source = readSource(history, coin, query.source)
+    const chosen = yield* selectMarkets(lists, { ...range, source, after }, nowMs)
+    const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
+    const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
+    const rows: string[] = []
+    const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
+    for (const listed of chosen.markets) {
+      const then = moment && (yield* openKnown(history, listed, moment))
+      const market = { ...listed, ...then?.market, ...windowOf(listed) }
+      const own = then?.history ?? history
+      const head = marketText(market)
+      history.consistently(market, () => {
+        const gaps = own.gaps(market)
+        for (const offset of offsets) {
+          const tsMs = market.windowEndMs - offset.beforeMs
+          const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
+          const coverage = {
+            up: tallyCoverage({ ...question, outcome: 'up' }),
+            down: tallyCoverage({ ...question, outcome: 'down' }),
+          }
+          tallies.push(coverage.up, coverage.down)
+          const cell = { history: own, market, offset, tsMs, maxAgeMs, coverage, isPriced }
+          rows.push(`${head},${rowText(cell)}}`)
+        }
+      })
+      yield
+    }
+    const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
+    const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
+    const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
+    const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
+    // A higher tier may be bought: what lacks members is not kept for long.
+    return {
+      body,
+      isClosed: chosen.isFinal && isPriced,
+      resumeCursor,
+      coverage: tallyText(tallies),
+    }
+  }
+}
+
+const windowOf = ({ windowStartMs, windowEndMs }: ClosedMarket) => ({ windowStartMs, windowEndMs })
+
+/** Lists of markets with their facts of a moment; one that was not known then has no window. */
+const knownLists = (
+  history: MarketHistory,
+  moment: Moment,
+): Pick<MarketHistory, 'listMarkets'> => ({
+  listMarkets: (query) =>
+    history
+      .listMarkets(query)
+      .map((now) =>
+        history.revisions.isNewSince(now, moment.atMs)
+          ? { ...now, ...nothingKnown }
+          : withFacts(history, now, moment),
+      ),
+})
+const nothingKnown = {
+  ...{ windowStartMs: undefined, windowEndMs: undefined, firstSnapshotMs: undefined },
+}
+
+/** The expiry is not in the window any more; the state prevailing there was recorded before. */
+function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
+  const fromMs = Math.min(tsMs, windowEndMs - 1)
+  return { fromMs, toMs: fromMs + 1 }
+}
+
+function marketText(market: ClosedMarket): string {
+  const { conditionId, slug, timeframe, strike, finalPrice, winnerSource } = market
+  const text = JSON.stringify({
+    conditionId,
+    slug: slug ?? null,
+    timeframe,
+    source: market.source,
+    windowStart: toIso(market.windowStartMs),
+    windowEnd: toIso(market.windowEndMs),
+    strike: exactNumber(strike),
+    finalPrice: exactNumber(finalPrice),
+    winner: winnerOf(market) ?? null,
+    winnerSource: winnerSource ?? null,
+  })
+  return text.slice(0, -1)
+}
+
+/** Joined, not made of objects: a page has thousands of numbers. */
+function tradeText(trade: Trade | undefined): string {
+  if (trade === undefined) return 'null'
+  const { price, outcome, timestampMs } = trade
+  const traded = outcome === undefined ? 'null' : `"${outcome}"`
+  return `{"price":${formatMillionths(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
+}
+
+function stateText(
+  timestampMs: number,
+  { bids, asks }: Record<'bids' | 'asks', Levels>,
+  tsMs: number,
+): string {
+  const age = `"timestamp":"${toIso(timestampMs)}","ageMs":${tsMs - timestampMs}`
+  const quote = quoteText({
+    bidPrice: bids.prices[0] ?? 0,
+    bidSize: bids.sizes[0] ?? 0,
+    askPrice: asks.prices[0] ?? 0,
+    askSize: asks.sizes[0] ?? 0,
+  })
+  const depth = `"bids":${depthText(depthFigures(bids))},"asks":${depthText(depthFigures(asks))}`
+  return `{${age},${quote},${depth}}`
+}
+
+const depthText = ({ levels, size, usdc }: DepthFigures): string =>
+  `{"levels":${levels},"size":${size},"usdc":${usdc}}`
+
+/** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
+type Offset = { text: string; beforeMs: number }
+
+const OFFSETS_MAX = 8
+
+const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
+const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
+function readRequest(coin: Coin, query: PanelQuery) {
+  const { timeframe, limit, maxAgeMs, knownAt, source } = query
+  const offsets = readOffsets(query.offsets, timeframe)
+  const { fromMs, toMs } = readRange(query)
+  const moments = offsets.map(({ text }) => text).join(',')
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}${knownAt === undefined ? '' : ` known${knownAt}`}${source === undefined ? '' : ` ${source}`}`
+  return {
+    scope: `panel ${coin} ${timeframe} ${filters}`,
+    offsets,
+    range: { coin, timeframe, fromMs, toMs, limit },
+    maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+function readOffsets(text: string, timeframe: Timeframe): Offset[] {
+  const items = text.split(',', OFFSETS_MAX + 1)
+  if (items.length > OFFSETS_MAX) {
+    throw offsetsError(
+      `\`offsets\` has more than ${OFFSETS_MAX} items. Ask for the others by themselves.`,
+    )
+  }
+  const offsets = items.map((item) => readOffset(item, timeframe))
+  for (const [index, { text: item, beforeMs }] of offsets.entries()) {
+    const first = offsets.findIndex((offset) => offset.beforeMs === beforeMs)
+    if (first === index) continue
+    const same = offsets[first]?.text === item ? '' : `, the same as "${offsets[first]?.text}"`
+    throw offsetsError(`\`offsets\` repeats "${item}"${same}. Send each moment once.`)
+  }
+  return offsets
+}
+
+function readOffset(item: string, timeframe: Timeframe): Offset {
+  const match = pattern.exec(item)
+  if (match === null) {
+    throw offsetsError(
+      `\`offsets\` has the item "${excerpt(item)}", but each must be a minus sign, a whole number without leading zeros and a unit (ms, s, m or h), such as -240s.`,
+    )
+  }
+  const beforeMs = Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
+  if (beforeMs > timeframeMs[timeframe]) {
+    throw offsetsError(
+      `\`offsets\` has the item "${item}", which lies before the window of ${timeframe} begins. Send at most -${timeframeMs[timeframe] / 1000}s.`,
+    )
+  }
+  return { text: item, beforeMs }
+}
+
+const offsetsError = (message: string): AppError => parameterError('offsets', message)

@@ -1,0 +1,260 @@
+/** Prices of a market over time: what changed, or bars, each with the last trade. */
+import { type Bar, barPlaceOf, type DoubleMid, doubleMidOf, readBars } from '#src/domain/bars.ts'
+import { readChanges } from '#src/domain/changes.ts'
+import { coverageOf, shareOf, type Span } from '#src/domain/coverage.ts'
+import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import { formatMid } from '#src/domain/quote.ts'
+import type { ReadStates, SeriesPage, SeriesRequest, State } from '#src/domain/series.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { createInside } from '#src/domain/spans.ts'
+import { decidedMs } from '#src/domain/steps.ts'
+import { toIso } from '#src/domain/time.ts'
+import type { StoredTrade, Trade } from '#src/domain/trade.ts'
+import {
+  createTimePut,
+  piecesOf,
+  putMid,
+  putMillionths,
+  putPiece,
+  putPlace,
+  putText,
+} from '#src/domain/wire/row-bytes.ts'
+import type { MarketHistory, Top } from '#src/history/history.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
+type Range = SeriesRequest['range']
+type BarsOf = { market: Market; stepMs: number; range: Range }
+type PriceState = State & { top: Top; trade: Trade | undefined }
+
+/** Some 25 ms. */
+const STATES_MAX = 200_000
+const ROWS_A_STEP = 128
+
+export const readPrices = (history: History, request: SeriesRequest): Steps<SeriesPage> =>
+  request.stepMs === undefined
+    ? readPriceChanges(history, request)
+    : readPriceBars(history, { ...request, stepMs: request.stepMs })
+
+function* readPriceChanges(history: History, { market, range }: SeriesRequest): Steps<SeriesPage> {
+  const putState = createPut()
+  const { rows, last, hasMore } = yield* readChanges({
+    read: createReader(history, market),
+    isSame,
+    range,
+  })
+  const put: SeriesPage['put'] = (row, bytes, start) => {
+    const state = rows[row]
+    return state ? putState(bytes, start, state) : start
+  }
+  return { count: rows.length, put, last, hasMore }
+}
+
+const createReader =
+  (history: History, market: Market): ReadStates<PriceState> =>
+  (part) => {
+    const tops = history.tops({ market, ...part })
+    const ascending = part.order === 'asc' ? tops : tops.toReversed()
+    const [first, last] = [ascending[0], ascending.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const span = { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
+    const walk = walkTrades(history.trades, market, span)
+    const states = ascending.map((top): PriceState => {
+      const { timestampMs, id, outcome } = top
+      return { timestampMs, id, outcome, top, trade: walk.upTo(timestampMs) }
+    })
+    return part.order === 'asc' ? states : states.reverse()
+  }
+
+const isSame = (before: PriceState, state: PriceState): boolean =>
+  doubleMidOf(before.top) === doubleMidOf(state.top) && isSameTrade(before.trade, state.trade)
+
+/** Only as far as a row shows a trade. */
+const isSameTrade = (a: Trade | undefined, b: Trade | undefined): boolean =>
+  a === b ||
+  (a?.timestampMs === b?.timestampMs && a?.price === b?.price && a?.outcome === b?.outcome)
+
+const pieces = piecesOf({
+  open: '{',
+  timestamp: ',"timestamp":"',
+  next: '",',
+  lastTrade: ',"lastTrade":',
+  time: ',"lastTradeTime":"',
+  outcome: '","lastTradeOutcome":',
+  noOutcome: '","lastTradeOutcome":null}',
+  noTrade: ',"lastTrade":null,"lastTradeTime":null,"lastTradeOutcome":null}',
+  up: '"up"}',
+  down: '"down"}',
+})
+
+function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => number {
+  const putTime = createTimePut()
+  const putTradeTime = createTimePut()
+  return (bytes, start, { top, trade, outcome }) => {
+    let at = putPlace(bytes, putPiece(bytes, start, pieces.open), top)
+    at = putTime(bytes, putPiece(bytes, at, pieces.timestamp), top.timestampMs)
+    at = putMid(bytes, putPiece(bytes, at, pieces.next), top)
+    if (trade === undefined) return putPiece(bytes, at, pieces.noTrade)
+    at = putPiece(bytes, at, pieces.lastTrade)
+    at = putMillionths(bytes, at, tradePriceOf(trade, outcome))
+    at = putTradeTime(bytes, putPiece(bytes, at, pieces.time), trade.timestampMs)
+    if (trade.outcome === undefined) return putPiece(bytes, at, pieces.noOutcome)
+    return putPiece(bytes, putPiece(bytes, at, pieces.outcome), pieces[trade.outcome])
+  }
+}
+
+function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
+  const { market, stepMs, range } = request
+  const read = (part: Range) => history.tops({ market, ...part })
+  const isKnown = createKnownCheck(history, market)
+  const { bars, hasMore } = yield* readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
+  const rows = yield* toRows(history, request, bars)
+  const last = bars.at(-1)
+  return {
+    count: bars.length,
+    put: (row, bytes, start) => putText(bytes, start, rows[row] ?? ''),
+    last: last && barPlaceOf(last),
+    hasMore,
+    resume: resumeOf(request, bars),
+  }
+}
+
+/** A book that contradicts its hash, and those after it up to one that is verified, are in no bar. */
+function createKnownCheck(
+  history: History,
+  market: Market,
+): ((state: State) => boolean) | undefined {
+  const doubtful = history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch')
+  if (doubtful.length === 0) return undefined
+  const insideOf = (outcome: Outcome) =>
+    createInside(doubtful.filter((gap) => gap.outcome === outcome))
+  const inside = { up: insideOf('up'), down: insideOf('down') }
+  return ({ outcome, timestampMs }) => !inside[outcome](timestampMs)
+}
+
+/** Before the first bar that a state still to come may change; undefined where none can. */
+function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
+  if (range.order === 'desc') return undefined
+  const endMs = decidedMs(market, range.outcome === undefined ? outcomes : [range.outcome]) + 1
+  const growing = bars.find(({ startMs }) => startMs + stepMs > endMs)
+  return growing && { timestampMs: growing.startMs, id: 0 }
+}
+
+function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps<string[]> {
+  const { market, stepMs, range } = request
+  const ascending = range.order === 'asc' ? bars : bars.toReversed()
+  const [first, last] = [ascending[0], ascending.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const whole = clip(range, { fromMs: first.startMs, toMs: last.startMs + stepMs })
+  const tradesOf = createTradeCounter(history, market, whole)
+  const coveredOf = createCoverageSums(history, request, whole)
+  const rows: string[] = []
+  for (const bar of ascending) {
+    if (rows.length % ROWS_A_STEP === 0) yield
+    const step = { fromMs: bar.startMs, toMs: bar.startMs + stepMs }
+    const own = clip(range, step)
+    const { count, last } = tradesOf(own)
+    const place = `"outcome":"${bar.outcome}","start":"${toIso(step.fromMs)}","end":"${toIso(step.toMs)}"`
+    const trades = `${tradeText(last, bar.outcome)},"lastTradeUpdates":${count}`
+    const covered = formatMillionths(shareOf(coveredOf(bar.outcome, own), stepMs))
+    rows.push(`{${place},${midsText(bar)},${trades},"states":${bar.states},"covered":${covered}}`)
+  }
+  return range.order === 'asc' ? rows : rows.reverse()
+}
+
+function tradeText(trade: Trade | undefined, outcome: Outcome): string {
+  if (trade === undefined) return '"lastTrade":null,"lastTradeTime":null,"lastTradeOutcome":null'
+  const traded = trade.outcome === undefined ? 'null' : `"${trade.outcome}"`
+  const price = formatMillionths(tradePriceOf(trade, outcome))
+  const time = toIso(trade.timestampMs)
+  return `"lastTrade":${price},"lastTradeTime":"${time}","lastTradeOutcome":${traded}`
+}
+
+const clip = ({ fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: Range, span: Span): Span => ({
+  fromMs: Math.max(span.fromMs, fromMs),
+  toMs: Math.min(span.toMs, toMs),
+})
+
+function midsText({ mids }: Bar): string {
+  if (mids === undefined) return '"open":null,"high":null,"low":null,"close":null'
+  const { open, high, low, close } = mids
+  return `"open":${text(open)},"high":${text(high)},"low":${text(low)},"close":${text(close)}`
+}
+
+const text = (mid: DoubleMid): string => formatMid(mid, 0)
+
+/** Counts the last-trade updates of spans that ascend; those of equal spans are the same. */
+function createTradeCounter(history: History, market: Market, whole: Span) {
+  const walk = walkTrades(history.trades, market, whole)
+  let known = { fromMs: -1, count: 0, last: walk.upTo(whole.fromMs - 1) }
+  return ({ fromMs, toMs }: Span) => {
+    if (known.fromMs === fromMs) return known
+    walk.upTo(fromMs - 1)
+    const before = walk.passed
+    const last = walk.upTo(toMs - 1)
+    known = { fromMs, count: walk.passed - before, last }
+    return known
+  }
+}
+
+/** Adds up the recorded milliseconds of spans that ascend, of each outcome by itself. */
+function createCoverageSums(history: History, { market, range }: BarsOf, whole: Span) {
+  // Of an open market up to its last state: the answer must not change with the clock.
+  const nowMs = (market.lastSnapshotMs ?? 0) + 1
+  const { outcome } = range
+  const recorded = coverageOf({ market, gaps: history.gaps(market), outcome, ...whole, nowMs })
+  const places = { up: 0, down: 0 }
+  return (own: Outcome, { fromMs, toMs }: Span): number => {
+    const intervals = recorded.find((each) => each.outcome === own)?.intervals ?? []
+    let sum = 0
+    for (let at = places[own], interval = intervals[at]; interval; interval = intervals[++at]) {
+      if (interval.fromMs >= toMs) break
+      sum += Math.max(0, Math.min(interval.toMs, toMs) - Math.max(interval.fromMs, fromMs))
+      if (interval.toMs <= toMs) places[own] = at + 1
+    }
+    return sum
+  }
+}
+
+/** Trades that are read at once: a millisecond of work. */
+const TRADES_AT_ONCE = 500
+
+/** Walks the trades of a span: `fromMs` inclusive, `toMs` exclusive. */
+function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toMs }: Span) {
+  let last = read({ market, toMs: fromMs, last: 1 })[0]
+  const readBlock = (blockMs: number) =>
+    read({ market, fromMs: blockMs, toMs, first: TRADES_AT_ONCE })
+  let trades = readBlock(fromMs)
+  let at = 0
+  let passed = 0
+
+  /** The next trade, of the next block where this one has ended. */
+  function next(): StoredTrade | undefined {
+    const end = trades.at(-1)
+    if (at === trades.length && end !== undefined && trades.length >= TRADES_AT_ONCE) {
+      trades = readBlock(end.timestampMs + 1)
+      at = 0
+    }
+    return trades[at]
+  }
+  return {
+    /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
+    upTo(timeMs: number): Trade | undefined {
+      for (let trade = next(); trade !== undefined && trade.timestampMs <= timeMs; trade = next()) {
+        last = trade
+        at++
+        passed++
+      }
+      return last
+    },
+    /** How many have been passed so far, without those before the walk began. */
+    get passed() {
+      return passed
+    },
+  }
+}
+
+/** For an outcome: of a trade of the other one the rest to 1, of an unknown one as printed. */
+const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
+  outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price

@@ -1,0 +1,108 @@
+import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
+import type { Coin, Market, Outcome, Timeframe } from '#src/domain/market.ts'
+import { formatMid } from '#src/domain/quote.ts'
+import { toIso, toIsoOrNull } from '#src/domain/time.ts'
+import type { Trade } from '#src/domain/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { seriesAt } from '#src/history/reads/known.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
+import { describeSpot } from '#src/history/reads/spot-read.ts'
+import { route } from '#src/http/route.ts'
+import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { readPrices } from './over-time.ts'
+import { NowList, NowQuery, PriceList, PriceQuery } from './schema.ts'
+
+type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
+type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'openAt'> & {
+  history: MarketHistory
+}
+
+const BLOCK = 200
+
+export const priceRoutes = (deps: Deps) => [
+  route({
+    path: '/v1/:coin/prices',
+    access: 'prices',
+    operationId: 'listCurrentPrices',
+    summary: 'Prices now',
+    description:
+      'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.',
+    query: NowQuery,
+    ok: { description: 'The open markets.', schema: NowList },
+    caching: 'digest',
+    answer: ({ coin, query: { timeframe } }) =>
+      pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() }),
+  }),
+  seriesRoute(
+    {
+      ...deps,
+      name: 'prices',
+      parameters: PriceQuery,
+      read: (request) => readPrices(deps.history, request),
+      openAt: seriesAt(deps.history, readPrices),
+    },
+    {
+      operationId: 'listPrices',
+      summary: 'Prices of a market over time',
+      description:
+        'Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.',
+      list: PriceList,
+      page: 'A page of prices.',
+      resume:
+        'The place to resume from later, also when `nextCursor` is null: after the last state looked at, or before the first bar that may still grow.',
+    },
+  ),
+]
+
+function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
+  const data: ReturnType<typeof toBody>[] = []
+  const source = readSource(history, question.coin, undefined)
+  const query = { ...question, source, status: 'open', limit: BLOCK } as const
+  for (const page of marketPages(history, query)) {
+    for (const market of page) {
+      data.push(toBody(history, market, question.nowMs))
+      yield
+    }
+  }
+  const spot = describeSpot(history, { coin: question.coin, atMs: question.nowMs })
+  return { body: JSON.stringify({ data, nextCursor: null, spot }) }
+}
+
+function toBody(history: MarketHistory, market: Market, nowMs: number) {
+  const { conditionId, timeframe, source, slug, windowStartMs, windowEndMs } = market
+  const [trade] = history.trades({ market, last: 1 })
+  return {
+    conditionId,
+    timeframe,
+    source,
+    slug: slug ?? null,
+    windowStart: toIsoOrNull(windowStartMs),
+    windowEnd: toIsoOrNull(windowEndMs),
+    up: toPrice(history, { market, outcome: 'up', nowMs }),
+    down: toPrice(history, { market, outcome: 'down', nowMs }),
+    lastTrade: trade === undefined ? null : describeTrade(trade),
+  }
+}
+
+const describeTrade = ({ price, outcome, timestampMs }: Trade) => ({
+  price: exactMillionths(price),
+  outcome: outcome ?? null,
+  timestamp: toIso(timestampMs),
+})
+
+type Book = { market: Market; outcome: Outcome; nowMs: number }
+
+function toPrice(history: MarketHistory, { market, outcome, nowMs }: Book) {
+  const [top] = history.tops({ market, outcome, toMs: nowMs + 1, order: 'desc', limit: 1 })
+  if (top === undefined) return null
+  const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
+  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  return {
+    bid: hasBid ? exactMillionths(bidPrice) : null,
+    ask: hasAsk ? exactMillionths(askPrice) : null,
+    mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
+    timestamp: toIso(timestampMs),
+  }
+}

@@ -1,0 +1,145 @@
+/** Reference prices of a coin: every one, or bars. */
+import { type CursorCodec, decodePosition, encodeSpotPlace, startOf } from '#src/domain/cursor.ts'
+import { exactNumber } from '#src/domain/decimal.ts'
+import type { Coin } from '#src/domain/market.ts'
+import { intervalMs } from '#src/domain/series.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import {
+  addToBars,
+  type SpotBar,
+  type SpotQuery as StoreQuery,
+  type StoredTick,
+} from '#src/domain/spot.ts'
+import { readRange, toIso } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import type { SpotQuery } from './schema.ts'
+
+type Deps = { history: Pick<MarketHistory, 'spot' | 'lastSpotId'>; cursors: CursorCodec }
+type Page = { rows: object[]; last: Position | undefined; hasMore: boolean }
+
+/** Ticks that are read in one step. */
+const BLOCK = 1000
+/** A page of bars ends with the step in which so many ticks were read. */
+const TICKS_MAX = 100_000
+
+/** Makes the service of a history. */
+export function createSpotService({ history, cursors }: Deps) {
+  function* readTicks(query: StoreQuery): Steps<Page> {
+    const ticks: StoredTick[] = []
+    for (;;) {
+      const last = ticks.at(-1)
+      const limit = Math.min(BLOCK, query.limit - ticks.length) + 1
+      const found = history.spot({ ...query, after: last ?? query.after, limit })
+      ticks.push(...found.slice(0, limit - 1))
+      const hasMore = found.length === limit
+      if (!hasMore || ticks.length >= query.limit)
+        return { rows: ticks.map(describeTick), last: ticks.at(-1), hasMore }
+      yield
+    }
+  }
+
+  /**
+   * Bars are made of whole steps: a page ends where a step does, so that none is cut in two, and
+   * has one at least. The last bar of what is still being recorded may grow.
+   */
+  function* readBars(query: StoreQuery, stepMs: number): Steps<Page> {
+    const page = createBarPage(query, stepMs)
+    for (;;) {
+      const found = history.spot({ ...query, after: page.last() ?? query.after, limit: BLOCK })
+      for (const tick of found) if (!page.add(tick)) return page.end(true)
+      if (found.length < BLOCK) return page.end(false)
+      yield
+    }
+  }
+
+  return {
+    /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+    *page(coin: Coin, query: SpotQuery): Steps<{ body: string; resumeCursor: string }> {
+      const { order, limit, cursor, interval, source, window: windowSeconds } = query
+      const { fromMs, toMs } = readRange(query)
+      const filters = [order, fromMs, toMs, interval, source, windowSeconds].join('.')
+      const scope = `spot ${coin} ${filters}`
+      const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
+      const seen = history.lastSpotId()
+      const asked: StoreQuery = { coin, source, windowSeconds, fromMs, toMs, order, after, limit }
+      const { rows, last, hasMore } = yield* interval === undefined
+        ? readTicks(asked)
+        : readBars(asked, intervalMs[interval])
+      const place = last ?? after ?? startOf({ order, fromMs, toMs })
+      // At the end a stream goes on from there: what comes late is new to it.
+      const resumeCursor = cursors.encode(
+        scope,
+        encodeSpotPlace({
+          timestampMs: place.timestampMs,
+          id: place.id,
+          ...(hasMore ? {} : { seen }),
+        }),
+      )
+      const isEmpty =
+        rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
+      const reason = isEmpty
+        ? `No price of ${coin} is recorded: this server has no source of them, or its sources gave none yet.`
+        : null
+      const nextCursor = hasMore ? resumeCursor : null
+      return { body: JSON.stringify({ data: rows, nextCursor, reason }), resumeCursor }
+    },
+  }
+}
+
+export type SpotService = ReturnType<typeof createSpotService>
+
+/** A page of the bars of ticks that are added in the order of the query. */
+function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
+  const rows: object[] = []
+  const bars = new Map<string, SpotBar>()
+  let [ticks, steps, startMs] = [0, 0, 0]
+  let last: StoredTick | undefined
+
+  function endStep(): void {
+    for (const bar of bars.values()) rows.push(describeBar(bar, startMs, stepMs))
+    bars.clear()
+    steps++
+  }
+
+  return {
+    /** False when the page has ended before this tick. */
+    add(tick: StoredTick): boolean {
+      const tickStartMs = Math.floor(tick.timestampMs / stepMs) * stepMs
+      if (last !== undefined && tickStartMs !== startMs) {
+        endStep()
+        if (steps === limit || ticks >= TICKS_MAX) return false
+      }
+      startMs = tickStartMs
+      last = tick
+      ticks++
+      addToBars(bars, tick, order)
+      return true
+    },
+
+    last: () => last,
+
+    end(hasMore: boolean): Page {
+      if (!hasMore) endStep()
+      return { rows, last, hasMore }
+    },
+  }
+}
+
+/** A price as it is served. */
+export const describeTick = (tick: StoredTick) => ({
+  id: String(tick.id),
+  ...{ source: tick.source, windowSeconds: tick.windowSeconds },
+  timestamp: toIso(tick.timestampMs),
+  price: exactNumber(tick.price),
+  receivedAt: tick.receivedMs === undefined ? null : toIso(tick.receivedMs),
+  ...{ sequence: tick.sequence ?? null, dropped: tick.dropped ?? 0 },
+})
+
+const describeBar = (bar: SpotBar, startMs: number, stepMs: number) => ({
+  ...{ source: bar.source, windowSeconds: bar.windowSeconds },
+  ...{ start: toIso(startMs), end: toIso(startMs + stepMs) },
+  ...{ open: exactNumber(bar.open), high: exactNumber(bar.high) },
+  ...{ low: exactNumber(bar.low), close: exactNumber(bar.close), ticks: bar.ticks },
+})

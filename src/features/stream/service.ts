@@ -1,0 +1,255 @@
+/** The live stream over WebSocket: the sessions of a server. */
+import { AppError } from '#src/domain/errors.ts'
+import type { Coin } from '#src/domain/market.ts'
+import { type Caller, levelOf, unauthenticatedError } from '#src/domain/selling/caller.ts'
+import { streamsMaxOf, type TierRoute } from '#src/domain/selling/tier.ts'
+import type { Visit } from '#src/http/gate.ts'
+import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
+import type { Unread } from '#src/http/unread.ts'
+import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
+import type { Runner } from '#src/live/runner.ts'
+import type { Places } from '#src/platform/places.ts'
+
+import { accessOf, type BeginDeps, createBegin } from './begin.ts'
+import { openSession, type Session, type SessionPorts } from './session.ts'
+import { type Connection, shareSockets, type Sockets } from './sockets.ts'
+
+/** Of what a client sends; Bun closes with 1009 beyond. */
+const MESSAGE_BYTES_MAX = 16_384
+/** Bun sends pings, and ends a connection whose other end is silent for so long. */
+const SILENT_SECONDS = 120
+/** Connections of a network address whose key has not come yet. */
+const STRANGERS_PER_ADDRESS = 20
+/** Sessions look at keys, gaps and heartbeats so often. */
+const SESSIONS_MS = 50
+/** When a server stops, everybody leaves within this time, not all at once. */
+const DRAIN_MS = 9_500
+
+export type StreamDeps = BeginDeps & {
+  runner: Runner
+  connections: Places
+  work: Pick<Work, 'tryNow'>
+  /** From 0 to below 1. */
+  random: () => number
+  /** Of the header `Authorization`. */
+  authenticate: (authorization: string) => Caller | undefined
+  entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
+  used: (caller: Caller, bytes: number) => void
+  unread: Pick<Unread, 'take'>
+  /** True in test mode, where the keys of a network address share its places. */
+  isTest: boolean
+  /** Takes over connections whose key is one of test mode; undefined while it cannot. */
+  testSockets?: (() => Sockets | undefined) | undefined
+}
+
+const settings = {
+  maxPayloadLength: MESSAGE_BYTES_MAX,
+  idleTimeout: SILENT_SECONDS,
+  // It costs five to nine times a plain send.
+  perMessageDeflate: false,
+}
+
+/** Makes the service. `tick` is to be called every few milliseconds. */
+export function createStreamService(deps: StreamDeps) {
+  const { hub, spot, runner, clock } = deps
+  const sessions = new Set<Session>()
+  /** Those that began without a key, the oldest first; some have one by now. */
+  const strangers = new Set<Session>()
+  const ports = createPorts(deps)
+  const bound = createBound(deps)
+  let [isStopping, tickedMs] = [false, 0]
+
+  /** Of those whose key has not come yet, the one that has had most time to send it. */
+  function oldestStranger(): Session | undefined {
+    for (const session of sessions) if (!session.isAuthenticated && !session.isOver) return session
+    return undefined
+  }
+
+  /**
+   * Takes a place until the key comes. Where there is none left, the oldest connection without a
+   * key gives way: a client sends its key as soon as it is connected.
+   */
+  function takeStrangerPlace(address: string): () => void {
+    const wanted = {
+      owner: `address ${address}`,
+      ownMax: STRANGERS_PER_ADDRESS,
+      level: levelOf(undefined),
+    }
+    let place = deps.connections.open(wanted)
+    if (place === 'all') {
+      oldestStranger()?.end('unauthenticated')
+      place = deps.connections.open(wanted)
+    }
+    if (typeof place !== 'string') return place
+    throw busyError(
+      place === 'account'
+        ? 'There are too many connections without a key from this network address.'
+        : 'There are too many connections.',
+    )
+  }
+
+  const own: Sockets = {
+    open(connection: Connection): void {
+      const wire = {
+        send: (text: string) => void connection.send(text),
+        buffered: () => connection.getBufferedAmount(),
+        close: (code: number, reason: string) => connection.close(code, reason),
+        cut: () => connection.terminate?.(),
+      }
+      const { data } = connection
+      const session = openSession(wire, ports, {
+        key: data.authorization ?? undefined,
+        address: data.address ?? '',
+        leaveStrangers: data.leaveStrangers ?? (() => undefined),
+      })
+      data.session = session
+      // Its key may have been refused already, and Bun have said that it is closed.
+      if (session.isClosed) return
+      sessions.add(session)
+      if (!session.isAuthenticated) strangers.add(session)
+    },
+
+    message: ({ data }: Connection, text: string | Uint8Array): void =>
+      data.session?.message(typeof text === 'string' ? text : ''),
+
+    drain: ({ data }: Connection): void => data.session?.drained(),
+
+    close({ data: { session } }: Connection): void {
+      if (session === undefined) return
+      session.ended()
+      bound.leave(session)
+      sessions.delete(session)
+      strangers.delete(session)
+    },
+  }
+
+  return {
+    /** For connections of this service alone. */
+    own,
+    /** For Bun's server, also of connections that are another's of the same process. */
+    websocket: { ...settings, ...shareSockets(own, deps.testSockets) },
+
+    /**
+     * Makes a live connection of a request, answered with these headers. Throws `unauthenticated`,
+     * `invalid_parameter` and `not_found`.
+     */
+    upgrade(request: Request, visit: Visit, headers: Headers): void {
+      const { peers, caller } = visit
+      visit.route = 'stream'
+      const authorization = request.headers.get('authorization')
+      if (authorization !== null && caller === undefined) throw unauthenticatedError()
+      parseQuery(noQuery, searchOf(request.url))
+      if (isStopping) throw busyError('The server stops. Connect again.')
+      const address = visit.address ?? caller?.address ?? ''
+      if (caller !== undefined && deps.connections.isFull(levelOf(caller)))
+        throw busyError('There are too many connections.')
+      const leaveStrangers = caller === undefined ? takeStrangerPlace(address) : () => undefined
+      const data = { authorization, address, leaveStrangers, owner: own }
+      if (request.method === 'GET' && peers?.upgrade?.(request, { data, headers })) return
+      leaveStrangers()
+      throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
+    },
+
+    /** Returns whether rows are left that are to be handed on soon. */
+    tick(): boolean {
+      if (sessions.size === 0) return false
+      const isOwing = attempt(hub.wake) ?? false
+      attempt(spot.tick)
+      runner.tick()
+      const nowMs = clock()
+      if (nowMs - tickedMs < SESSIONS_MS) return isOwing
+      tickedMs = nowMs
+      for (const session of [...sessions]) attempt(session.tick)
+      bound.tick(sessions)
+      return isOwing
+    },
+
+    /** Asks everybody to connect elsewhere. */
+    stop(): void {
+      isStopping = true
+      for (const session of sessions) session.drain(deps.random() * DRAIN_MS)
+    },
+
+    get sessions() {
+      return sessions.size
+    },
+  }
+}
+
+export type StreamService = ReturnType<typeof createStreamService>
+
+/** A connection has so much on its way without being counted. */
+const UNCOUNTED_BYTES = 65_536
+
+/**
+ * Counts what waits on connections with the answers that wait. Where a bound is reached, those with
+ * the most are closed, and cut off where they do not take what was sent before.
+ */
+function createBound({ unread, isTest }: Pick<StreamDeps, 'unread' | 'isTest'>) {
+  const held = new Map<Session, () => void>()
+
+  function leave(session: Session): void {
+    held.get(session)?.()
+    held.delete(session)
+  }
+
+  return {
+    leave,
+
+    tick(sessions: ReadonlySet<Session>): void {
+      for (const session of held.keys()) leave(session)
+      const slow = [...sessions].filter(({ waitingBytes }) => waitingBytes > UNCOUNTED_BYTES)
+      for (const session of slow.toSorted((a, b) => a.waitingBytes - b.waitingBytes)) {
+        const { caller, address, waitingBytes } = session
+        const place = unread.take(
+          {
+            owner: caller?.accountId ?? `address ${address}`,
+            level: levelOf(caller),
+            group: isTest ? address : undefined,
+          },
+          waitingBytes,
+        )
+        if (typeof place !== 'string') held.set(session, place)
+        else if (session.isOver) session.cut()
+        else session.end('slow')
+      }
+    },
+  }
+}
+
+/** What cannot be read now is looked at again at the next tick. */
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return undefined
+  }
+}
+
+const RETRY_SECONDS = 5
+const busyError = (text: string) =>
+  new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
+
+function createPorts(deps: StreamDeps): SessionPorts {
+  return {
+    clock: deps.clock,
+    begin: createBegin(deps),
+    authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
+    entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
+    used: deps.used,
+    run: deps.runner.run,
+    tryNow: deps.work.tryNow,
+
+    takePlace(caller, address) {
+      const { accountId, standing } = caller
+      return deps.connections.open({
+        owner: accountId,
+        ownMax: streamsMaxOf(standing.terms),
+        level: levelOf(caller),
+        group: deps.isTest ? address : undefined,
+      })
+    },
+  }
+}

@@ -1,0 +1,209 @@
+/** Manifests, their key, and citations of what they digest. */
+import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
+import { AppError, parameterError } from '#src/domain/errors.ts'
+import {
+  type ManifestBody,
+  parseCitation,
+  publicPemOf,
+  type SeriesDigest,
+} from '#src/domain/manifest.ts'
+import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
+import { isAsDigested } from '#src/history/day-manifest.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import {
+  CitationBody,
+  CiteQuery,
+  ManifestBody as Body,
+  ManifestList,
+  ManifestListQuery,
+  ManifestQuery,
+  WellKnownBody,
+} from './schema.ts'
+
+type History = Pick<MarketHistory, 'manifests' | 'listMarkets' | 'lines' | 'trades'>
+type Deps = { history: History; cursors: CursorCodec }
+type Manifests = Deps['history']['manifests']
+
+const shared = { access: 'open', tag: 'trust', caching: 'digest' } as const
+
+export const manifestRoutes = ({ history, cursors }: Deps) => {
+  const { manifests } = history
+  return [
+    asTable(
+      route({
+        ...shared,
+        path: '/v1/manifests',
+        operationId: 'listManifests',
+        summary: 'The chain of manifests',
+        description:
+          'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
+        query: ManifestListQuery,
+        ok: {
+          description: 'A page of the chain.',
+          schema: ManifestList,
+          headers: {
+            [RESUME_HEADER]: 'The place after the last one, also when `nextCursor` is null.',
+          },
+        },
+        fails: ['damaged'],
+        answer: ({ query }) => listPage(manifests, cursors, query),
+      }),
+    ),
+    route({
+      ...shared,
+      path: '/v1/manifest',
+      operationId: 'getManifest',
+      summary: 'The digests of a day',
+      description:
+        'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
+      query: ManifestQuery,
+      ok: { description: 'The manifest, and its signature.', schema: Body },
+      fails: ['damaged', 'not_found'],
+      answer: ({ query }) => {
+        const { body, ...signed } = findManifest(manifests, query)
+        const statement = JSON.stringify(statementOf(signed))
+        return { body: `${statement.slice(0, -1)},"manifest":${body}}`, isClosed: hasPlace(query) }
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/cite',
+      operationId: 'getCitation',
+      summary: 'What a citation stands for',
+      description:
+        'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.',
+      query: CiteQuery,
+      ok: { description: 'What is cited.', schema: CitationBody },
+      fails: ['damaged', 'not_found'],
+      answer: ({ query }) => resolveCitation(history, query.id),
+    }),
+    route({
+      path: '/.well-known/bookfeed.json',
+      access: 'none',
+      tag: 'trust',
+      operationId: 'getWellKnown',
+      summary: 'The key that signs manifests',
+      description: 'The public key, and the head of the chain.',
+      ok: { description: 'The key.', schema: WellKnownBody },
+      caching: 'no-cache',
+      fails: ['damaged', 'internal'],
+      answer: () => describeKey(manifests),
+    }),
+  ]
+}
+
+const hasPlace = ({ sequence }: ManifestQuery): boolean => sequence !== undefined
+
+/** Throws `cursor_invalid` and `cursor_mismatch`. */
+function listPage(
+  manifests: Manifests,
+  cursors: CursorCodec,
+  { limit, cursor }: ManifestListQuery,
+): DataAnswer {
+  const scope = 'manifests'
+  const after = cursor === undefined ? 0 : decodePosition(cursors.decode(scope, cursor)).id
+  const found = manifests.list(after, limit + 1)
+  const page = found.slice(0, limit)
+  const id = page.at(-1)?.sequence ?? after
+  const resumeCursor = cursors.encode(scope, encodePosition({ timestampMs: 0, id }))
+  const nextCursor = found.length > limit ? resumeCursor : null
+  const data = page.map((each) => ({ ...statementOf(each), madeAt: toIso(each.madeMs) }))
+  return { body: JSON.stringify({ data, nextCursor }), resumeCursor }
+}
+
+const statementOf = (signed: ManifestHead) => ({
+  ...{ sequence: signed.sequence, day: signed.day, revision: signed.revision },
+  ...{ digest: signed.digest, previous: signed.previous },
+  ...{ signature: signed.signature, publicKey: signed.publicKey },
+})
+
+/** Throws `invalid_parameter` and `not_found`. */
+function findManifest(manifests: Manifests, query: ManifestQuery): StoredManifest {
+  const { sequence } = query
+  const day = query.day === undefined ? undefined : toIsoDay(query.day)
+  if (sequence !== undefined && day !== undefined) {
+    throw parameterError('day', '`sequence` names one manifest. Leave out `day`.')
+  }
+  const place = sequence ?? manifests.newest()?.sequence ?? 0
+  const found = day === undefined ? manifests.find(place) : manifests.ofDay(day)
+  if (found !== undefined) return found
+  const which = sequence === undefined ? (day ?? 'any day yet') : `place ${sequence}`
+  throw new AppError(
+    'not_found',
+    `There is no manifest of ${which}. A day has one once its markets are closed and their winners known; GET /v1/manifests lists those there are.`,
+  )
+}
+
+/** A series of a day at each of its manifests, the oldest first; one manifest a step. */
+function* revisionsOf(
+  manifests: Manifests,
+  { coin, timeframe, day }: { coin: string; timeframe: string; day: string },
+): Steps<(SeriesDigest & { sequence: number; madeMs: number })[]> {
+  const found = []
+  for (const sequence of manifests.sequencesOf(day)) {
+    const { body = '{"series":[]}', madeMs = 0 } = manifests.find(sequence) ?? {}
+    const { series } = JSON.parse(body) as ManifestBody
+    const own = series.find((each) => each.coin === coin && each.timeframe === timeframe)
+    if (own !== undefined) found.push({ ...own, sequence, madeMs })
+    yield
+  }
+  return found
+}
+
+/** Throws `invalid_parameter` and `not_found`. */
+function* resolveCitation(history: History, text: string): Steps<DataAnswer> {
+  const cited = parseCitation(text)
+  if (cited === undefined) {
+    throw parameterError(
+      'id',
+      `\`id\` is "${excerpt(text)}", which is no citation: send one such as bookfeed:btc/5m/2026-04-14@r3.`,
+    )
+  }
+  const { coin, timeframe, day, revision } = cited
+  const all = yield* revisionsOf(history.manifests, cited)
+  const newest = all.at(-1)
+  // The first that has it: later ones may repeat it because another series of the day changed.
+  const found = all.find((each) => each.revision === (revision ?? newest?.revision))
+  if (found === undefined || newest === undefined) {
+    throw new AppError(
+      'not_found',
+      `Nothing is known of ${excerpt(text)}. GET /v1/manifest?day=${day} has the revisions of a day.`,
+    )
+  }
+  const startMs = Date.parse(`${day}T00:00:00Z`)
+  const range = `from=${startMs}&to=${startMs + DAY_MS}`
+  // What came since the newest was signed is in none yet.
+  const isCurrent =
+    found.revision === newest.revision && (yield* isAsDigested(history, { ...newest, day }))
+  const answer: CitationBody = {
+    citation: `bookfeed:${coin}/${timeframe}/${day}@r${found.revision}`,
+    ...{ symbol: found.coin, timeframe: found.timeframe, day, revision: found.revision },
+    ...{ newestRevision: newest.revision, isCurrent },
+    ...{ sha256: found.sha256, markets: found.markets.length },
+    snapshots: found.markets.reduce((sum, { snapshots }) => sum + snapshots, 0),
+    knownAt: toIso(found.madeMs),
+    sequence: found.sequence,
+    manifest: `/v1/manifest?sequence=${found.sequence}`,
+    data: `/v1/${coin}/markets?timeframe=${timeframe}&${range}`,
+  }
+  return { body: JSON.stringify(answer) }
+}
+
+function describeKey(manifests: Manifests) {
+  const publicKey = manifests.publicKey()
+  const newest = manifests.newest()
+  return {
+    ...{ service: 'bookfeed', algorithm: 'ed25519', publicKey },
+    publicKeyPem: publicPemOf(publicKey),
+    newest: newest ? { sequence: newest.sequence, digest: newest.digest } : null,
+    manifests: '/v1/manifests',
+    citations: '/v1/cite?id=bookfeed:btc/5m/2026-04-14@r1',
+  }
+}

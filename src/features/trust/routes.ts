@@ -1,0 +1,127 @@
+import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import type { FactChange, Revision } from '#src/domain/revision.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import { toIso, toIsoOrNull } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import { assertEntitled } from '#src/http/gate.ts'
+import { route } from '#src/http/route.ts'
+import { asTable } from '#src/http/table.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { manifestRoutes } from './manifests.ts'
+import { RevisionList, RevisionQuery, type RevisionRow } from './schema.ts'
+
+type Deps = {
+  history: Pick<MarketHistory, 'manifests' | 'revisions' | 'listMarkets' | 'lines' | 'trades'>
+  cursors: CursorCodec
+  listTiers: () => readonly Tier[]
+}
+
+export const trustRoutes = (deps: Deps) => [
+  asTable(
+    route({
+      path: '/v1/revisions',
+      access: 'markets',
+      tag: 'trust',
+      operationId: 'listRevisions',
+      summary: 'What changed after it was served',
+      description:
+        'Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.',
+      query: RevisionQuery,
+      ok: {
+        description: 'A page of changes.',
+        schema: RevisionList,
+        headers: {
+          [RESUME_HEADER]: 'The place after the last change, also when `nextCursor` is null.',
+        },
+      },
+      caching: 'digest',
+      answer: ({ caller, query }) => revisionPage(deps, caller, query),
+    }),
+  ),
+  ...manifestRoutes(deps),
+]
+
+/** Changes that are read at once: a millisecond of work. */
+const BLOCK = 50
+
+/** Throws `tier_coin`, `cursor_invalid` and `cursor_mismatch`. */
+function* revisionPage(
+  { history: { revisions }, cursors, listTiers }: Deps,
+  caller: Caller,
+  { since, coin, limit, cursor }: RevisionQuery,
+): Steps<DataAnswer> {
+  if (coin !== undefined) assertEntitled({ access: 'markets', caller, coin }, listTiers)
+  const coins = coin === undefined ? caller.standing.terms.coins : [coin]
+  const scope = `revisions ${coin ?? 'all'} ${since ?? ''}`
+  const rows: string[] = []
+  let afterId =
+    cursor === undefined
+      ? revisions.lastIdBefore(since ?? 0)
+      : decodePosition(cursors.decode(scope, cursor)).id
+  let hasMore = false
+  for (const each of walk(revisions, { afterId, coins })) {
+    if (each === undefined) yield
+    else if (rows.length === limit) {
+      hasMore = true
+      break
+    } else {
+      rows.push(JSON.stringify(describeRevision(each)))
+      afterId = each.id
+    }
+  }
+  const resumeCursor = cursors.encode(scope, encodePosition({ timestampMs: 0, id: afterId }))
+  const nextCursor = JSON.stringify(hasMore ? resumeCursor : null)
+  const completeSince = JSON.stringify(toIso(revisions.sinceMs()))
+  const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor},"completeSince":${completeSince}}`
+  return { body, resumeCursor }
+}
+
+type Walk = { afterId: number; coins: readonly string[] }
+
+/** All changes of coins after one; undefined between blocks. */
+function* walk(revisions: Deps['history']['revisions'], { afterId, coins }: Walk) {
+  for (let last = afterId; ;) {
+    const block = revisions.list(last, BLOCK)
+    yield* block.filter(({ coin }) => coins.includes(coin))
+    if (block.length < BLOCK) return
+    last = block.at(-1)?.id ?? last
+    yield undefined
+  }
+}
+
+const describeRevision = (revision: Revision): RevisionRow => ({
+  id: String(revision.id),
+  time: toIso(revision.atMs),
+  why: revision.why,
+  symbol: revision.coin,
+  conditionId: revision.conditionId,
+  timeframe: revision.timeframe,
+  windowStart: toIso(revision.orderMs),
+  revision: revision.revision,
+  added: revision.added,
+  changed: revision.changed,
+  removed: revision.removed,
+  from: toIsoOrNull(revision.fromMs),
+  to: toIsoOrNull(revision.toMs),
+  facts: revision.facts.map(({ fact, before, after }) => ({
+    fact: servedNames[fact] ?? fact,
+    before: printFact(fact, before),
+    after: printFact(fact, after),
+  })),
+})
+
+const servedNames: Partial<Record<FactChange['fact'], string>> = {
+  windowStartMs: 'windowStart',
+  windowEndMs: 'windowEnd',
+  strikeMs: 'strikeTime',
+  finalPriceMs: 'finalPriceTime',
+}
+
+function printFact(fact: FactChange['fact'], value: FactChange['before']): string | null {
+  if (typeof value !== 'number') return value
+  return fact === 'tickSize' ? formatMillionths(value) : toIso(value)
+}

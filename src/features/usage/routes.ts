@@ -1,0 +1,82 @@
+import type { Caller, RateState } from '#src/domain/selling/caller.ts'
+import type { Credit } from '#src/domain/selling/credit.ts'
+import { type Clock, DAY_MS, toIso, toIsoDay, toIsoOrNull } from '#src/domain/time.ts'
+import { route } from '#src/http/route.ts'
+import type { UsageRow } from '#src/ledger/ledger.ts'
+
+import { UsageBody, type UsageDay } from './schema.ts'
+
+type Windows = { data: RateState; billing: RateState }
+type Deps = {
+  clock: Clock
+  /** Port: the current allowances of a caller, without taking from them. */
+  windowsOf: (caller: Caller) => Promise<Windows>
+  /** Port: the counters of a caller's account, those that are not written yet included. */
+  usageOf: (caller: Caller) => readonly UsageRow[]
+  /** Port: requests that the caller's account has bought and not used up. */
+  creditsOf: (caller: Caller) => readonly Credit[]
+}
+
+const DAYS_MAX = 90
+
+export const usageRoutes = (deps: Deps) => [
+  route({
+    path: '/v1/usage',
+    access: 'key',
+    tag: 'account',
+    operationId: 'getUsage',
+    summary: 'Your tier, allowances and usage',
+    description:
+      'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
+    ok: { description: 'What you may use and have used.', schema: UsageBody },
+    caching: 'no-store',
+    answer: async ({ caller }) => describeUsage(deps, caller, await deps.windowsOf(caller)),
+  }),
+]
+
+export function describeUsage(
+  { clock, usageOf, creditsOf }: Omit<Deps, 'windowsOf'>,
+  caller: Caller,
+  { data, billing }: Windows,
+): UsageBody {
+  const nowMs = clock()
+  const { terms, subscription } = caller.standing
+  const { tierId, name, requestsPerMinute, coins, routes } = terms
+  const packs = creditsOf(caller).map(({ id, terms: of, requests, used }) => ({
+    ...{ paymentId: id, name: of.name, requests, used },
+  }))
+  return {
+    tier: { id: tierId, name, requestsPerMinute, coins: [...coins], routes: [...routes] },
+    period: subscription
+      ? { startsAt: toIso(subscription.startMs), endsAt: toIsoOrNull(subscription.endMs) }
+      : null,
+    windows: { data: toWindow(data, nowMs), billing: toWindow(billing, nowMs) },
+    ...(packs.length > 0 ? { packs } : {}),
+    days: toDays(usageOf(caller), toIsoDay(nowMs - (DAYS_MAX - 1) * DAY_MS)),
+  }
+}
+
+/** Rounded up: who waits until then finds the window ended. */
+const toWindow = ({ limit, remaining, leftMs }: RateState, nowMs: number) => ({
+  limit,
+  remaining,
+  resetsAt: toIso(Math.ceil(nowMs + leftMs)),
+})
+
+function toDays(rows: readonly UsageRow[], fromDay: string): UsageDay[] {
+  const shown = rows.filter(({ day }) => day >= fromDay)
+  const days = Map.groupBy(shown, ({ day }) => day)
+  return [...days]
+    .sort(([a], [b]) => (a < b ? 1 : -1))
+    .map(([date, ofDay]) => ({ date, ...sum(ofDay), routes: toRoutes(ofDay) }))
+}
+
+const toRoutes = (rows: readonly UsageRow[]): UsageDay['routes'] =>
+  [...Map.groupBy(rows, ({ route }) => route)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([route, ofRoute]) => ({ route, ...sum(ofRoute) }))
+
+const sum = (rows: readonly UsageRow[]) => ({
+  requests: rows.reduce((total, { requests }) => total + requests, 0),
+  bytes: rows.reduce((total, { bytes }) => total + bytes, 0),
+})

@@ -1,0 +1,441 @@
+/** Puts plugins and modules together. Nothing here reads the environment or the clock. */
+import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
+import { createGate } from '#src/access/gate.ts'
+import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
+import { createSample } from '#src/access/sample.ts'
+import { createSignIns } from '#src/access/sign-in.ts'
+import { createUsageMeter } from '#src/access/usage-meter.ts'
+import type { Billing } from '#src/billing/billing.ts'
+import type { Config } from '#src/config/config.ts'
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { AppError, ifSound } from '#src/domain/errors.ts'
+import { createMarketFinder } from '#src/domain/market-name.ts'
+import { coins, coinTable } from '#src/domain/market.ts'
+import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
+import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
+import { packsOf } from '#src/domain/selling/tier.ts'
+import type { Wallets } from '#src/domain/selling/wallet.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
+import { asOfRoutes } from '#src/features/as-of/routes.ts'
+import { keylessRoutes } from '#src/features/billing/keyless-routes.ts'
+import { createKeyless, createSeller, type Seller } from '#src/features/billing/keyless.ts'
+import { billingRoutes } from '#src/features/billing/routes.ts'
+import { coverageRoutes } from '#src/features/coverage/routes.ts'
+import { documentationRoutes } from '#src/features/documentation/routes.ts'
+import { exportRoutes } from '#src/features/exports/routes.ts'
+import { fileRoutes } from '#src/features/files/routes.ts'
+import { fillRoutes } from '#src/features/fill/routes.ts'
+import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
+import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
+import { keyRoutes } from '#src/features/keys/routes.ts'
+import { liveRoutes } from '#src/features/live/routes.ts'
+import type { LiveService } from '#src/features/live/service.ts'
+import { marketRoutes } from '#src/features/markets/routes.ts'
+import { createMcpAnswer, mcpRoute } from '#src/features/mcp/routes.ts'
+import { panelRoutes } from '#src/features/panel/routes.ts'
+import { priceRoutes } from '#src/features/prices/routes.ts'
+import { quoteRoutes } from '#src/features/quotes/routes.ts'
+import { describeSample, sampleRoutes } from '#src/features/sample/routes.ts'
+import { snapshotRoutes } from '#src/features/snapshots/routes.ts'
+import { spotRoutes } from '#src/features/spot/routes.ts'
+import { createSpotService } from '#src/features/spot/service.ts'
+import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
+import type { Connection as StreamConnection, Sockets } from '#src/features/stream/sockets.ts'
+import { tradeRoutes } from '#src/features/trades/routes.ts'
+import { trustRoutes } from '#src/features/trust/routes.ts'
+import { usageRoutes } from '#src/features/usage/routes.ts'
+import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { ErrorTrap } from '#src/http/error-trap.ts'
+import { createFrontDoor } from '#src/http/front-door.ts'
+import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
+import { createIdempotency } from '#src/http/idempotency.ts'
+import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
+import { MissingRoute } from '#src/http/problem.ts'
+import { isRewritten } from '#src/http/raw-target.ts'
+import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
+import { createRouter, type Route } from '#src/http/route.ts'
+import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
+import { createUnread } from '#src/http/unread.ts'
+import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
+import { createWork, type Work } from '#src/http/work.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { CacheCounts } from '#src/platform/cache.ts'
+import { stillInReads } from '#src/platform/eventually.ts'
+import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
+import { createPageCache } from '#src/platform/page-cache.ts'
+import { integerFrom } from '#src/platform/random.ts'
+
+import { isLost, isPage, pageRoutes } from './page-routes.ts'
+import type { Pages } from './pages.ts'
+import { createStreams, streamRows, type Streams } from './streams.ts'
+
+/** What each thread has that answers requests for data. */
+export type ReaderDeps = {
+  history: MarketHistory
+  ledger: Ledger
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  /** Returns a fresh unguessable name: lower-case letters and digits. */
+  mint: () => string
+  randomBytes: (length: number) => Uint8Array
+  config: Config
+  /** Where they are shared with other threads. */
+  limits?: Limits | undefined
+  /** Where what was answered is counted, if others are to know. */
+  meters?: Meters | undefined
+  /** Takes lines of the access log, newline included. */
+  log: (line: string) => void
+  version: string
+  /** When a recorder that fell silent was last heard of; undefined while none is silent. */
+  silence?: (() => number | undefined) | undefined
+  /** Files of days; those of the data folder by default. */
+  files?: FileStore | undefined
+  /** In place of the real one, to measure what it costs. */
+  gate?: Gate
+  /** Answers keys of test mode; undefined where there is none. */
+  testMode?: AppTestMode | undefined
+  /** What this app is in test mode, if it is. */
+  asTest?: TestTerms | undefined
+  /** In place of the real one, to test what does not depend on time. */
+  work?: Work
+}
+
+/** `sockets`: of connections whose key comes as a message; undefined while there are no data. */
+export type AppTestMode = TestMode & { sockets: () => Sockets | undefined }
+
+/** In place of what a server for real keys has. */
+export type TestTerms = {
+  authenticator: Authenticator
+  /** The moment of the recorded day that live streams are at. */
+  dayClock: Clock
+}
+
+export type AppDeps = ReaderDeps & {
+  screen: Screen
+  wallets: Wallets
+  billing: Billing
+  signup: () => SignupState
+  /** Undefined where nothing is recorded. */
+  recording: () => RecordingState | undefined
+  /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
+  origin: () => string
+  /** What the page of the operator shows; undefined where there is none. */
+  operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
+}
+
+/** What the server that listens keeps of a live connection. */
+export type StreamData = StreamConnection['data']
+
+export type App = ReturnType<typeof createApp>
+export type Reader = ReturnType<typeof createReader>
+
+/** Answers every request. */
+export function createApp(given: AppDeps) {
+  const deps = { ...given, clock: stillInReads(given.clock) }
+  let isDraining = false
+  const ports = createPorts(deps, () => !isDraining)
+  const streams = createStreams(deps, ports)
+  const ofData = listDataRoutes(deps, ports, streams.live)
+  const isSelling = deps.config.isKeyless && deps.billing.isOpen
+  const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
+  const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
+  const answerAgent = createMcpAnswer({
+    ...{ ...deps, routes: ofData },
+    fetch: (request, peers) => app.fetch(request, peers),
+    charge: ports.charge,
+  })
+  const files = deps.files ?? createFileStore(filesPathOf(deps.config.dataPath))
+  let pages: Promise<Pages> | undefined
+  let loaded: Pages | undefined
+  /** A start takes a third longer with them. */
+  const loadPages = (): Promise<Pages> =>
+    (pages ??= import('./pages.ts').then(
+      ({ createPages }) => (loaded = createPages({ ...deps, files, facts }, routes)),
+    ))
+  /** What a page is told with its document. */
+  const facts = (request: Request) => ({
+    coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
+    sample: ifSound(() => describeSample(ports.sample)),
+    isSelling: deps.billing.isOpen,
+    isSignupOpen: deps.signup().isOpen,
+    operator: deps.operator === undefined ? 'off' : stateFor(request, ports),
+  })
+  const app = assemble(deps, {
+    ...{ routes, ports, streams },
+    before: keyless?.answer,
+    table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
+    async otherwise({ request, place: { path }, visit }) {
+      if (path === mcpRoute.path) return answerAgent(request)
+      if (!isPage(path) && !isLost(request, path)) throw new MissingRoute()
+      visit.timedAs = PAGES
+      return (await loadPages()).fetch(request)
+    },
+    takeError: (request) => loaded?.takeError(request),
+    isSignupOpen: () => ifSound(() => deps.signup().isOpen),
+    onDrain() {
+      isDraining = true
+    },
+  })
+  return { ...app, loadPages }
+}
+
+/** Whether the operator's page opens for whoever asks, or with the token alone. */
+function stateFor(request: Request, { assertOperator }: Ports): 'open' | 'token' {
+  try {
+    assertOperator(request, visitOf(request))
+    return 'open'
+  } catch (error) {
+    if (error instanceof AppError) return 'token'
+    throw error
+  }
+}
+
+/** Answers what `isForReader` is true of: it neither writes, nor knows more than the two files. */
+export function createReader(given: ReaderDeps) {
+  const deps = { ...given, clock: stillInReads(given.clock) }
+  const ports = createPorts(deps, () => true)
+  const streams = createStreams(deps, ports)
+  const routes = listDataRoutes(deps, ports, streams.live)
+  return assemble(deps, {
+    ...{ routes, ports, streams },
+    table: createRouteTable(routes),
+    otherwise: () => {
+      throw new MissingRoute()
+    },
+    takeError: () => undefined,
+    onDrain: () => undefined,
+  })
+}
+
+const readingPath = new RegExp(
+  `^/v1/(coins|exports|stream|revisions|manifests?|cite|${coins.join('|')})(/|$)`,
+  'i',
+)
+
+/** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
+export const isForReader = (request: Request): boolean => {
+  const { method, url } = request
+  if (!isAbsolute(url) || isRewritten(request)) return true
+  return method === 'GET' || method === 'HEAD'
+    ? readingPath.test(pathOf(targetOf(url)))
+    : !otherMethods.has(method)
+}
+
+/** Of no other can a `Request` be made. */
+const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+type Handle = (arrived: Arrived) => Response | Promise<Response>
+
+type Parts = {
+  routes: readonly Route[]
+  table: RouteTable
+  /** For a path that none of the routes has. */
+  otherwise: Handle
+  /** What is around all of it. */
+  before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
+  takeError: ErrorTrap['take']
+  /** Undefined where only another thread knows. */
+  isSignupOpen?: () => boolean | undefined
+  onDrain: () => void
+  ports: Ports
+  streams: Streams
+}
+
+/** What a caller can do who has no key. */
+function describeWaysIn(
+  { config, testMode }: ReaderDeps,
+  isSignupOpen: boolean | undefined,
+): string {
+  const ways: string[] = []
+  if (config.sampleMarket !== 'off') {
+    ways.push('`Authorization: Bearer sample` reads what GET /v1/sample lists')
+  }
+  if (testMode !== undefined) {
+    ways.push(`\`Bearer ${PUBLIC_TEST_KEY}\` reads simulated data with every route`)
+  }
+  if (isSignupOpen !== false) {
+    const where = isSignupOpen === undefined ? ', where it is open' : ''
+    ways.push(`POST /v1/keys/challenge begins a signup${where}`)
+  }
+  if (ways.length === 0) return 'The operator of this server gives keys.'
+  return `Without one: ${ways.join('; ')}.`
+}
+
+function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
+  const { gate, work, meter } = ports
+  const { stream, live } = streams
+  const { before } = parts
+  const answerRoute = createRouter(parts.routes, { ...ports, places: parts.table })
+  const answer: Handle = (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived)
+  return {
+    /** Answers any request; never throws, never rejects. */
+    fetch: createFrontDoor({
+      ...deps,
+      handle: before === undefined ? answer : (arrived) => before(arrived, answer),
+      meters: ports.meters,
+      takeError: parts.takeError,
+      routes: parts.table,
+      sockets: new Map([['/v1/stream', stream.upgrade]]),
+      gate: deps.gate ?? gate,
+      testMode: deps.testMode,
+      // An agent reads the tools before there are data; what a tool asks for comes to test mode.
+      sharedPaths: new Set([mcpRoute.path]),
+      waysIn: () => describeWaysIn(deps, parts.isSignupOpen?.()),
+      work,
+      unread: ports.unread,
+      logsAs: deps.config.log,
+    }),
+    /** What time is counted under, by its place. */
+    timedNames: ['ANY other', 'GET pages', 'GET /v1/stream', ...parts.routes.map(nameOf)],
+    gauges: (): Gauges => ({
+      ...countsOf('pageCache', ports.pages.counts()),
+      ...countsOf('chunkCache', deps.history.cacheCounts()),
+      waiting: ports.work.waiting(),
+      followers: streams.followers(),
+    }),
+    /** Live connections; given to the server that listens. */
+    stream,
+    live,
+    /**
+     * Hands on what is new to whoever follows; to be called every few milliseconds, and as soon as
+     * others had their turn while it returns that there is more.
+     */
+    tick(): boolean {
+      const isOwing = stream.tick()
+      live.tick()
+      return isOwing
+    },
+    /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
+    refuse: parts.onDrain,
+    /** As `refuse`, and ends live connections; each is told. */
+    drain(): void {
+      parts.onDrain()
+      stream.stop()
+      live.stop()
+    },
+    /** Moves some of what was used into the ledger; true if there is more. */
+    flushUsage: meter.flush,
+    /** What was used and is not written, moved from the app of one thread to that of another. */
+    takeUsage: meter.take,
+    putUsage: meter.put,
+  }
+}
+
+export type Ports = ReturnType<typeof createPorts>
+
+function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
+  const { history, ledger, config, clock, timer } = deps
+  const { signupsPerDay, streamsMax, trustedProxies } = config
+  const seed = integerFrom(deps.randomBytes)
+  const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
+  const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
+  const meter = createUsageMeter(deps)
+  const addressOf = createClientAddress(createNetworkSet(trustedProxies))
+  const findMarket = createMarketFinder(history)
+  const sample = createSample({
+    ...{ choice: config.sampleMarket, findMarket, listTiers: authenticator.listTiers },
+    findExample: () => findExampleMarket(history),
+  })
+  const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
+  const hasTestMode = deps.testMode !== undefined
+  const testRefusal = deps.asTest && faultRefusal
+  const gate = createGate({
+    ...shared,
+    addressOf,
+    signupsPerDay,
+    hasTestMode,
+    testRefusal,
+    isKeyless: config.isKeyless,
+  })
+  return {
+    ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
+    meters: deps.meters ?? openMeters(makeMeterMemory()),
+    pages: createPageCache(config.pageCacheBytes),
+    unread: createUnread(limits),
+    findMarket,
+    eventually: history.eventually,
+    // One for all: whatever arrives waits for one step of the long work of all routes.
+    work: deps.work ?? createWork({ timer, limits }),
+    assertOperator: createOperatorCheck({
+      ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
+      ...{ addressOf, timer, seed },
+    }),
+    charge: gate.charge,
+    takeSignup: gate.takeSignup,
+    chargeWindow: gate.chargeWindow,
+    listPacks: () => packsOf(ledger),
+    creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
+    listTiers: authenticator.listTiers,
+    windowsOf: gate.windowsOf,
+    usageOf: meter.usageOf,
+    isAccepting,
+  }
+}
+
+function createKeylessParts(deps: AppDeps, ports: Ports) {
+  const signIns = createSignIns({ ...deps, key: deps.ledger.challengeKey })
+  const parts = { ...deps, ...ports, signIns }
+  const seller = createSeller(parts)
+  return { seller, answer: createKeyless(parts, seller) }
+}
+
+/** Of data, in the order of the documentation. */
+function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
+  const { history, clock, config } = deps
+  const { work, pages, findMarket, listTiers } = ports
+  const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
+  return [
+    marketRoutes(data),
+    coverageRoutes(deps),
+    snapshotRoutes(data),
+    asOfRoutes({ history, clock, findMarket }),
+    fillRoutes(deps),
+    quoteRoutes(data),
+    priceRoutes(data),
+    tradeRoutes(data),
+    panelRoutes(data),
+    heatmapRoutes(data),
+    exportRoutes({ ...data, findMarket }),
+    fileRoutes({
+      ...data,
+      listTiers,
+      files: deps.files ?? createFileStore(filesPathOf(config.dataPath)),
+    }),
+    liveRoutes(live, ports),
+    spotRoutes(createSpotService(data)),
+    trustRoutes({ ...data, listTiers }),
+  ].flat()
+}
+
+/** Of what there is once: accounts, sales, health, documentation. */
+function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): Route[] {
+  const { history, clock, config } = deps
+  const { isAccepting, listTiers } = ports
+  const cursors = createCursorCodec(history.cursorKey)
+  const idempotency = createIdempotency({ ...deps, store: deps.ledger })
+  const { keysPerAccountMax, hasTestMode } = config
+  return [
+    keyRoutes({ ...deps, keysPerAccountMax, hasTestMode, idempotency }),
+    usageRoutes({ ...ports, clock }),
+    sampleRoutes(ports.sample),
+    billingRoutes({ ...deps, cursors, listTiers, idempotency }),
+    keylessRoutes({ ...deps, ...ports, keysPerAccountMax, seller }),
+    healthRoutes(deps, isAccepting),
+    documentationRoutes(),
+    streamDocumentRoutes(deps.version, streamRows),
+    deps.operator === undefined ? [] : adminRoutes({ ...deps, operator: deps.operator }),
+  ].flat()
+}
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+
+const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCounts) =>
+  ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {
+    [part in `${K}${'Bytes' | 'Hits' | 'Misses'}`]: number
+  }

@@ -1,0 +1,162 @@
+import {
+  type Billing,
+  type ChainStatus,
+  closedBilling,
+  createBilling,
+} from '#src/billing/billing.ts'
+import { createChainView } from '#src/chain/chain-view.ts'
+import { createRpc } from '#src/chain/rpc.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Facilitator } from '#src/domain/selling/facilitator.ts'
+import { homeChain, type PaymentChain, paymentChains } from '#src/domain/selling/payment-chain.ts'
+import type { Screen } from '#src/domain/selling/screening.ts'
+import { createCdpToken } from '#src/facilitator/cdp-token.ts'
+import { readGasKey } from '#src/facilitator/gas-wallet.ts'
+import { createLocalFacilitator } from '#src/facilitator/local.ts'
+import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { JobReport } from '#src/platform/job.ts'
+import type { Log } from '#src/platform/log.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
+import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
+
+/** The first check of chain and facilitator is waited for so long before the greeting. */
+const FIRST_CHECK_MS_MAX = 3000
+
+/** What a server sells. `closedReason` is why nothing is sold; undefined if something may be. */
+type Shop = { billing: Billing; closedReason: string | undefined }
+
+/** Nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
+export function createShop(
+  context: CliContext,
+  ledger: Ledger,
+  ports: { screen: Screen; origin: () => string },
+) {
+  const config = context.config()
+  assertPayee(config)
+  const missing = listMissing(config)
+  const closedReason =
+    missing.length === 0
+      ? undefined
+      : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
+  // Who has paid before keeps receipts, and what is open is still looked for.
+  if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
+    const billing = closedBilling(closedReason, chainsOf(config))
+    return { billing, closedReason, start: () => undefined }
+  }
+  const log: Log = (line, ...more) => context.printError(`bookfeed: ${line}`, ...more)
+  const { clock, mint } = context
+  const { rpcUrls, payTo, confirmations } = config
+  const createView = (chain: PaymentChain) => {
+    const url = rpcUrls[chain.network]
+    if (url === undefined) return undefined
+    const rpc = createRpc({ chain, url, log })
+    return createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
+  }
+  const relay = closedReason === undefined ? createRelay(config, { clock, mint }) : () => undefined
+  const billing = createBilling({
+    ...ports,
+    ledger,
+    clock,
+    mint,
+    log,
+    listTiers: () => ledger.listTiers(),
+    chains: chainsOf(config).map((chain) => {
+      return { chain, view: createView(chain), facilitator: relay(chain) }
+    }),
+    payTo,
+    sleep: (ms) => Bun.sleep(ms),
+  })
+  return {
+    billing,
+    closedReason,
+    start(job?: JobReport) {
+      warnOfStrangers(ledger, log)
+      const { checked, dispose } = startBillingJobs(billing, {
+        ...{ startTimer, log },
+        report: job && { job, clock },
+        turns: {
+          reconcile: turnOf(context, 'ledger', 'reconciliation'),
+          watch: turnOf(context, 'ledger', 'transfers'),
+        },
+      })
+      return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
+    },
+  }
+}
+
+function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
+  const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
+  return chains.length === 0 ? [homeChain] : chains
+}
+
+/** An address that two servers sell to lets one transfer be shown to both. */
+function warnOfStrangers({ payments }: Ledger, log: Log): void {
+  const count = payments.listUnmatchedTransfers(false).length
+  if (count === 0) return
+  log(
+    `${count} transfers to BOOKFEED_PAY_TO belong to no payment of this server: see bookfeed payments list. If another server sells to that address, give each one its own.`,
+    'warn',
+  )
+}
+
+/** Money that is sent to nobody, or to a token's own contract, is lost. */
+function assertPayee({ payTo }: Config): void {
+  const contracts = paymentChains.flatMap(({ permit2, permit2Proxy, tokens }) => {
+    return [permit2, permit2Proxy, ...tokens.map(({ address }) => address)]
+  })
+  const lost = [`0x${'0'.repeat(40)}`, ...contracts]
+  if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
+  throw new CliError(
+    'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
+  )
+}
+
+function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] {
+  const wanted: [name: string, isThere: boolean][] = [
+    ['BOOKFEED_PAY_TO', payTo !== ''],
+    ['BOOKFEED_FACILITATOR', facilitator !== ''],
+    ['BOOKFEED_RPC_URL', Object.keys(rpcUrls).length > 0],
+    ['BOOKFEED_GAS_KEY', facilitator !== 'local' || gasKey !== ''],
+  ]
+  return wanted.flatMap(([name, isThere]) => (isThere ? [] : [name]))
+}
+
+function createRelay(
+  config: Config,
+  tools: Pick<CliContext, 'clock' | 'mint'>,
+): (chain: PaymentChain) => Facilitator {
+  const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
+  if ((id === '') !== (secret === '')) {
+    throw new CliError(
+      'BOOKFEED_FACILITATOR_KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET need each other: set both, or none.',
+    )
+  }
+  if (facilitator === 'local') {
+    const gasKey = readGasKey(config.gasKey)
+    return (chain) =>
+      createLocalFacilitator({ chain, rpcUrl: rpcUrls[chain.network] ?? '', gasKey })
+  }
+  const token = id === '' ? undefined : createCdpToken({ id, secret }, tools)
+  const remote = createRemoteFacilitator(facilitator, { token })
+  return () => remote
+}
+
+export function describeBilling({ billing, closedReason }: Shop): string {
+  if (closedReason !== undefined) return `Nothing is sold: ${closedReason}`
+  return `Payments: ${billing.chains().map(describeChain).join('; ')}.`
+}
+
+function describeChain({ chain, tokens }: ChainStatus): string {
+  const works = tokens.flatMap(({ token, reason }) => (reason === undefined ? [token.symbol] : []))
+  const fails = tokens.flatMap(({ token, reason }) =>
+    reason === undefined ? [] : [`not ${token.symbol} (${reason.replace(/\.$/, '')})`],
+  )
+  const accepted = works.length === 0 ? 'nothing' : join(works)
+  return [`${accepted} on ${chain.name}`, ...fails].join(', ')
+}
+
+const join = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`

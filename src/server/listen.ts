@@ -1,0 +1,64 @@
+import type { Config } from '#src/config/config.ts'
+import { markRewritten } from '#src/http/raw-target.ts'
+import { codeOf } from '#src/platform/message.ts'
+import type { App, Reader, StreamData } from '#src/server/app.ts'
+
+import { CliError } from './context.ts'
+
+const IDLE_TIMEOUT_SECONDS = 10
+/** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
+const BODY_BYTES_MAX = 1024 * 1024
+
+type Address = Pick<Config, 'host' | 'port'>
+type Answers = Pick<App | Reader, 'fetch' | 'stream'>
+
+/**
+ * Begins to answer at the address of the configuration, with `isShared` beside others of this
+ * process. Throws `CliError` where it cannot be had.
+ */
+export function listen({ fetch, stream }: Answers, { host, port }: Address, isShared = false) {
+  try {
+    return Bun.serve<StreamData>({
+      hostname: host,
+      port,
+      idleTimeout: IDLE_TIMEOUT_SECONDS,
+      maxRequestBodySize: BODY_BYTES_MAX,
+      development: false,
+      // A port in use must be refused, also when its holder would share it.
+      reusePort: isShared,
+      ...markRewritten(fetch),
+      websocket: stream.websocket,
+      // The front door catches everything; this keeps Bun's own page away should that fail.
+      error: () => new Response(null, { status: 500 }),
+    })
+  } catch (cause) {
+    throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
+  }
+}
+
+type Plain = { fetch: (request: Request) => Response }
+
+/** Begins to answer requests that are the operator's, where `variable` says. Throws `CliError`. */
+export function serveAt(at: Address, variable: string, { fetch }: Plain): Bun.Server<undefined> {
+  try {
+    const address = { hostname: at.host, port: at.port, reusePort: false }
+    return Bun.serve({ ...address, development: false, fetch })
+  } catch (cause) {
+    throw new CliError(
+      `${variable}: cannot listen on ${at.host}:${at.port} (${codeOf(cause)}). Name another port.`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function toListenMessage(code: string, host: string, port: number): string {
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} of ${host} is taken. Stop the other program, or set BOOKFEED_PORT to another port (0 takes any free one).`
+  }
+  if (code === 'EACCES') {
+    return `This user may not listen on port ${port}. Set BOOKFEED_PORT to a port above 1023.`
+  }
+  return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
+}

@@ -1,0 +1,255 @@
+/** What the server measures, for Prometheus, on a port of the operator's own. */
+import { existsSync, readdirSync } from 'node:fs'
+
+import type { Limits } from '#src/access/limits.ts'
+import type { SharedWindows } from '#src/access/shared-windows.ts'
+import { paymentStates } from '#src/domain/selling/payment.ts'
+import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { EXPOSITION_TYPE, printFamily, printHistogram } from '#src/platform/exposition.ts'
+import { missingReasons } from '#src/recorder/window-watch.ts'
+import type { App, Reader } from '#src/server/app.ts'
+
+import type { CliContext } from './context.ts'
+import { serveAt } from './listen.ts'
+import { diskOf } from './operator.ts'
+import { readRecorderStatus } from './recorder-status.ts'
+import { every, type Job } from './server-jobs.ts'
+
+/** What is due after so long and is late shows how long everything else waited. */
+const LOOP_MS = 20
+const GAUGES_MS = 1000
+const DESCRIPTORS = '/proc/self/fd'
+
+export type Measuring = { meters: Meters; timer: () => number }
+
+/** Measures in one thread what no request shows. */
+export function startMeasuring(app: Pick<Reader, 'gauges'>, { meters, timer }: Measuring): Job {
+  let [dueMs, gaugesMs] = [timer() + LOOP_MS, 0]
+  return every(LOOP_MS, () => {
+    const nowMs = timer()
+    meters.lateness(Math.max(0, nowMs - dueMs))
+    dueMs = nowMs + LOOP_MS
+    if (nowMs < gaugesMs) return
+    gaugesMs = nowMs + GAUGES_MS
+    meters.set(app.gauges())
+  })
+}
+
+type Sources = {
+  context: CliContext
+  app: App
+  ledger: Ledger
+  limits: Limits
+  /** Of several servers, where they have the same limits. */
+  joint: Pick<SharedWindows, 'isUp'> | undefined
+  meterMemory: SharedArrayBuffer
+}
+
+/** Answers `GET /metrics` at the address of the configuration; undefined where there is none. */
+export function startMetrics(sources: Sources & Measuring) {
+  const { metrics } = sources.context.config()
+  if (metrics === '') return undefined
+  const server = serveAt(metrics, 'BOOKFEED_METRICS', {
+    fetch: (request) =>
+      request.method === 'GET' && new URL(request.url).pathname === '/metrics'
+        ? new Response(printMetrics(sources), { headers: { 'Content-Type': EXPOSITION_TYPE } })
+        : new Response('See /metrics\n', { status: 404 }),
+  })
+  const measuring = startMeasuring(sources.app, sources)
+  const dispose = (): void => {
+    measuring.dispose()
+    void server.stop(true)
+  }
+  return { url: new URL('/metrics', server.url), dispose }
+}
+
+function printMetrics(sources: Sources): string {
+  const parts = [printServer, printProcess, printPayments, printRecorder, printDisk]
+  return `${parts.flatMap((print) => print(sources)).join('\n')}\n`
+}
+
+const MS = 1000
+const boundsSeconds = boundsMs.map((ms) => ms / MS)
+
+function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
+  const { answered, problems, loops, gauges } = readMeters(meterMemory)
+  const byThread = (name: keyof Gauges) =>
+    gauges.map((own, thread) => [{ thread }, own[name]] as const)
+  const caches = gauges.flatMap((own, thread) => [
+    { cache: 'page', thread, bytes: own.pageCacheBytes },
+    { cache: 'chunk', thread, bytes: own.chunkCacheBytes },
+  ])
+  const total = (name: keyof Gauges) => gauges.reduce((sum, own) => sum + own[name], 0)
+  return [
+    ...printHistogram({
+      name: 'bookfeed_http_request_duration_seconds',
+      help: 'Time from the arrival of a request to its answer; of a stream to its beginning.',
+      bounds: boundsSeconds,
+      series: answered.map(({ place, status, counts, sumMs }) => {
+        const [method = '', route = method] = app.timedNames[place]?.split(' ') ?? []
+        return { labels: { method, route, status }, counts, sum: sumMs / MS }
+      }),
+    }),
+    ...printHistogram({
+      name: 'bookfeed_event_loop_delay_seconds',
+      help: 'How late the event loop of a thread is with what is due.',
+      bounds: boundsSeconds,
+      series: loops.map(({ counts, sumMs }, thread) => {
+        return { labels: { thread }, counts, sum: sumMs / MS }
+      }),
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_http_problems_total', type: 'counter' },
+      help: 'Refusals and failures of routes by their code: rate_limited is the limiter.',
+      samples: problems.map(({ code, count }) => [{ code }, count]),
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_waiting_requests', type: 'gauge' },
+      help: 'Requests, and parts of streams, whose turn has not come.',
+      samples: byThread('waiting'),
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_followers', type: 'gauge' },
+      help: 'What is followed live, once each.',
+      samples: byThread('followers'),
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_places', type: 'gauge' },
+      help: 'Long requests, streams (exports too) and WebSockets that are open.',
+      samples: [
+        [{ kind: 'job' }, limits.jobs.total()],
+        [{ kind: 'stream' }, limits.streams.total()],
+        [{ kind: 'websocket' }, limits.connections.total()],
+      ],
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_limits_shared', type: 'gauge' },
+      help: '1 while requests are counted over all servers; 0 while BOOKFEED_LIMITS does not answer.',
+      samples: joint === undefined ? [] : [[{}, Number(joint.isUp())]],
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_cache_bytes', type: 'gauge' },
+      help: 'What is kept in memory.',
+      samples: caches.map(({ bytes, ...labels }) => [labels, bytes]),
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_cache_lookups_total', type: 'counter' },
+      help: 'What was looked for in a cache, and whether it was there.',
+      samples: [
+        [{ cache: 'page', result: 'hit' }, total('pageCacheHits')],
+        [{ cache: 'page', result: 'miss' }, total('pageCacheMisses')],
+        [{ cache: 'chunk', result: 'hit' }, total('chunkCacheHits')],
+        [{ cache: 'chunk', result: 'miss' }, total('chunkCacheMisses')],
+      ],
+    }),
+  ]
+}
+
+function printProcess({ context }: Sources): string[] {
+  const { user, system } = process.cpuUsage()
+  const { version } = context
+  const gauge = (name: string, help: string, value: number) =>
+    printFamily({ name, help, type: 'gauge', samples: [[{}, value]] })
+  return [
+    ...printFamily({
+      ...{ name: 'bookfeed_build_info', type: 'gauge' },
+      help: 'Which release runs.',
+      samples: [[{ version }, 1]],
+    }),
+    ...gauge('process_start_time_seconds', 'When the process began.', performance.timeOrigin / MS),
+    ...gauge(
+      'process_resident_memory_bytes',
+      'Memory, mapped files too.',
+      process.memoryUsage.rss(),
+    ),
+    ...gauge('process_heap_bytes', 'Objects of this thread.', process.memoryUsage().heapUsed),
+    ...printFamily({
+      ...{ name: 'process_open_fds', type: 'gauge' },
+      help: 'Open files and connections.',
+      samples: [[{}, openFiles()]],
+    }),
+    ...printFamily({
+      ...{ name: 'process_cpu_seconds_total', type: 'counter' },
+      help: 'Processor time of all threads.',
+      samples: [[{}, (user + system) / 1e6]],
+    }),
+  ]
+}
+
+/** Known on Linux. */
+const openFiles = (): number | undefined =>
+  existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).length : undefined
+
+function printPayments({ ledger }: Sources): string[] {
+  const counts = ledger.payments.countPayments()
+  return printFamily({
+    ...{ name: 'bookfeed_payments', type: 'gauge' },
+    help: 'Payments by state; those in review that nobody has decided on.',
+    samples: paymentStates.map((state) => [{ state }, counts[state] ?? 0]),
+  })
+}
+
+function printRecorder({ context }: Sources): string[] {
+  const status = readRecorderStatus(context.config().dataPath, context.clock())
+  type Line = [type: 'counter' | 'gauge', name: string, help: string, value: number | undefined]
+  const print = (...[type, name, help, value]: Line) =>
+    printFamily({ name: `bookfeed_recorder_${name}`, help, type, samples: [[{}, value]] })
+  const books = status?.markets.length
+  const known = status?.markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
+  const live = status?.connections.filter(({ state }) => state === 'live').length
+  const lastMs = status?.lastMessageMs
+  return [
+    ...print('gauge', 'up', 'Whether a recorder runs on the data folder.', status ? 1 : 0),
+    ...print('gauge', 'faulty', 'Whether it cannot store.', status && Number(!!status.fault)),
+    ...print('gauge', 'markets', 'Markets that are recorded.', books),
+    ...print('gauge', 'open_gaps', 'Books that are not known now.', known),
+    ...print('gauge', 'connections', 'Live connections to the venue.', live),
+    ...print('gauge', 'lag_seconds', "The venue's time to the disk.", seconds(status?.sink.lagMs)),
+    ...print('gauge', 'last_message_seconds', 'When it last heard.', seconds(lastMs)),
+    ...print('gauge', 'waiting', 'States that wait to be stored.', status?.sink.waiting),
+    ...print('counter', 'messages_total', 'Messages of the venue.', status?.messages),
+    ...print('counter', 'rows_total', 'States that were stored.', status?.sink.rows),
+    ...print('counter', 'dropped_total', 'States that were not.', status?.sink.dropped),
+    ...print('counter', 'faults_total', 'Messages that cannot be read.', status?.faults),
+    ...print(
+      'counter',
+      'unfollowed_total',
+      'Messages of markets that are not followed.',
+      status?.unfollowed,
+    ),
+    ...print(
+      'gauge',
+      'unreadable_ratio',
+      'Share of the messages of the last minute that cannot be read, 0 to 1.',
+      status?.lastMinute && status.lastMinute.faults / Math.max(1, status.lastMinute.events),
+    ),
+    ...printFamily({
+      name: 'bookfeed_recorder_windows_missing',
+      type: 'gauge',
+      help: 'Open windows that are not recorded, by the reason.',
+      samples: missingReasons.map((reason) => [
+        { reason },
+        status?.windows?.missing.filter((each) => each.reason === reason).length,
+      ]),
+    }),
+  ]
+}
+
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? ms : ms / MS)
+
+function printDisk({ context }: Sources): string[] {
+  const { files, freeBytes } = diskOf(context.config().dataPath)
+  return [
+    ...printFamily({
+      ...{ name: 'bookfeed_disk_free_bytes', type: 'gauge' },
+      help: 'Room for the data folder.',
+      samples: [[{}, freeBytes ?? undefined]],
+    }),
+    ...printFamily({
+      ...{ name: 'bookfeed_file_bytes', type: 'gauge' },
+      help: 'Size of a file of the data folder.',
+      samples: files.map(({ name, bytes }) => [{ file: name }, bytes]),
+    }),
+  ]
+}

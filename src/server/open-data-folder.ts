@@ -1,0 +1,147 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
+import { RESTORING } from '#src/backup/restore.ts'
+import type { Config } from '#src/config/config.ts'
+import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import type { Turn } from '#src/platform/job.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
+import { createTurn } from '#src/postgres/turn.ts'
+
+import { type CliContext, CliError } from './context.ts'
+
+/** In each data folder, for whoever serves from it. */
+export const archiveCacheOf = ({
+  archiveCacheBytes: bytesMax,
+  dataPath,
+}: Pick<Config, 'archiveCacheBytes' | 'dataPath'>): DiskCachePlace | undefined =>
+  bytesMax > 0 ? { folder: join(dataPath, 'archive-cache'), bytesMax } : undefined
+
+/** Where the books are: the address of a PostgreSQL, or the file in the data folder. */
+export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataPath'>): string =>
+  history || historyPathOf(dataPath)
+export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
+export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
+/** The same of the ledger. */
+export const ledgerOf = ({ ledger, dataPath }: Pick<Config, 'ledger' | 'dataPath'>): string =>
+  ledger || ledgerPathOf(dataPath)
+
+/** Turns at a job on what several processes share; undefined where it is a file. */
+export function turnOf(
+  { config, printError }: CliContext,
+  store: 'history' | 'ledger',
+  name: string,
+): Turn | undefined {
+  const [place, format] =
+    store === 'history'
+      ? [historyOf(config()), postgresHistory]
+      : [ledgerOf(config()), postgresLedger]
+  const onFault = (error: Error): void =>
+    printError(`bookfeed: whose turn it is (${name}) is not known: ${messageOf(error)}`, 'error')
+  return createTurn({ place, format, name, onFault })
+}
+
+/** What another process writes, such as an import, shows after this at most. */
+export const LAG_MS = 1
+
+/**
+ * Opens the history and the data folder, making both if absent. Nobody waits for the disk in what
+ * records and serves, nor for another machine in what serves. A failure says what to change.
+ */
+export function openDataFolder(
+  { config, clock, printError }: CliContext,
+  purpose?: 'record' | 'serve',
+): MarketHistory & Disposable {
+  const { dataPath, chunkCacheBytes, archive, history: address } = config()
+  makeFolder(dataPath, (line) => printError(line, 'warn'))
+  if (purpose !== undefined && address === '')
+    sayDropped(historyPathOf(dataPath), (line) => printError(line, 'error'))
+  const history = openHistory(historyOf(config()), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
+    ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
+    ...{ isRecording: purpose === 'record', isArchiving: archive !== '' },
+    archiveCache: archiveCacheOf(config()),
+  })
+  return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
+}
+
+export function openLedgerFile(
+  { config, clock, printError }: CliContext,
+  purpose?: 'serve' | 'verify',
+): Ledger {
+  const { dataPath, ledger: address } = config()
+  makeFolder(dataPath)
+  if (purpose === 'serve' && address === '')
+    sayDropped(ledgerPathOf(dataPath), (line) => printError(line, 'error'))
+  const isServing = purpose === 'serve'
+  const isAsItIs = purpose === 'verify'
+  return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
+}
+
+/** A server goes on with what is left, as after a power cut: to stay away would bring nothing back. */
+function sayDropped(path: string, say: (line: string) => void): void {
+  for (const fault of listLogFaults(path)) say(`bookfeed: ${fault}`)
+}
+
+/** Throws `CliError` if there is no ledger yet. What is opened to be verified gets no row. */
+export function openExistingLedger(context: CliContext, purpose?: 'verify'): Ledger {
+  const { dataPath, ledger } = context.config()
+  // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
+  if (ledger === '' && !existsSync(ledgerPathOf(dataPath))) {
+    throw new CliError(
+      `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
+    )
+  }
+  return openLedgerFile(context, purpose)
+}
+
+/** A server opens both files, and warns once. */
+function makeFolder(dataPath: string, warn: (message: string) => void = () => {}): void {
+  if (existsSync(join(dataPath, RESTORING))) {
+    throw new CliError(
+      `The restore into ${dataPath} did not finish. Run bookfeed restore again, or empty the folder.`,
+    )
+  }
+  try {
+    keepPrivate(dataPath, warn)
+    accessSync(dataPath, constants.W_OK)
+  } catch (cause) {
+    const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
+    throw new CliError(message, { cause })
+  }
+}
+
+const OTHERS = 0o077
+/** Of a folder that belongs to all users, such as /tmp. */
+const STICKY = 0o1000
+const ourFiles = /^(history|ledger)\.db/
+
+/** Keeps others out: the files, the WAL too, hold the key of cursors and digests of keys. */
+function keepPrivate(folder: string, warn: (message: string) => void): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const paths = readdirSync(folder).filter((name) => ourFiles.test(name))
+  for (const path of [folder, ...paths.map((name) => join(folder, name))]) {
+    try {
+      const { mode } = statSync(path)
+      if ((mode & OTHERS) === 0) continue
+      if ((mode & STICKY) !== 0) throw new Error('it is a folder of all users')
+      chmodSync(path, mode & 0o7777 & ~OTHERS)
+    } catch (error) {
+      warn(`Other users may reach ${path} (${messageOf(error)}). Take their rights from it.`)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/** What the page of the operator is given by the process that serves it. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Config, ConfigError } from '#src/config/config.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
+import { isLoopbackAddress } from '#src/platform/network.ts'
+import { readSecretFile } from '#src/platform/secret-file.ts'
+
+import type { CliContext } from './context.ts'
+import { historyOf, ledgerOf } from './open-data-folder.ts'
+import { readRecorderStatus } from './recorder-status.ts'
+import { freeBytesOf } from './room.ts'
+import { isLoopback } from './screening.ts'
+import { verifyAside } from './verify-aside.ts'
+
+const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
+
+/** Throws `SecretFault` and `ConfigError`. */
+export function readToken(setting: string): string {
+  if (!setting.includes('/')) return setting
+  const token = readSecretFile(setting, `The file of ${TOKEN}`)
+  if (/^[\w~=-]{32,256}$/.test(token)) return token
+  throw new ConfigError(`The file of ${TOKEN} must hold 32 to 256 letters, digits, _, -, ~ or =.`)
+}
+
+/** Others come in through a proxy on this machine, and look as if they sat at it. */
+function isProxied({ publicUrl, trustedProxies }: Config): boolean {
+  const { hostname = 'localhost' } = URL.parse(publicUrl) ?? {}
+  return trustedProxies.length > 0 || !(isLoopback(hostname) || isLoopbackAddress(hostname))
+}
+
+/** Undefined where there is no such page. */
+export function createOperator(context: CliContext) {
+  const config = context.config()
+  const { admin, dataPath, adminToken } = config
+  if (admin === 'off') return undefined
+  const jobs = createJobBoard(context.clock)
+  const report = {
+    list: jobs.add('sanctions-list', 'Fetches the sanctions list, every six hours.'),
+    accounts: jobs.add('screening', 'Screens every account again, each day.'),
+    reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
+    forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
+    backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
+    files: jobs.add('files', 'Makes files of days that are final, if BOOKFEED_FILES is on.'),
+    archive: jobs.add('archive', 'Moves old books to the bucket of BOOKFEED_ARCHIVE, every hour.'),
+    manifests: jobs.add('manifests', 'Signs the digests of days that are over, every hour.'),
+    retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
+  }
+  const verify = (verifies: 'history' | 'ledger', path: string) =>
+    jobs.add(
+      verifies === 'history' ? 'verify' : 'audit-verify',
+      verifies === 'history'
+        ? 'Re-reads the whole history, and reports damage.'
+        : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
+      (job) => verifyAside({ verifies, path, dataPath, nowMs: context.clock() }, job),
+    )
+  verify('history', historyOf(config))
+  verify('ledger', ledgerOf(config))
+  const startedMs = context.clock()
+  return {
+    access: {
+      token: readToken(adminToken),
+      trustsLoopback: admin === 'loopback' || (admin === 'auto' && !isProxied(config)),
+    },
+    startedMs,
+    jobs,
+    report,
+    recorder: () => readRecorderStatus(dataPath, context.clock()),
+    disk: () => diskOf(dataPath),
+  }
+}
+
+export const diskOf = (dataPath: string) => ({
+  ...{ files: filesOf(dataPath), freeBytes: freeBytesOf(dataPath) ?? null },
+})
+
+const names = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
+
+const filesOf = (folder: string) =>
+  names.flatMap((name) => {
+    const status = statSync(join(folder, name), { throwIfNoEntry: false })
+    return status === undefined ? [] : [{ name, bytes: status.size }]
+  })

@@ -1,0 +1,35 @@
+/** A day of the sample that is over: a first start has its manifest, its citation and its files. */
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
+import { makeDayFiles } from '#src/files/maker.ts'
+import { createFileStore, filesPathOf } from '#src/files/store.ts'
+import { makeManifests } from '#src/history/day-manifest.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { storeSimulation } from '#src/simulator/simulator.ts'
+
+/** A manifest waits for an hour after its day, so yesterday may be too late. */
+const DAYS_AGO = 2
+const NOON_MS = DAY_MS / 2
+/** Few, because the files are made before the server listens. */
+const STATES_PER_SECOND = 0.3
+
+type Deps = { dataPath: string; clock: Clock; assertMayWrite: () => void }
+
+export function makeSampleDay(
+  history: MarketHistory,
+  { dataPath, clock, assertMayWrite }: Deps,
+): void {
+  const nowMs = clock()
+  const dayMs = Math.floor(nowMs / DAY_MS - DAYS_AGO) * DAY_MS
+  const steps = storeSimulation(history, {
+    seed: 'sample',
+    coins: ['btc'],
+    timeframes: ['5m'],
+    markets: 1,
+    startMs: dayMs + NOON_MS,
+    statesPerSecond: STATES_PER_SECOND,
+  })
+  for (const _ of steps);
+  const store = createFileStore(filesPathOf(dataPath))
+  makeDayFiles({ history, store, nowMs, assertMayWrite }, { coins: ['btc'], timeframes: ['5m'] })
+  for (const _ of makeManifests(history, nowMs, store.digestsOf));
+}

@@ -1,0 +1,220 @@
+/**
+ * A thread that answers requests for data, from the same two files and on the same port as others.
+ * What it cannot answer by itself it asks of the first thread, which alone writes.
+ */
+import type { MessagePort } from 'node:worker_threads'
+
+import { createLimits, type LimitMemory } from '#src/access/limits.ts'
+import { callerLevels } from '#src/domain/selling/caller.ts'
+import { createSteadyClock } from '#src/domain/steady-clock.ts'
+import { openHistory } from '#src/history/open.ts'
+import { REQUEST_ID_HEADER } from '#src/http/common-headers.ts'
+import { trackDelivery } from '#src/http/delivery.ts'
+import { openMeters } from '#src/http/meters.ts'
+import { problemResponse } from '#src/http/problem.ts'
+import { createUnread, type Unread } from '#src/http/unread.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { createLogBuffer } from '#src/platform/log-buffer.ts'
+import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
+import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
+
+import type { CliContext } from './context.ts'
+import { joinLimits } from './joint-limits.ts'
+import { listen } from './listen.ts'
+import { startMeasuring } from './metrics.ts'
+import { archiveCacheOf, historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
+import { watchSilence } from './recorder-status.ts'
+import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
+import { asService } from './service-lines.ts'
+import { openTestData } from './test-data.ts'
+import { createTestServer, inOne } from './test-mode.ts'
+
+/** What a thread begins with. Threads count from 1: the one that writes is 0. */
+export type ThreadStart = {
+  thread: number
+  threads: number
+  port: number
+  limits: LimitMemory
+  /** Names this process where several have the same limits. */
+  server: string
+  /** What is measured; undefined where nobody reads it. */
+  meters: SharedArrayBuffer | undefined
+  /** The first thread's monotonic clock at the start of this one. */
+  startedMs: number
+  /** Each thread counts in its place for as long as it goes round. */
+  beats: Int32Array
+}
+
+/** A request as it goes from thread to thread. */
+export type Asked = {
+  id: number
+  method: string
+  url: string
+  headers: [name: string, value: string][]
+  body: ArrayBuffer
+  address: string | undefined
+}
+export type Answered = {
+  id: number
+  status: number
+  headers: [name: string, value: string][]
+  body: ArrayBuffer
+  /** The first thread is to learn whether the whole body was handed over. */
+  isTracked: boolean
+}
+export type ToThread = { answer: Answered } | { wake: true } | { stop: true }
+export type FromThread =
+  | { listening: true }
+  | { stopped: true }
+  | { ask: Asked }
+  | { sent: { id: number; isWhole: boolean } }
+  | Record<'used' | 'testUsed', ReturnType<Reader['takeUsage']>>
+  | { log: string }
+
+const BEAT_MS = 1000
+/** How long a connection is kept whose request the first thread answers: as long as Bun can. */
+const ASKED_SECONDS_MAX = 255
+
+export async function serveThread(
+  given: CliContext,
+  start: ThreadStart,
+  parent: MessagePort,
+): Promise<void> {
+  const { thread, threads, port, startedMs, beats } = start
+  const context = asService(given)
+  const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
+    parent.postMessage(message, moved)
+  const config = shareOf(context.config(), threads)
+  const { dataPath, chunkCacheBytes } = config
+  const history = openHistory(historyOf(config), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
+    ...{ isArchiving: config.archive !== '', archiveCache: archiveCacheOf(config) },
+  })
+  const ledger = openLedger(ledgerOf(config), {
+    ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },
+  })
+  const timer = () => startedMs + performance.now()
+  const log = createLogBuffer((lines) => post({ log: lines }))
+  const joint = await joinLimits(config, { server: start.server, timer })
+  const meters = start.meters && openMeters(start.meters, thread)
+  const real = {
+    ...context,
+    ...{ history, ledger, timer, config },
+    silence: watchSilence(dataPath, context.clock),
+    clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
+    limits: createLimits(start.limits, config.streamsMax, { thread, share: joint?.share }),
+    meters,
+    log: log.write,
+  }
+  const unread = createUnread(real.limits)
+  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
+  const first = createQuestions({
+    post: (ask) => post({ ask }, [ask.body]),
+    onSent: (id, isWhole) => post({ sent: { id, isWhole } }),
+    unread,
+    addressOf,
+  })
+  const testData = openTestData(dataPath)
+  const test = config.hasTestMode
+    ? createTestServer<ReaderDeps>({
+        ...{ deps: real, createApp: createReader, sleep: (ms) => Bun.sleep(ms) },
+        open: testData.open,
+        // The first thread has them made.
+        otherwise: first.ask,
+      })
+    : undefined
+  const reader = createReader({ ...real, testMode: test })
+  const fetch: Reader['fetch'] = (request, peers) =>
+    isForReader(request) && !(config.isKeyless && isUnpaid(request))
+      ? reader.fetch(request, peers)
+      : first.ask(request, peers)
+  const server = listen({ ...reader, fetch }, { host: config.host, port }, true)
+
+  function postUsage(): void {
+    const used = reader.takeUsage()
+    const testUsed = test?.takeUsage() ?? []
+    if (used.length + testUsed.length > 0) post({ used, testUsed })
+  }
+  const stream = startStream(inOne(reader, test))
+  const jobs = [
+    ...[stream, every(FLUSH_MS, postUsage, postUsage)],
+    every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
+    ...(meters ? [startMeasuring(reader, { meters, timer })] : []),
+  ]
+
+  async function stop(): Promise<void> {
+    reader.drain()
+    test?.drain()
+    await atMost(server.stop(), DRAIN_MS_MAX)
+    await server.stop(true)
+    for (const job of jobs) job.dispose()
+    await joint?.dispose()
+    log.flush()
+    for (const file of [history, ledger, testData]) file.dispose()
+    post({ stopped: true })
+  }
+  parent.on('message', (message: ToThread) => {
+    if ('answer' in message) first.resolve(message.answer)
+    else if ('wake' in message) stream.wake()
+    else void stop()
+  })
+  post({ listening: true })
+}
+
+/** Only the first thread sells, and live connections have their own ways to send a key. */
+const isUnpaid = ({ headers }: Request): boolean =>
+  !headers.has('authorization') && !headers.has('upgrade')
+
+/** The threads' caches together are as large as configured. */
+const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => ({
+  ...config,
+  chunkCacheBytes: Math.floor(config.chunkCacheBytes / threads),
+  pageCacheBytes: Math.floor(config.pageCacheBytes / threads),
+})
+
+type Questions = {
+  post: (ask: Asked) => void
+  /** Of an answer that is tracked: whether the connection took the whole body. */
+  onSent: (id: number, isWhole: boolean) => void
+  unread: Pick<Unread, 'hold'>
+  addressOf: ReturnType<typeof createClientAddress>
+}
+
+/** Whose key a question came with, the first thread knows: here its address counts. */
+const LEVEL = callerLevels.indexOf('free')
+
+function createQuestions({ post, onSent, unread, addressOf }: Questions) {
+  const asked = new Map<number, (answer: Answered) => void>()
+  let lastId = 0
+  return {
+    async ask(...[request, peers]: Parameters<Reader['fetch']>): Promise<Response> {
+      const { method, url, headers } = request
+      const holder = { owner: `address ${addressOf(request, peers)}`, level: LEVEL }
+      const address = peers?.requestIP(request)?.address
+      const body = await request.arrayBuffer()
+      peers?.timeout?.(request, ASKED_SECONDS_MAX)
+      const id = ++lastId
+      const { promise, resolve } = Promise.withResolvers<Answered>()
+      asked.set(id, resolve)
+      post({ id, method, url, headers: [...headers], body, address })
+      const answer = await promise
+      const bytes = answer.body.byteLength
+      if (peers !== undefined) {
+        try {
+          unread.hold({ request, peers, bytes, holder }, answer.isTracked)
+        } catch (error) {
+          return problemResponse(error, new Headers(answer.headers).get(REQUEST_ID_HEADER) ?? '')
+        }
+      }
+      // Bun would send a length of 0 for an empty text.
+      const hasBody = method !== 'HEAD' && answer.body.byteLength > 0
+      const response = new Response(hasBody ? answer.body : null, answer)
+      return answer.isTracked ? trackDelivery(response, (isWhole) => onSent(id, isWhole)) : response
+    },
+
+    resolve(answer: Answered): void {
+      asked.get(answer.id)?.(answer)
+      asked.delete(answer.id)
+    },
+  }
+}

@@ -1,0 +1,260 @@
+/** What a server does repeatedly while it answers, in steps that no request waits for. */
+import { setImmediate as othersTurn } from 'node:timers/promises'
+
+import type { Billing } from '#src/billing/billing.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Eventually } from '#src/platform/eventually.ts'
+import {
+  createJob,
+  createShownJob,
+  inTurn,
+  type JobReport,
+  type StartTimer,
+  type Turn,
+  TURN_MS,
+} from '#src/platform/job.ts'
+import type { Log } from '#src/platform/log.ts'
+import { messageOf, sentenceOf } from '#src/platform/message.ts'
+import type { App, Reader } from '#src/server/app.ts'
+import { createMovingMarket } from '#src/simulator/moving-market.ts'
+
+import type { CliContext } from './context.ts'
+import { turnOf } from './open-data-folder.ts'
+import { roomFault } from './room.ts'
+
+export type Job = { dispose(): void }
+
+/** What is being answered when a server stops has this long to end. */
+export const DRAIN_MS_MAX = 10_000
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+
+/** Calls back once; returns how to cancel that. */
+export const startTimer: StartTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs)
+  return () => clearTimeout(timer)
+}
+
+export async function atMost(promise: Promise<void>, ms: number): Promise<void> {
+  const deadline = Promise.withResolvers<void>()
+  const cancel = startTimer(deadline.resolve, ms)
+  await Promise.race([promise, deadline.promise])
+  cancel()
+}
+
+/** Well below the ten seconds of usage that a killed process may lose. */
+export const FLUSH_MS = 2 * SECOND_MS
+/** In a row, before the operator hears of it. */
+const FAILURES_REPORTED = 5
+
+/** Moves what was used into the ledger; ends with everything written. */
+export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Log): Job {
+  let failures = 0
+
+  async function flush(): Promise<boolean> {
+    try {
+      const hasMore = await flushUsage()
+      failures = 0
+      return hasMore
+    } catch (error) {
+      // The counters stay in memory until the next try: another process may be writing.
+      if (++failures === FAILURES_REPORTED)
+        log(`bookfeed: usage cannot be written: ${sentenceOf(error)}`, 'error')
+      return false
+    }
+  }
+  async function flushAll(): Promise<number> {
+    while (await flush()) await othersTurn()
+    return FLUSH_MS
+  }
+  const job = createJob(startTimer, flushAll)
+  job.hasten(FLUSH_MS)
+  return {
+    async dispose() {
+      await job.dispose()
+      await flushAll()
+    },
+  }
+}
+
+/** Accounts that never paid are kept this long without use. */
+const IDLE_MS = 30 * DAY_MS
+const FORGET_MS = 60 * MINUTE_MS
+/** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
+const ACCOUNTS_PER_STEP = 50
+
+export function startForgetting(context: CliContext, ledger: Ledger, report?: JobReport): Job {
+  const { clock, printError } = context
+  const turn = turnOf(context, 'ledger', 'forgetting')
+  let isDisposed = false
+  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
+    const nowMs = clock()
+    const waitMs = FORGET_MS
+    let count = 0
+    try {
+      let afterId: string | undefined = ''
+      while (afterId !== undefined && !isDisposed) {
+        const range = { afterId, limit: ACCOUNTS_PER_STEP, idleSinceMs: nowMs - IDLE_MS }
+        const { nextId, forgotten } = ledger.forgetIdle(range, { actor: 'system', nowMs })
+        count += forgotten.length
+        afterId = nextId
+        await othersTurn()
+      }
+      return { outcome: `${count} accounts deleted.`, waitMs }
+    } catch (error) {
+      printError(`bookfeed: idle accounts cannot be forgotten: ${messageOf(error)}.`, 'error')
+      return { outcome: messageOf(error), isFailed: true, waitMs }
+    }
+  })
+  job.hasten(0)
+  return {
+    dispose() {
+      isDisposed = true
+      return job.dispose()
+    },
+  }
+}
+
+/** Writes the time down each minute: a clock that was set back shows at the next start. */
+export function startTimeKeeping({ keep }: { keep: () => Eventually<void> }): Job {
+  const tryKeep = async () => {
+    try {
+      await keep()
+    } catch {
+      // Somebody else writes, or there is no room: it will be later than now at the next try.
+    }
+  }
+  void tryKeep()
+  return every(MINUTE_MS, () => void tryKeep(), tryKeep)
+}
+
+/** What another process commits shows on live connections after so long. */
+const STREAM_MS = 5
+
+/** Hands on what is new to live connections; what is left of it, after requests that came in. */
+export function startStream({ tick }: Pick<App | Reader, 'tick'>): Job & { wake: () => void } {
+  let next: NodeJS.Immediate | undefined
+  function step(): void {
+    next = tick() ? setImmediate(step) : undefined
+  }
+  /** To be called after commits of this process. */
+  function wake(): void {
+    if (next === undefined) step()
+  }
+  return { ...every(STREAM_MS, wake, () => clearImmediate(next)), wake }
+}
+
+/** How often the market of the sample moves. */
+const SAMPLE_MS = 200
+
+/** Moves the market of the sample, until a recorded market makes it needless. */
+export function startSample(context: CliContext, history: MarketHistory): Job {
+  const { clock, printError, config } = context
+  const sample = createMovingMarket(history)
+  let step: NodeJS.Immediate | undefined
+  let hasFailed = false
+
+  function move(): void {
+    try {
+      const fault = roomFault(context, config().dataPath)
+      if (fault !== undefined) throw fault
+      const moved = sample.tick(clock())
+      if (moved === 'behind') step = setImmediate(move)
+      if (moved === 'over') job.dispose()
+      hasFailed = false
+    } catch (error) {
+      if (!hasFailed)
+        printError(`bookfeed: the sample cannot be written: ${sentenceOf(error)}`, 'error')
+      hasFailed = true
+    }
+  }
+  const job = every(SAMPLE_MS, move, () => clearImmediate(step))
+  return job
+}
+
+/** Does a step again and again, and `end` when it is disposed of. */
+export function every(
+  ms: number,
+  step: () => void,
+  end: () => Eventually<void> = () => undefined,
+): Job {
+  const timer = setInterval(step, ms)
+  return {
+    dispose() {
+      clearInterval(timer)
+      return end()
+    },
+  }
+}
+
+/** After a payment was submitted: soon, then later by half each time, up to the second. */
+const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
+const GROWTH = 1.5
+
+type Tools = { startTimer: StartTimer; log: Log }
+
+/** Of several servers: each looks for itself whether it can sell. */
+type BillingTurns = Partial<Record<'reconcile' | 'watch', Turn | undefined>>
+
+/** Begins what billing does by itself. `checked`: all was checked for the first time. */
+export function startBillingJobs(
+  billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
+  tools: Tools & {
+    report?: { job: JobReport; clock: Clock } | undefined
+    turns?: BillingTurns
+  },
+) {
+  const { job: board, clock } = tools.report ?? {}
+  const { reconcile, watch } = tools.turns ?? {}
+  const { promise: checked, resolve } = Promise.withResolvers<void>()
+  let delayMs = RECONCILE_MS.min
+  const reconciling = repeat(async () => {
+    board?.began()
+    const count = await inTurn(reconcile, billing.reconcile)
+    if (count === undefined) {
+      board?.ended('Another server does it now.', (clock?.() ?? 0) + delayMs)
+      return delayMs
+    }
+    const isIdle = count === 0
+    const nextMs = isIdle ? RECONCILE_MS.max : delayMs
+    board?.ended(`${count} payments are not decided yet.`, (clock?.() ?? 0) + nextMs)
+    delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
+    return nextMs
+  }, tools)
+  billing.onSubmitted(() => {
+    delayMs = RECONCILE_MS.min
+    reconciling.hasten(delayMs)
+  })
+  const refreshing = repeat(async () => {
+    await billing.refresh()
+    resolve()
+    // What fails is published within that time, and what works again too.
+    return MINUTE_MS
+  }, tools)
+  const watching = repeat(async () => {
+    const isDone = await inTurn(watch, () => billing.watch().then(() => true))
+    return isDone ? MINUTE_MS : TURN_MS
+  }, tools)
+  return {
+    checked,
+    /** Stops; resolves when nothing uses the ledger any more. */
+    async dispose() {
+      await Promise.all([reconciling, refreshing, watching].map((job) => job.dispose()))
+    },
+  }
+}
+
+/** Begins at once. */
+function repeat(work: () => Promise<number>, { startTimer, log }: Tools) {
+  const job = createJob(startTimer, () =>
+    // The verbs promise not to reject; should one do so, payments must still be looked at.
+    work().catch((error: unknown) => {
+      log(`Billing failed: ${messageOf(error)}.`, 'error')
+      return MINUTE_MS
+    }),
+  )
+  job.hasten(0)
+  return job
+}

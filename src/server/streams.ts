@@ -1,0 +1,81 @@
+/** Live streams of an app, over WebSocket and as server-sent events. */
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { createMarketFinder } from '#src/domain/market-name.ts'
+import type { Market, MarketAsOf } from '#src/domain/market.ts'
+import { createLiveService, type LiveService } from '#src/features/live/service.ts'
+import { createMarketText } from '#src/features/markets/routes.ts'
+import { MarketAsOfBody, MarketBody } from '#src/features/markets/schema.ts'
+import { readPrices } from '#src/features/prices/over-time.ts'
+import { PriceRow } from '#src/features/prices/schema.ts'
+import { readQuotes } from '#src/features/quotes/routes.ts'
+import { QuoteRow } from '#src/features/quotes/schema.ts'
+import { SpotRow } from '#src/features/spot/schema.ts'
+import { describeTick } from '#src/features/spot/service.ts'
+import type { BeginDeps } from '#src/features/stream/begin.ts'
+import { createStreamService, type StreamService } from '#src/features/stream/service.ts'
+import { TradeRow } from '#src/features/trades/schema.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { assertEntitled } from '#src/http/gate.ts'
+import { SnapshotBody } from '#src/http/snapshot-body.ts'
+import { createDayView } from '#src/live/day-view.ts'
+import { createGapView } from '#src/live/gaps.ts'
+import { createHub } from '#src/live/hub.ts'
+import { createRowReader } from '#src/live/rows.ts'
+import { createRunner } from '#src/live/runner.ts'
+import { createSpotWatch } from '#src/live/spot.ts'
+import { integerFrom } from '#src/platform/random.ts'
+
+import type { Ports, ReaderDeps } from './app.ts'
+
+export const streamRows = {
+  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
+  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
+}
+
+export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
+
+/** In test mode they play the recorded day, as if it were written now. */
+export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
+  const day = deps.asTest?.dayClock
+  if (day === undefined) return createStreamsOf(deps, ports)
+  const history = createDayView(deps.history, day)
+  const ofDay = { ...ports, findMarket: createMarketFinder(history) }
+  const recorded = { history: deps.history, rows: rowsOf(deps.history), clock: deps.clock }
+  return createStreamsOf({ ...deps, history, clock: day, recorded }, ofDay)
+}
+
+const rowsOf = (history: MarketHistory) =>
+  createRowReader(history, {
+    quotes: (request) => readQuotes(history, request),
+    prices: (request) => readPrices(history, request),
+  })
+
+type StreamedDeps = ReaderDeps & Pick<BeginDeps, 'recorded'>
+
+function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
+  const { history, clock, timer } = deps
+  const { listTiers, meter, work, limits, unread } = ports
+  const rows = rowsOf(history)
+  const shared = {
+    ...{ ...deps, ...ports, rows },
+    cursors: createCursorCodec(history.cursorKey),
+    hub: createHub({ ...deps, read: rows }),
+    gaps: createGapView(deps),
+    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
+      createMarketText(history, nowMs)(market),
+  }
+  const stream = createStreamService({
+    ...shared,
+    describeTick,
+    spot: createSpotWatch(history, timer),
+    runner: createRunner({ turn: work.turn, timer }),
+    connections: limits.connections,
+    unread,
+    isTest: deps.asTest !== undefined,
+    testSockets: deps.testMode?.sockets,
+    random: () => integerFrom(deps.randomBytes) / 2 ** 32,
+    entitle: (asked) => assertEntitled(asked, listTiers),
+    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
+  })
+  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
+}

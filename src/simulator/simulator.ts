@@ -1,0 +1,211 @@
+/** Makes order books from a seed: a market is the same whatever runs beside it. See model.ts. */
+import {
+  type Coin,
+  coins,
+  mainCoins,
+  type MarketFacts,
+  type Outcome,
+  outcomes,
+  SIMULATED_SLUG,
+  type Timeframe,
+  timeframeMs,
+} from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { homeVenue } from '#src/venue/venues.ts'
+
+import {
+  advanceMarket,
+  createMarket,
+  LEAD_MS,
+  type SimulatedMarket,
+  TAIL_MS_MAX,
+} from './market.ts'
+import { createModel, STATES_PER_SECOND } from './model.ts'
+
+const BATCH_SNAPSHOTS = 1_000
+
+export type SimulateOptions = {
+  seed: string | number
+  coins: readonly Coin[]
+  timeframes: readonly Timeframe[]
+  /** Consecutive windows of each coin and timeframe. */
+  markets: number
+  /** Start of the first window; moved up to the next multiple of the timeframe. */
+  startMs: number
+  /** Of a 5-minute market, both outcomes changing at once; longer ones are slower. */
+  statesPerSecond?: number | undefined
+  outcomes?: 'both' | Outcome | undefined
+  /** The recording of a market ends early at this number, before its window does. */
+  maxSnapshotsPerMarket?: number | undefined
+}
+
+/** What happened in a stretch of time; the next batch continues where this one ends. */
+type SimulatedBatch = {
+  /** In ascending order of time, markets mixed; up comes before down at equal times. */
+  snapshots: readonly Snapshot[]
+  /** Of markets that began in this batch, and with the winner of those that closed in it. */
+  facts: readonly MarketFacts[]
+  /** Of the simulated time, 0 to 1: how far the simulation is. */
+  fraction: number
+}
+
+export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
+  const waiting = listWindows(options)
+  const model = createModel()
+  const { fromMs, toMs } = simulatedSpan(options)
+  const live: SimulatedMarket[] = []
+  let snapshots: Snapshot[] = []
+  let facts: MarketFacts[] = []
+  const endBatch = (): SimulatedBatch => {
+    const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
+    const batch = { snapshots, facts, fraction: Math.min(1, (lastMs - fromMs) / (toMs - fromMs)) }
+    snapshots = []
+    facts = []
+    return batch
+  }
+  for (let next = 0; next < waiting.length || live.length > 0;) {
+    const market = findEarliest(live)
+    const window = waiting[next]
+    if (window && (!market || window.windowStartMs - LEAD_MS <= market.nextMs)) {
+      const opened = createMarket(window, model)
+      live.push(opened)
+      facts.push(toFacts(opened))
+      next++
+      continue
+    }
+    // A market is live here: otherwise a window would be waiting.
+    if (market && advanceMarket(market, snapshots) !== undefined) {
+      live.splice(live.indexOf(market), 1)
+      facts.push(toFacts(market))
+    }
+    if (snapshots.length >= BATCH_SNAPSHOTS) yield endBatch()
+  }
+  if (snapshots.length + facts.length > 0) yield endBatch()
+}
+
+/** The time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
+export function simulatedSpan({ timeframes, startMs, markets }: SimulateOptions) {
+  const starts = timeframes.map((timeframe) => alignUp(startMs, timeframe))
+  const ends = timeframes.map((each) => alignUp(startMs, each) + markets * timeframeMs[each])
+  return { fromMs: Math.min(...starts) - LEAD_MS, toMs: Math.max(...ends) + TAIL_MS_MAX }
+}
+
+const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
+  Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
+
+/** At most a few windows of each coin and timeframe are live at once, so a scan is short. */
+function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undefined {
+  let earliest = live[0]
+  for (const market of live) {
+    if (earliest === undefined || market.nextMs < earliest.nextMs) earliest = market
+  }
+  return earliest
+}
+
+function listWindows(options: SimulateOptions) {
+  const { seed, timeframes, markets, startMs, statesPerSecond = STATES_PER_SECOND } = options
+  const { outcomes: only = 'both', maxSnapshotsPerMarket = Number.POSITIVE_INFINITY } = options
+  const shared = {
+    ...{ seed: String(seed), statesPerSecond, maxSnapshots: maxSnapshotsPerMarket },
+    outcomes: only === 'both' ? outcomes : [only],
+  }
+  const windows = timeframes.flatMap((timeframe) => {
+    const lengthMs = timeframeMs[timeframe]
+    const firstMs = alignUp(startMs, timeframe)
+    return Array.from({ length: markets }, (_, index) => firstMs + index * lengthMs).flatMap(
+      (windowStartMs) =>
+        options.coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
+    )
+  })
+  return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
+}
+
+/** What is known of a market by now. */
+export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
+  const { coin, timeframe } = plan
+  const { windowStartMs, windowEndMs, winner } = price
+  const window = { coin, timeframe, startMs: windowStartMs }
+  return {
+    conditionId,
+    coin,
+    timeframe,
+    source: 'simulated',
+    slug: SIMULATED_SLUG + homeVenue.slugOf(window),
+    question: homeVenue.titleOf(window),
+    windowStartMs,
+    windowEndMs,
+    winner,
+    winnerSource: winner === undefined ? undefined : 'simulated',
+  }
+}
+
+/** One transaction a step. The options name the batches: again, it adds only what is missing. */
+export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
+  const name = nameSimulation(options)
+  /** `snapshots` are those made; those not held before are `accepted`. */
+  const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
+  let index = 0
+  for (const { snapshots, facts, fraction } of simulate(options)) {
+    for (const known of facts) history.putMarket(known)
+    const batch = { id: `simulate-${name}-${index++}`, snapshots, source: 'simulated' } as const
+    const result = history.append({ ...batch, gapReason: 'venue_silent' })
+    const closed = facts.filter(({ winner }) => winner !== undefined)
+    for (const { conditionId } of closed) history.close(conditionId)
+    progress.markets += closed.length
+    progress.snapshots += snapshots.length
+    if (result.kind === 'appended') progress.accepted += result.accepted
+    progress.fraction = fraction
+    yield { ...progress }
+  }
+  yield { ...progress, fraction: 1 }
+}
+
+function nameSimulation(options: SimulateOptions): string {
+  const { seed, coins, timeframes, markets, startMs } = options
+  const { statesPerSecond, outcomes = 'both', maxSnapshotsPerMarket } = options
+  const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
+  const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
+  return Bun.SHA256.hash(text, 'hex').slice(0, 32)
+}
+
+const SAMPLE_MARKETS = 3
+/** Far below real rates: about 8,000 snapshots in all, made well within a second. */
+const SAMPLE_STATES_PER_SECOND = 1
+/** Of a coin that is not a main one: a fifth of the rate, in a single market. */
+const OTHERS_STATES_PER_SECOND = 0.2
+/** Recordings end a few seconds after their window; the sample is of the past altogether. */
+const SETTLE_MS = 10_000
+
+/** Fills an empty history with the last few 5-minute windows of the main coins, and the last of others, for a first start. */
+export function makeSample(
+  history: MarketHistory,
+  { print, clock }: { print: (line: string) => void; clock: Clock },
+): void {
+  const windowMs = timeframeMs['5m']
+  const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
+  let quarters = 0
+  const others = storeSimulation(history, {
+    seed: 'sample',
+    coins: coins.filter((coin) => !mainCoins.includes(coin)),
+    timeframes: ['5m'],
+    markets: 1,
+    startMs: endMs - windowMs,
+    statesPerSecond: OTHERS_STATES_PER_SECOND,
+  })
+  for (const _ of others);
+  const steps = storeSimulation(history, {
+    seed: 'sample',
+    coins: mainCoins,
+    timeframes: ['5m'],
+    markets: SAMPLE_MARKETS,
+    startMs: endMs - SAMPLE_MARKETS * windowMs,
+    statesPerSecond: SAMPLE_STATES_PER_SECOND,
+  })
+  for (const { fraction } of steps) {
+    if (Math.floor(fraction * 4) === quarters) continue
+    quarters = Math.floor(fraction * 4)
+    print(`Making a simulated sample: ${quarters * 25} %`)
+  }
+}

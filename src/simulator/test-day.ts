@@ -1,0 +1,207 @@
+/**
+ * The simulated hours of test mode: every coin in windows of 5 minutes, 15 minutes and an hour, with
+ * trades and prices of the coins, the same on every server. Books have the best levels alone, at
+ * equal distances in time, so the hours are small and have no gap. `gap` and `stale` are the same
+ * hours as recorded by a recorder that stops in each window, for a while or until its end.
+ */
+import type { Gap } from '#src/domain/coverage.ts'
+import {
+  type Coin,
+  coins,
+  coinTable,
+  finalPriceFacts,
+  mainCoins,
+  type Outcome,
+  outcomes,
+  strikeFacts,
+  type Timeframe,
+  timeframeMs,
+} from '#src/domain/market.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import type { Trade } from '#src/domain/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { createRandom } from '#src/platform/random.ts'
+
+import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
+import { createModel, type Model } from './model.ts'
+import { drawTrade } from './moving-market.ts'
+import { toFacts } from './simulator.ts'
+
+/** The first millisecond, UTC. */
+export const TEST_DAY_MS = Date.UTC(2026, 3, 13)
+/** A part of a day, so that live streams can play it again and again by the time of day. */
+export const TEST_SPAN_MS = 2 * 3_600_000
+export const testTimeframes = ['5m', '15m', '1h'] as const satisfies readonly Timeframe[]
+export const testStores = ['day', 'gap', 'stale'] as const
+export type TestStore = (typeof testStores)[number]
+export type TestHistories = Record<TestStore, MarketHistory>
+
+/** What is made of the hours: all of it, or less for tests. */
+export type TestDayPart = {
+  coins?: readonly Coin[]
+  /** Starts of windows, in milliseconds after `TEST_DAY_MS`; the end is exclusive. */
+  ranges?: readonly (readonly [fromMs: number, toMs: number])[]
+}
+
+/** States of an outcome in a window: further apart there would be gaps. */
+const STATES = 60
+const LEVELS = 10
+/** Of the simulator, which is asked for a state at each of them. */
+const STATES_PER_SECOND = 0.25
+/** From which share of a window to which nothing is recorded; the last state is at its end. */
+const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
+const TICK_STATES = 5
+/** Coins that are not main ones have windows that start before this time of the day. */
+const OTHERS_MS = timeframeMs['15m']
+const VOLATILITY = 0.0008
+/** The first price of a coin in its smallest unit, and how many digits its prices have. */
+function firstPriceOf(coin: Coin): { units: number; decimals: number } {
+  const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
+  return { units: Number(whole + fraction), decimals: fraction.length }
+}
+
+type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; ticks: SpotTick[] }
+
+/** Fills empty histories, market after market; yields the share that is done. */
+export function* makeTestDay(
+  histories: Partial<TestHistories>,
+  { coins: some = coins, ranges = [[0, TEST_SPAN_MS]] }: TestDayPart = {},
+): Generator<number, void> {
+  const price = new Map(some.map((coin) => [coin, firstPriceOf(coin).units]))
+  const model = createQuietModel()
+  for (const window of windowsOf(some, ranges)) {
+    const { coin, timeframe, startMs } = window
+    // Windows of 5 minutes follow each other without a break: one begins where another ends.
+    const strike = timeframe === '5m' ? price.get(coin) : undefined
+    const made = makeMarket(window, strike, model)
+    const final = strike === undefined ? undefined : finalOf(made.market, strike)
+    if (final !== undefined) price.set(coin, final)
+    for (const store of testStores) {
+      const history = histories[store]
+      if (history !== undefined) put(history, made, { store, strike, final })
+    }
+    yield (startMs - TEST_DAY_MS) / TEST_SPAN_MS
+  }
+}
+
+/** Changes a fifth of the levels that real books change: that takes a third of the time. */
+function createQuietModel(): Model {
+  const model = createModel()
+  const changedLevels = model.changedLevels.map((count) => Math.max(1, Math.round(count / 5)))
+  return { ...model, changedLevels }
+}
+
+/** By their start. */
+function* windowsOf(
+  some: readonly Coin[],
+  ranges: readonly (readonly [fromMs: number, toMs: number])[],
+): Generator<Window, void> {
+  for (let timeMs = 0; timeMs < TEST_SPAN_MS; timeMs += timeframeMs['5m']) {
+    if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
+    const startMs = TEST_DAY_MS + timeMs
+    const due = testTimeframes.filter((timeframe) => startMs % timeframeMs[timeframe] === 0)
+    for (const coin of some) {
+      if (timeMs >= OTHERS_MS && !mainCoins.includes(coin)) continue
+      for (const timeframe of due) yield { coin, timeframe, startMs }
+    }
+  }
+}
+
+type Window = { coin: Coin; timeframe: Timeframe; startMs: number }
+
+function makeMarket(window: Window, strike: number | undefined, model: Model): Made {
+  const { coin, timeframe, startMs: windowStartMs } = window
+  const plan = { seed: 'test', coin, timeframe, windowStartMs, outcomes }
+  const market = createMarket(
+    { ...plan, statesPerSecond: STATES_PER_SECOND, maxSnapshots: Number.POSITIVE_INFINITY },
+    model,
+  )
+  const random = createRandom(`bookfeed/test/${market.conditionId}`)
+  const stepMs = timeframeMs[timeframe] / STATES
+  const made: Made = { market, snapshots: [], trades: [], ticks: [] }
+  let last: Snapshot[] = []
+  for (let state = 0; state <= STATES; state++) {
+    const timestampMs = windowStartMs + state * stepMs
+    while (market.nextMs <= timestampMs && market.nextMs < market.endMs) {
+      last = []
+      advanceMarket(market, last)
+    }
+    const states = last.map((each) => atMoment(each, timestampMs))
+    made.snapshots.push(...states)
+    if (state < STATES && states.length > 0) made.trades.push(...drawTrade(states, random))
+    if (strike === undefined || state % TICK_STATES > 0 || state === STATES) continue
+    const series = { coin, source: 'simulated', windowSeconds: 0 }
+    made.ticks.push({ ...series, timestampMs, price: toDigits(coin, unitsOf(market, strike)) })
+  }
+  // To the end of it, which names the winner.
+  while (advanceMarket(market, []) === undefined);
+  return made
+}
+
+/** The best levels of a state, as one that still prevails at a moment. */
+const atMoment = ({ sourceHash: _, bids, asks, ...state }: Snapshot, timestampMs: number) => ({
+  ...{ ...state, timestampMs },
+  ...{ bids: best(bids), asks: best(asks) },
+})
+const best = ({ prices, sizes }: Ladder): Ladder => ({
+  prices: prices.slice(0, LEVELS),
+  sizes: sizes.slice(0, LEVELS),
+})
+
+type Put = { store: TestStore; strike: number | undefined; final: number | undefined }
+
+function put(history: MarketHistory, made: Made, { store, strike, final }: Put): void {
+  const { market, snapshots, trades, ticks } = made
+  const { conditionId, plan } = market
+  const { windowStartMs, windowEndMs } = market.price
+  const [fromMs, toMs] = HOLES[store].map(
+    (share) => windowStartMs + share * (windowEndMs - windowStartMs),
+  )
+  const hole = { fromMs: fromMs ?? windowEndMs, toMs: toMs ?? windowEndMs }
+  const isHeard = ({ timestampMs }: { timestampMs: number }) =>
+    timestampMs < hole.fromMs || timestampMs >= hole.toMs
+  const text = (units: number | undefined) => units && toDigits(plan.coin, units)
+  const of = { windowStartMs, windowEndMs, source: 'simulated' } as const
+  history.putMarket({
+    ...toFacts(market),
+    ...strikeFacts(text(strike) || undefined, of),
+    ...finalPriceFacts(text(final) || undefined, of),
+  })
+  const heard = snapshots.filter(isHeard)
+  history.record({
+    ...{ source: 'simulated', snapshots: heard, gaps: [] },
+    trades: trades.filter(isHeard).map((trade) => ({ conditionId, trade })),
+  })
+  const gapOf = (outcome: Outcome) => gapIn(heard, { outcome, hole, endMs: windowEndMs })
+  if (store !== 'day') history.putGaps(conditionId, outcomes.map(gapOf))
+  if (ticks.length > 0) history.putSpot(ticks.filter(isHeard))
+  history.close(conditionId)
+}
+
+type Hole = { outcome: Outcome; hole: { fromMs: number; toMs: number }; endMs: number }
+
+/** As a recorder notes it: from the last state before it to the next, or to the end. */
+function gapIn(heard: readonly Snapshot[], { outcome, hole, endMs }: Hole): Gap {
+  const times = heard.flatMap((each) => (each.outcome === outcome ? each.timestampMs : []))
+  const lastMs = times.findLast((timeMs) => timeMs < hole.fromMs) ?? hole.fromMs
+  const toMs = times.find((timeMs) => timeMs >= hole.toMs) ?? endMs
+  return { outcome, reason: 'recorder_down', fromMs: lastMs + 1, toMs }
+}
+
+/** The strike is the price at the start, and what moved it before does not count. */
+const unitsOf = ({ price }: SimulatedMarket, strike: number): number =>
+  price.timestampMs <= price.windowStartMs
+    ? strike
+    : strike + Math.round(strike * VOLATILITY * price.walk)
+
+/** Up wins where it is at least the strike; a walk just below 0 is a unit below. */
+const finalOf = (market: SimulatedMarket, strike: number): number =>
+  market.price.winner === 'up'
+    ? unitsOf(market, strike)
+    : Math.min(unitsOf(market, strike), strike - 1)
+
+const toDigits = (coin: Coin, units: number): string => {
+  const { decimals } = firstPriceOf(coin)
+  return (units / 10 ** decimals).toFixed(decimals)
+}

@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+
+const BYTES = 1_000_000
+
+/** The handle of the thread may go, with files that it held, while they are removed. */
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true })
+
+test('startCheckpoints: brings commits into the file while it is open, and leaves no log', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+  try {
+    const path = join(folder, 'history.db')
+    const db = openDatabase(path)
+    const checkpoints = startCheckpoints(db, path)
+    const before = statSync(path).size
+    db.run('INSERT INTO meta (key, value) VALUES (?, zeroblob(?))', ['test', BYTES])
+    for (let i = 0; i < 1000 && statSync(path).size < before + BYTES; i++) await Bun.sleep(20)
+    expect(statSync(path).size).toBeGreaterThan(before + BYTES)
+    checkpoints[Symbol.dispose]()
+    db.engine.close(db)
+    expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
+  } finally {
+    remove(folder)
+  }
+})
+
+const prlimit = Bun.which('prlimit')
+/** The size that a file of this process may have stands in for the room on a disk. */
+const limitFiles = (size: string) =>
+  Bun.spawnSync([prlimit ?? '', `--pid=${process.pid}`, `--fsize=${size}:unlimited`])
+
+test.skipIf(prlimit === null)(
+  'startCheckpoints: goes on when a full disk has room again',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+    try {
+      const path = join(folder, 'history.db')
+      const db = openDatabase(path)
+      const before = statSync(path).size
+      db.run('PRAGMA wal_autocheckpoint = 0')
+      db.run('INSERT INTO meta (key, value) VALUES (?, zeroblob(?))', ['test', 8 * BYTES])
+      limitFiles(String(4 * BYTES))
+      const checkpoints = startCheckpoints(db, path)
+      await Bun.sleep(2000)
+      expect(statSync(path).size).toBeLessThan(before + 8 * BYTES)
+      limitFiles('unlimited')
+      for (let i = 0; i < 200 && statSync(path).size < before + 8 * BYTES; i++) await Bun.sleep(20)
+      expect(statSync(path).size).toBeGreaterThan(before + 8 * BYTES)
+      checkpoints[Symbol.dispose]()
+      db.engine.close(db)
+    } finally {
+      limitFiles('unlimited')
+      remove(folder)
+    }
+  },
+)
+
+test('startCheckpoints: a thread that has died is not waited for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+  try {
+    const db = openDatabase(join(folder, 'history.db'))
+    const checkpoints = startCheckpoints(db, join(folder, 'absent', 'history.db'))
+    const startedMs = performance.now()
+    checkpoints[Symbol.dispose]()
+    expect(performance.now() - startedMs).toBeLessThan(3000)
+    db.engine.close(db)
+  } finally {
+    remove(folder)
+  }
+})

@@ -1,0 +1,188 @@
+/** A server whose books are in an archive answers as one that has them, byte for byte. */
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openArchive } from '#src/archive/range-reader.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import type { Market } from '#src/domain/market.ts'
+import { copyHistory } from '#src/history/copy.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
+
+import { aSnapshot, START_MS } from '../history/books.ts'
+import { expectSameAnswers, fillAnswers, requestsFor } from '../support/answers.ts'
+import { archiveAll } from '../support/archive-all.ts'
+import { onBucket } from '../support/engines/bucket.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { createHarness } from '../support/harness.ts'
+import { readProblem } from '../support/page-client.ts'
+
+const LIMIT_MS = 240_000
+const SECOND_MS = 1000
+
+onBucket(import.meta.path, ({ placeOf, tell }) => {
+  let postgres: Postgres | undefined
+  let folder = ''
+  const pathOf = (name: string) => join(folder, `${name}.db`)
+  beforeAll(async () => {
+    if (postgresPrograms !== undefined) postgres = await startPostgres()
+    folder = await mkdtemp(join(tmpdir(), 'bookfeed-archive-'))
+    const history = openHistory(pathOf('whole'))
+    fillAnswers(history)
+    history.dispose()
+    await cp(pathOf('whole'), pathOf('archived'))
+  }, LIMIT_MS)
+  afterAll(async () => {
+    await postgres?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test(
+    'default: the same from a file, nobody waits, and what is stored is sound',
+    async () => {
+      const whole = openHistory(pathOf('whole'))
+      const archiving = openHistory(pathOf('archived'))
+      const before = archiving.usedBytes()
+      expect(await archiveAll(archiving, placeOf('file'))).toBeGreaterThan(3)
+      expect(archiving.usedBytes()).toBeLessThan(before / 2)
+      expect([...archiving.verify()]).toEqual([])
+      archiving.dispose()
+      const archived = openHistory(pathOf('archived'), { isServing: true })
+      const waited = spyOn(Atomics, 'wait')
+      await expectSameAnswers([whole, archived], requestsFor(whole))
+      expect(waited).not.toHaveBeenCalled()
+      waited.mockRestore()
+      // Nothing of what was fetched is lost when it is asked for again.
+      await expectSameAnswers([whole, archived], requestsFor(whole))
+      for (const each of [whole, archived]) each.dispose()
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'behavior: without a cache, too',
+    async () => {
+      const whole = openHistory(pathOf('whole'))
+      const archived = openHistory(pathOf('archived'), { isServing: true, chunkCacheBytes: 0 })
+      await expectSameAnswers([whole, archived], requestsFor(whole))
+      for (const each of [whole, archived]) each.dispose()
+    },
+    LIMIT_MS,
+  )
+
+  test.skipIf(postgresPrograms === undefined)(
+    'default: the same from PostgreSQL',
+    async () => {
+      const place = postgres?.url ?? ''
+      const [from, to] = [openDatabase(pathOf('whole')), openPostgres(place, postgresHistory)]
+      for (const _ of copyHistory(from, to));
+      for (const db of [from, to]) db.close()
+      const archiving = openHistory(place)
+      const before = archiving.usedBytes()
+      expect(await archiveAll(archiving, placeOf('postgres'))).toBeGreaterThan(3)
+      expect(archiving.usedBytes()).toBeLessThan(before / 4)
+      expect([...archiving.verify()]).toEqual([])
+      archiving.dispose()
+      const whole = openHistory(pathOf('whole'))
+      const archived = openHistory(place, { isServing: true })
+      await expectSameAnswers([whole, archived], requestsFor(whole))
+      for (const each of [whole, archived]) each.dispose()
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'error: while the bucket does not answer, what is in memory is served and all else is 503',
+    async () => {
+      const archived = openHistory(pathOf('archived'), { isServing: true })
+      const server = createHarness({ history: archived })
+      const [first, second] = archived.listMarkets({ coin: 'btc', limit: 3, order: 'asc' })
+      const path = (conditionId = '', more = '') =>
+        `/v1/btc/markets/${conditionId}/snapshots?limit=10${more}`
+      expect((await server.send(path(first?.conditionId))).status).toBe(200)
+      await tell('kill')
+      expect((await server.send(path(first?.conditionId, '&order=asc'))).status).toBe(200)
+      const refused = await server.send(path(second?.conditionId))
+      expect(refused.headers.get('retry-after')).toBe('2')
+      const problem = await readProblem(refused)
+      expect([problem.status, problem.code]).toEqual([503, 'storage_unavailable'])
+      expect(JSON.stringify(problem)).not.toContain('s3:')
+      await tell('start')
+      await Bun.sleep(SECOND_MS)
+      expect((await server.send(path(second?.conditionId))).status).toBe(200)
+      archived.dispose()
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'behavior: late books stay beside it until the next time, and deleted markets leave nothing',
+    async () => {
+      const [place, store] = [placeOf('late'), openArchive(placeOf('late'))]
+      await cp(pathOf('whole'), pathOf('late'))
+      // The times of changes are among the answers.
+      const clock = () => START_MS
+      const [whole, late] = [
+        openHistory(pathOf('whole'), { clock }),
+        openHistory(pathOf('late'), { clock }),
+      ]
+      await archiveAll(late, place)
+      const objects = (await store.list('')).size
+      const [market] = late.listMarkets({ coin: 'eth', limit: 1 })
+      if (market === undefined) throw new Error('There are markets.')
+      for (const history of [whole, late]) {
+        appendLate(history, market)
+      }
+      await expectSameAnswers([whole, late], requestsFor(whole))
+      expect(await archiveAll(late, place)).toBe(1)
+      await expectSameAnswers([whole, late], requestsFor(whole))
+      expect([...late.verify()]).toEqual([])
+      expect((await store.list('')).size).toBe(objects + 1)
+
+      while (late.deleteOldest(Number.MAX_SAFE_INTEGER));
+      for (const { id, name } of late.archive.takeOrphans(Number.MAX_SAFE_INTEGER)) {
+        await store.remove(name)
+        late.archive.forget(id)
+      }
+      const left = late.archive.totals().objects
+      expect((await store.list('')).size).toBe(left)
+      expect(left).toBeLessThan(objects)
+      for (const each of [whole, late]) each.dispose()
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'error: an object that is gone or changed is damage, and never a wrong answer',
+    async () => {
+      const place = placeOf('damaged')
+      const history = openHistory(pathOf('damaged'))
+      fillAnswers(history)
+      await archiveAll(history, place)
+      const store = openArchive(place)
+      const names = [...(await store.list('')).keys()].sort()
+      const [gone = '', changed = ''] = names
+      await store.remove(gone)
+      const bytes = await store.get(changed)
+      bytes[bytes.length >> 3] = (bytes[bytes.length >> 3] ?? 0) ^ 1
+      await store.write(changed, bytes)
+      const faults = [...history.verify()].join('\n')
+      expect(faults).toContain(`${gone} is not in the archive`)
+      expect(faults).toContain('are not as they were written')
+      history.dispose()
+    },
+    LIMIT_MS,
+  )
+})
+
+/** Between two books of a market. */
+function appendLate(history: MarketHistory, market: Market): void {
+  const { firstSnapshotMs = 0, lastSnapshotMs = 0, conditionId, assetIds } = market
+  const timestampMs = Math.floor((firstSnapshotMs + lastSnapshotMs) / 2) + 1
+  const late = { ...market, conditionId, outcome: 'up', timestampMs } as const
+  const snapshots = [aSnapshot({ ...late, assetId: assetIds.up ?? '' })]
+  expect(history.append({ id: 'later', source: 'simulated', snapshots }).accepted).toBe(1)
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'bun:test'
+
+import { StoreFault } from '#src/database/database.ts'
+import type { SignupState } from '#src/domain/selling/screening.ts'
+import type { RecordingState } from '#src/features/health/routes.ts'
+import type { Readiness } from '#src/features/health/schema.ts'
+import { openLedger } from '#src/ledger/open.ts'
+
+import { fakeHistory } from '../support/fake-history.ts'
+import { createHarness, NOW_MS } from '../support/harness.ts'
+
+describe('GET /healthz', () => {
+  test('default: answers while the process lives, whatever the store does', async () => {
+    const history = fakeHistory({
+      listMarkets: () => {
+        throw new Error('disk')
+      },
+    })
+    const response = await createHarness({ history }).send('/healthz')
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ status: 'ok', version: '0.0.0-test' })
+  })
+})
+
+describe('GET /readyz', () => {
+  test('default: is ready when the history and the ledger can be read, and asks for no key', async () => {
+    const response = await createHarness().sendAs(undefined, '/readyz')
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(await response.json()).toEqual({
+      ready: true,
+      checks: { history: true, ledger: true, accepting: true },
+      signup: { open: true },
+    })
+  })
+
+  test('behavior: says why nobody can sign up, and is ready all the same', async () => {
+    let state: SignupState = { isOpen: false, reason: 'There is no sanctions list.' }
+    const { send } = createHarness({ signup: () => state })
+    const signupOf = async () => {
+      const response = await send('/readyz')
+      return [response.status, ((await response.json()) as Readiness).signup]
+    }
+    expect(await signupOf()).toEqual([200, { open: false, reason: 'There is no sanctions list.' }])
+    state = { isOpen: true }
+    expect(await signupOf()).toEqual([200, { open: true }])
+  })
+
+  test('behavior: a venue that does not answer is a warning, and so is a recorder elsewhere that cannot store', async () => {
+    let state: RecordingState = { isOwn: true }
+    const { send } = createHarness({ recording: () => state })
+    const read = async () => (await (await send('/readyz')).json()) as Readiness
+    expect(await read()).toMatchObject({ checks: { recording: true } })
+    expect(await read()).not.toHaveProperty('warning')
+    state = { isOwn: true, warning: "The venue's feed is down." }
+    expect(await read()).toMatchObject({ ready: true, warning: "The venue's feed is down." })
+    state = { isOwn: false, fault: 'The disk is nearly full.' }
+    expect(await read()).toMatchObject({ ready: true, warning: 'The disk is nearly full.' })
+    expect((await read()).checks).not.toHaveProperty('recording')
+  })
+
+  test('error: is not ready while it cannot store what it hears', async () => {
+    const recording = () => ({ isOwn: true, fault: 'The disk is nearly full.' })
+    const response = await createHarness({ recording }).send('/readyz')
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { detail: 'Not ready: recording. The disk is nearly full.' },
+    ])
+  })
+
+  test('error: is not ready while draining', async () => {
+    const { app, send } = createHarness()
+    app.drain()
+    const response = await send('/readyz')
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({
+      code: 'unavailable',
+      detail: 'Not ready: accepting.',
+    })
+  })
+
+  test('error: is not ready when the history fails, without its reason', async () => {
+    const history = fakeHistory({
+      findBatch: () => {
+        throw new Error('secret disk')
+      },
+    })
+    const response = await createHarness({ history }).send('/readyz')
+    const text = await response.text()
+    expect(response.status).toBe(503)
+    expect(text).toContain('Not ready: history.')
+    expect(text).not.toContain('secret')
+  })
+
+  test('error: is not ready while a file cannot be written; tries once a second', async () => {
+    let tries = 0
+    let isFull = true
+    const history = fakeHistory({
+      probeWrite() {
+        tries++
+        if (isFull) throw new StoreFault('No room is left on the disk.')
+      },
+    })
+    const { send, advance } = createHarness({ history })
+    const read = async () => {
+      const response = await send('/readyz')
+      return [response.status, ((await response.json()) as { detail?: string }).detail, tries]
+    }
+    const full = 'Not ready: history. No room is left on the disk.'
+    expect(await read()).toEqual([503, full, 1])
+    isFull = false
+    advance(999)
+    expect(await read()).toEqual([503, full, 1])
+    advance(1)
+    expect(await read()).toEqual([200, undefined, 2])
+  })
+
+  test('error: is not ready when the ledger fails, without its reason', async () => {
+    const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+    const { send } = createHarness({ ledger })
+    ledger.listTiers = () => {
+      throw new Error('secret disk')
+    }
+    const response = await send('/readyz')
+    const text = await response.text()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(text).toContain('Not ready: ledger.')
+    expect(text).not.toContain('secret')
+  })
+})

@@ -1,0 +1,170 @@
+/**
+ * Accounts that ask for much, over real connections: others are answered, and nothing stays taken.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+
+import { openHistory } from '#src/history/open.ts'
+import { storeSimulation } from '#src/simulator/simulator.ts'
+
+import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
+import { readProblem } from '../support/page-client.ts'
+
+const history = openHistory(':memory:')
+const { app, ledger, key: unlimited } = createHarness({ history, timer: () => performance.now() })
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+const greedy = addKey(ledger, 'pro')
+const other = addKey(ledger, 'pro')
+const OWN_STREAMS = 4
+
+let market = ''
+let startMs = 0
+beforeAll(() => {
+  const options = { seed: 'overload', coins: ['btc'], timeframes: ['5m'], markets: 1 } as const
+  Array.from(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
+  const [found] = history.listMarkets({ coin: 'btc', limit: 1 })
+  market = found?.conditionId ?? ''
+  startMs = found?.windowStartMs ?? 0
+})
+afterAll(async () => {
+  await server.stop(true)
+  history.dispose()
+})
+
+const ask = (key: string, path: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(server.url.origin + path, {
+    ...init,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+const exportPath = () => `/v1/btc/markets/${market}/export?format=csv`
+
+/** Sends a request whose answer is never read. */
+function hang(key: string, path: string): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const socket = connect(server.port ?? 0, '127.0.0.1', () => {
+    const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`
+    socket.write(head, () => resolve(socket))
+  })
+  socket.on('error', reject)
+  socket.pause()
+  return promise
+}
+
+/** Waits until as many exports can be begun again, and leaves them. */
+async function untilFree(key: string, count: number): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const answers = await Promise.all(Array.from({ length: count }, () => ask(key, exportPath())))
+    const isFree = answers.every(({ status }) => status === 200)
+    await Promise.all(answers.map((answer) => answer.body?.cancel()))
+    if (isFree) return
+    await Bun.sleep(50)
+  }
+  throw new Error('Places stay taken.')
+}
+
+describe('an account that asks for much', () => {
+  test('error: it has as many exports at once as its tier includes', async () => {
+    const hung = await Promise.all(
+      Array.from({ length: OWN_STREAMS }, () => hang(greedy, exportPath())),
+    )
+    await Bun.sleep(50)
+    const refused = await ask(greedy, exportPath())
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+    const { code, detail } = await readProblem(refused)
+    expect(code).toBe('too_many_streams')
+    expect(detail).toStartWith('4 streams of this account are running')
+    // Nothing of that is another account's business.
+    await untilFree(other, OWN_STREAMS)
+    for (const socket of hung) socket.destroy()
+    await untilFree(greedy, OWN_STREAMS)
+  })
+
+  test('behavior: places are free again, however a caller goes', async () => {
+    const paths = [exportPath(), `/v1/btc/markets/${market}/export`, `${exportPath()}&depth=1`]
+    for (let round = 0; round < 10; round++) {
+      for (const path of paths) {
+        const sockets = await Promise.all([hang(greedy, path), hang(greedy, path)])
+        if (round % 2 === 0) await Bun.sleep(2)
+        for (const socket of sockets) socket.destroy()
+      }
+      await ask(greedy, exportPath(), { method: 'HEAD' })
+    }
+    await untilFree(greedy, OWN_STREAMS)
+  })
+
+  test('behavior: beside its exports and long requests others are answered, whatever they ask', async () => {
+    let isDone = false
+    const keepBusy = async (path: string) => {
+      while (!isDone) await (await ask(greedy, path)).arrayBuffer()
+    }
+    const page = `/v1/btc/markets/${market}/snapshots?limit=1000`
+    const busy = [
+      ...Array.from({ length: OWN_STREAMS }, () => keepBusy(exportPath())),
+      ...Array.from({ length: 6 }, () => keepBusy(`${page}&view=consolidated`)),
+    ]
+    const requests = Array.from({ length: 100 }, (_, index) => ({
+      ...{ conditionId: market, outcome: 'up', ts: startMs + 1000 * index },
+    }))
+    const asked: [string, RequestInit?][] = [
+      [`/v1/btc/panel?timeframe=5m&offsets=-200s,-100s`],
+      ['/v1/btc/coverage'],
+      [`/v1/btc/markets/${market}/snapshots?view=consolidated&limit=20`],
+      [`/v1/btc/markets/${market}/quotes?limit=10000&order=desc`],
+      ['/v1/btc/snapshots/at', { method: 'POST', body: JSON.stringify({ requests }) }],
+      [`/v1/btc/markets/${market}/snapshots?limit=100`],
+    ]
+    const startedMs = performance.now()
+    for (const [path, init] of asked) {
+      const response = await ask(other, path, init)
+      await response.arrayBuffer()
+      expect([path, response.status]).toEqual([path, 200])
+    }
+    // Generous: what is measured exactly is in the benches.
+    expect(performance.now() - startedMs).toBeLessThan(20_000)
+    isDone = true
+    await Promise.all(busy)
+  }, 60_000)
+
+  test('behavior: a flood is refused with 503 in time, while billing and health go on', async () => {
+    const page = `/v1/btc/markets/${market}/snapshots?view=consolidated&limit=50`
+    const send = async (key: string, path: string) => {
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await app.fetch(new Request(`http://localhost${path}`, { headers }))
+      await response.arrayBuffer()
+      return [response.status, response.headers.get('retry-after')] as const
+    }
+    const statuses = new Map<number, number>()
+    let isDone = false
+    const keepAsking = async () => {
+      while (!isDone) {
+        const [status, wait] = await send(unlimited, page)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        expect(wait).toBe(status === 503 ? '1' : null)
+        // As on a connection, whose next request comes with another round of the event loop.
+        await setImmediate()
+      }
+    }
+    const flood = Array.from({ length: 1200 }, keepAsking)
+    while ((statuses.get(503) ?? 0) < 2000) await setImmediate()
+    const urgent = ['/healthz', '/readyz', '/v1/billing/tiers', '/v1/billing/subscription']
+    for (const path of urgent) expect([path, (await send(other, path))[0]]).toEqual([path, 200])
+    isDone = true
+    await Promise.all(flood)
+    expect([...statuses.keys()].sort()).toEqual([200, 503])
+    expect((await send(unlimited, page))[0]).toBe(200)
+  }, 60_000)
+
+  test('behavior: the connection of a request that waits is kept for two minutes, and then ten seconds', async () => {
+    const seconds: number[] = []
+    const peers = {
+      requestIP: () => ({ address: '127.0.0.1' }),
+      timeout: (_: Request, value: number) => void seconds.push(value),
+    }
+    const headers = { authorization: `Bearer ${other}` }
+    const long = `/v1/btc/markets/${market}/snapshots?limit=1000&view=consolidated&depth=50`
+    const response = await app.fetch(new Request(server.url.origin + long, { headers }), peers)
+    // It waits as often as others have to have their turn; then its answer waits for the client.
+    expect([response.status, ...new Set(seconds)]).toEqual([200, 120, 10])
+  })
+})

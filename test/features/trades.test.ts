@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { Trade } from '#src/domain/trade.ts'
+import { openHistory } from '#src/history/open.ts'
+
+import { conditionIdOf, START_MS } from '../history/books.ts'
+import { createHarness } from '../support/harness.ts'
+
+type Row = Record<string, unknown>
+type Page = { data: Row[]; nextCursor: string | null }
+
+const trade = (offset: number, price: number, more: Partial<Trade> = {}): Trade => ({
+  ...{ timestampMs: START_MS + offset, price, outcome: 'up', size: 25_500_000, side: 'buy' },
+  ...more,
+})
+const HASH = `0x${'ab'.repeat(32)}`
+
+/** Several share a millisecond. */
+const trades = [
+  trade(1, 510_000),
+  trade(7, 520_000, { outcome: 'down', side: 'sell', transactionHash: HASH }),
+  trade(7, 530_000),
+  trade(7, 540_000),
+  trade(9, 550_000, { outcome: undefined, size: undefined, side: undefined }),
+]
+
+function serve() {
+  const history = openHistory(':memory:')
+  const conditionId = conditionIdOf(1)
+  history.putMarket({
+    ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' },
+    ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+  })
+  history.putTrades({ id: 'trades', conditionId, trades })
+  const { send } = createHarness({ history })
+  const path = `/v1/btc/markets/${conditionId}/trades`
+  const get = async (query = '') => (await (await send(`${path}?${query}`)).json()) as Page
+  const walk = async (query: string) => {
+    const rows: Row[] = []
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await get(cursor === '' ? query : `${query}&cursor=${cursor}`)
+      rows.push(...page.data)
+      cursor = page.nextCursor
+    }
+    return rows
+  }
+  return { send, path, get, walk }
+}
+
+describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
+  test('default: every trade by time, as it was announced', async () => {
+    const { data, nextCursor } = await serve().get()
+    expect(data.map(({ price }) => price)).toEqual([0.51, 0.53, 0.54, 0.52, 0.55])
+    expect(data[3]).toEqual({
+      ...{ timestamp: new Date(START_MS + 7).toISOString(), outcome: 'down' },
+      ...{ price: 0.52, size: 25.5, side: 'sell', transactionHash: HASH },
+    })
+    expect(data[4]).toMatchObject({ outcome: null, size: null, side: null, transactionHash: null })
+    expect(nextCursor).toBeNull()
+  })
+
+  test('behavior: pages of any size give each once, in both directions and for an outcome', async () => {
+    const { get, walk } = serve()
+    const { data } = await get()
+    const up = data.filter(({ outcome }) => outcome === 'up')
+    for (const limit of [1, 2, 3, 5]) {
+      expect(await walk(`limit=${limit}`)).toEqual(data)
+      expect(await walk(`limit=${limit}&order=desc`)).toEqual(data.toReversed())
+      expect(await walk(`limit=${limit}&outcome=up`)).toEqual(up)
+    }
+    const range = `from=${START_MS + 2}&to=${START_MS + 9}`
+    expect(await walk(`limit=2&${range}`)).toEqual(data.slice(1, 4))
+    expect(await walk(`limit=2&order=desc&${range}`)).toEqual(data.slice(1, 4).toReversed())
+  })
+
+  test('behavior: what was not recorded is said, and a cursor is bound to its filters', async () => {
+    const { send, path, get } = serve()
+    expect((await send(path)).headers.get('x-coverage')).toStartWith('none')
+    const { nextCursor } = await get('limit=1')
+    const other = await send(`${path}?limit=1&outcome=up&cursor=${nextCursor}`)
+    expect(await other.json()).toMatchObject({ code: 'cursor_mismatch' })
+  })
+})

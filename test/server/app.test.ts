@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
+
+import { readConfig } from '#src/config/config.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+
+import { createHarness, NOW_MS } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+
+describe('createApp', () => {
+  test('default: each route of the app passes through the front door', async () => {
+    const { app, send, lines } = createHarness()
+    const { routes } = await app.loadPages()
+    const paths = routes.map(({ path }) => path)
+    expect(paths).toContainValues(['/healthz', '/readyz', '/errors', '/swagger', '/swagger/json'])
+    for (const path of paths) {
+      const { headers } = await send(path)
+      expect([path, headers.get('x-request-id')]).toEqual([path, `req_minted${lines.length}`])
+      const line = JSON.parse(lines.at(-1) ?? '')
+      expect(line).toMatchObject({ path, time: new Date(NOW_MS).toISOString() })
+    }
+    expect(lines).toHaveLength(paths.length)
+  })
+
+  test('behavior: without an access log nothing is written for what succeeds or is refused', async () => {
+    const { send, lines } = createHarness({ config: readConfig({ BOOKFEED_LOG: 'off' }) })
+    await send('/healthz')
+    await send('/nope')
+    expect(lines).toEqual([])
+  })
+
+  test('behavior: the same page answers twice', async () => {
+    const { send } = createHarness()
+    const bodies = [await send('/swagger'), await send('/swagger')].map((response) =>
+      response.text(),
+    )
+    const [first, second] = await Promise.all(bodies)
+    expect(first).toContain('swagger-ui')
+    expect(second).toBe(first ?? '')
+  })
+
+  test('behavior: a host name of one character does not move the path', async () => {
+    const { app } = createHarness()
+    expect((await app.fetch(new Request('http://x/healthz'))).status).toBe(200)
+  })
+
+  test('behavior: what needs no waiting is answered without a promise, which costs a tick', () => {
+    const { history, both } = createMarketHistory()
+    const { app, key } = createHarness({ history })
+    const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' }
+    for (const path of [both.path, both.path.replace('snapshots', 'quotes'), '/v1/coins']) {
+      const answer = app.fetch(new Request(`http://localhost${path}`, { headers }))
+      expect([path, answer]).toEqual([path, expect.any(Response)])
+    }
+  })
+
+  test('behavior: of the long work of all routes one step is done in each round', async () => {
+    const { history, both } = createMarketHistory()
+    let steps = 0
+    const seen = <Query, Answer>(read: (query: Query) => Answer) => {
+      return (query: Query): Answer => {
+        steps++
+        return read(query)
+      }
+    }
+    // A step of a consolidated page or of a day of coverage reads once.
+    const counting: MarketHistory = {
+      ...history,
+      page: seen(history.page),
+      listMarkets: seen(history.listMarkets),
+    }
+    // Every look at the timer finds that a slice is over.
+    let timerMs = 0
+    const { send } = createHarness({ history: counting, timer: () => (timerMs += 5) })
+    const page = `${both.path}?view=consolidated&limit=1000`
+    const paths = [page, `${page}&order=desc`, '/v1/btc/coverage', '/v1/eth/coverage']
+    let isDone = false
+    const all = Promise.all(paths.map((path) => send(path))).finally(() => {
+      isDone = true
+    })
+    const rounds: number[] = []
+    while (!isDone) {
+      await setImmediate()
+      rounds.push(steps)
+      steps = 0
+    }
+    expect((await all).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    // In the first one all of them begin.
+    const [, ...later] = rounds
+    expect(Math.max(...later)).toBe(1)
+    expect(later.reduce((sum, count) => sum + count)).toBeGreaterThan(60)
+  })
+})

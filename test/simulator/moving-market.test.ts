@@ -1,0 +1,138 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+
+import { statusOf } from '#src/domain/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { createMovingMarket } from '#src/simulator/moving-market.ts'
+
+const WINDOW_MS = 300_000
+const START_MS = Date.UTC(2026, 10, 22, 10, 0)
+
+const histories: MarketHistory[] = []
+afterAll(() => {
+  for (const history of histories) history.dispose()
+})
+
+function aHistory(): MarketHistory {
+  const history = openHistory(':memory:', { chunkCacheBytes: 0 })
+  histories.push(history)
+  return history
+}
+
+/** Writes all there is up to a moment. */
+function moveTo(sample: ReturnType<typeof createMovingMarket>, nowMs: number) {
+  let moved = sample.tick(nowMs)
+  while (moved === 'behind') moved = sample.tick(nowMs)
+  return moved
+}
+
+const list = (history: MarketHistory) =>
+  history.listMarkets({ coin: 'btc', order: 'asc', limit: 100 })
+const spotOf = (history: MarketHistory) =>
+  history.spot({ coin: 'btc', order: 'asc', limit: 10_000 })
+const rowsOf = (history: MarketHistory) =>
+  list(history).map((market) => history.tops({ market, order: 'asc', limit: 100_000 }).length)
+
+describe('createMovingMarket', () => {
+  test('default: one market is open, simulated, and has new states, trades and prices in ten seconds', () => {
+    const history = aHistory()
+    const sample = createMovingMarket(history)
+    const nowMs = START_MS + 60_000
+    expect(moveTo(sample, nowMs)).toBe('written')
+    const open = list(history).filter((each) => statusOf(each, nowMs) === 'open')
+    expect(open).toHaveLength(1)
+    expect(open[0]).toMatchObject({ source: 'simulated', windowStartMs: START_MS })
+    let [snapshots, ticks] = [history.totals().snapshots, spotOf(history).length]
+    for (let step = 1; step <= 10; step++) {
+      moveTo(sample, nowMs + step * 10_000)
+      const [moreSnapshots, moreTicks] = [history.totals().snapshots, spotOf(history).length]
+      expect([moreSnapshots > snapshots, moreTicks > ticks]).toEqual([true, true])
+      snapshots = moreSnapshots
+      ticks = moreTicks
+    }
+    const [market] = open
+    expect(market && history.trades({ market }).length).toBeGreaterThan(20)
+    expect(new Set(spotOf(history).map(({ source }) => source))).toEqual(new Set(['simulated']))
+  })
+
+  test('behavior: nothing is later than now, and each state has both outcomes', () => {
+    const history = aHistory()
+    moveTo(createMovingMarket(history), START_MS + 100_000)
+    for (const market of list(history)) {
+      expect(market.lastSnapshotMs).toBeLessThanOrEqual(START_MS + 100_000)
+      expect(market.snapshotCounts.up).toBe(market.snapshotCounts.down)
+    }
+    expect(spotOf(history).at(-1)?.timestampMs).toBeLessThanOrEqual(START_MS + 100_000)
+  })
+
+  test('behavior: a window that ends is resolved as its prices say, and is the strike of the next', () => {
+    const history = aHistory()
+    const sample = createMovingMarket(history)
+    for (let at = 0; at <= 3 * WINDOW_MS; at += 500) moveTo(sample, START_MS + 30_000 + at)
+    const over = list(history).filter(({ isClosed }) => isClosed)
+    expect(over).toHaveLength(3)
+    for (const [index, market] of over.entries()) {
+      const { strike, finalPrice, winner } = market
+      expect(winner).toBe(Number(finalPrice) >= Number(strike) ? 'up' : 'down')
+      expect(list(history)[index + 1]?.strike).toBe(finalPrice)
+    }
+  })
+
+  test('behavior: a server that starts again goes on in the same market, and adds what is missing', () => {
+    const [restarted, steady] = [aHistory(), aHistory()]
+    const whole = createMovingMarket(steady)
+    moveTo(createMovingMarket(restarted), START_MS + 100_000)
+    moveTo(createMovingMarket(restarted), START_MS + 200_000)
+    for (const at of [100_000, 200_000]) moveTo(whole, START_MS + at)
+    expect(rowsOf(restarted)).toEqual(rowsOf(steady))
+    expect(spotOf(restarted).map(({ price }) => price)).toEqual(
+      spotOf(steady).map(({ price }) => price),
+    )
+  })
+
+  test('behavior: a market that an earlier run left open is completed', () => {
+    const history = aHistory()
+    moveTo(createMovingMarket(history), START_MS + 30_000)
+    moveTo(createMovingMarket(history), START_MS + 10 * WINDOW_MS)
+    expect(list(history)[0]).toMatchObject({ isClosed: true, winner: expect.any(String) })
+  })
+
+  test('behavior: a recorded market ends it for good, and closes what is open', () => {
+    const history = aHistory()
+    const sample = createMovingMarket(history)
+    moveTo(sample, START_MS + 100_000)
+    history.putMarket({
+      conditionId: `0x${'ab'.repeat(32)}`,
+      coin: 'eth',
+      timeframe: '5m',
+      source: 'recorded',
+    })
+    const before = history.totals()
+    expect(sample.tick(START_MS + 101_000)).toBe('over')
+    expect(createMovingMarket(history).tick(START_MS + 102_000)).toBe('over')
+    expect(history.totals()).toMatchObject({
+      markets: before.markets,
+      snapshots: before.snapshots,
+    })
+    expect(list(history).every(({ isClosed }) => isClosed)).toBe(true)
+  })
+
+  test('error: what could not be written is made again', () => {
+    const [broken, sound] = [aHistory(), aHistory()]
+    let isBroken = false
+    const sample = createMovingMarket({
+      ...broken,
+      record(recording) {
+        if (isBroken) throw new Error('no room')
+        return broken.record(recording)
+      },
+    })
+    moveTo(sample, START_MS + 20_000)
+    isBroken = true
+    expect(() => sample.tick(START_MS + 25_000)).toThrow('no room')
+    isBroken = false
+    moveTo(sample, START_MS + 60_000)
+    moveTo(createMovingMarket(sound), START_MS + 60_000)
+    expect(rowsOf(broken)).toEqual(rowsOf(sound))
+  })
+})
