@@ -44,37 +44,37 @@ export const variables = {
     ...{ name: 'BOOKFEED_DATA', default: './data' },
     ...anyText('a folder path'),
     description:
-      'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
+      'Folder of all data, made if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
   },
   history: {
     ...{ name: 'BOOKFEED_HISTORY', ...postgresAddress },
     description:
-      'PostgreSQL that the books are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it. Empty: a file of the data folder. A secret; never shown.',
+      'PostgreSQL database that stores the books, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it. Empty: a file in the data folder. A secret; never shown.',
   },
   ledger: {
     ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
     description:
-      'PostgreSQL that accounts, keys and payments are kept in, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file of the data folder. A secret; never shown.',
+      'PostgreSQL database that stores accounts, keys and payments, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file in the data folder. A secret; never shown.',
   },
   archive: {
     ...{ name: 'BOOKFEED_ARCHIVE', default: '', parse: parseArchive },
     accepts: 's3://bucket/prefix',
     description:
-      'Bucket that books of markets go to which ended long ago, out of the database; they are served from there. S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…, are used for it. Empty: none.',
+      'Bucket to which the books of old markets are moved from the database; the server serves them from there. It is accessed with S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…. Empty: no bucket.',
   },
   archiveDays: {
     ...{ name: 'BOOKFEED_ARCHIVE_DAYS', default: '30', ...integer(0, 36_500) },
-    description: 'Days after their end that markets stay whole in the database.',
+    description: 'Days for which a market stays whole in the database after its end.',
   },
   archiveCacheBytes: {
     ...{ name: 'BOOKFEED_ARCHIVE_CACHE_GB', default: '0', ...bytes(0, 100_000, 1e9) },
     description:
-      'Room of the data folder for what was read from the bucket, in GB; it stays after a restart, and what was read longest ago goes first. 0 keeps none.',
+      'Room in the data folder for data read from the bucket, in GB. The data survives a restart; the data that was read longest ago is removed first. 0 keeps none.',
   },
   limits: {
     ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },
     description:
-      'Redis (or Valkey) in which several servers count requests, so that the limits of keys and addresses hold over all of them. Empty: each server counts for itself. A secret; never shown.',
+      'Redis (or Valkey) in which several servers count requests, so that the limits of keys and addresses apply to all of them together. Empty: each server counts its own requests. A secret; never shown.',
   },
   host: {
     ...{ name: 'BOOKFEED_HOST', default: '127.0.0.1' },
@@ -91,20 +91,20 @@ export const variables = {
     default: '0',
     ...orWord('auto', integer(0, 64)),
     description:
-      'Threads that answer requests for data, while the first one records, writes and sells; `auto` is one for each core. 0: one thread does all.',
+      'Threads that answer requests for data, in addition to the first thread, which records, writes and sells; `auto` is one for each core. 0: the first thread answers them too.',
   },
   log: {
     name: 'BOOKFEED_LOG',
     default: 'json',
     ...oneOf('json', 'text', 'off'),
     description:
-      'Lines of a server and a recorder on standard error, one for each request and what they do by themselves: JSON, or text for people; `off` is JSON without requests that did not fail.',
+      'Format of the lines that a server and a recorder write to standard error, one for each request and each event of their own: JSON, or text for people; `off` is JSON without the requests that did not fail.',
   },
   metrics: {
     ...{ name: 'BOOKFEED_METRICS', default: '' },
     accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9464',
     description:
-      'Where Prometheus reads /metrics, which anybody may who gets there. Empty: nowhere.',
+      'Address at which Prometheus reads /metrics, without a key. Empty: no metrics are served.',
     parse: parseListener,
   },
   pageCacheBytes: {
@@ -120,20 +120,20 @@ export const variables = {
     default: '0',
     ...integer(0, 3600),
     description:
-      'Seconds after SIGTERM in which requests are still taken while `/readyz` fails, so that a load balancer sends no more.',
+      'Seconds after SIGTERM for which the server still takes requests while `/readyz` fails, so that a load balancer sends new requests elsewhere.',
   },
   streamsMax: {
     name: 'BOOKFEED_STREAMS',
     default: '64',
     ...integer(1, 10_000),
     description:
-      'Exports and streams of live events at a time, of all accounts together; an export takes up to 7 MB.',
+      'Exports and streams of live events at the same time, for all accounts together; an export takes up to 7 MB.',
   },
   hasSample: {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
     ...onOff,
-    description: 'Make simulated markets, of which one moves, while none is recorded.',
+    description: 'Make simulated markets, one of them moving, while no market is recorded.',
   },
   sampleMarket: {
     name: 'BOOKFEED_SAMPLE_MARKET',
@@ -143,20 +143,21 @@ export const variables = {
       /^(auto|off|[\w-]{3,200})$/,
     ),
     description:
-      'Market of which everything may be read without a key, once it is over; `auto` is the best covered of the newest resolved ones when it is first asked for, until it is deleted.',
+      'Finished market of which all data can be read without a key; `auto` chooses the best covered of the newest resolved markets at the first request, until it is deleted.',
   },
   hasTestMode: {
     name: 'BOOKFEED_TEST_MODE',
     default: 'on',
     ...onOff,
     description:
-      'Answer keys of test mode (`bf_test_…`) with simulated data, which the first start makes in the data folder (4 MB).',
+      'Serve simulated data to keys of test mode (`bf_test_…`); the first start makes the data in the data folder (4 MB).',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',
     default: 'on',
     ...onOff,
-    description: 'Whether a server records the venue too; bookfeed record does it alone.',
+    description:
+      'Whether a server also records the venue; bookfeed record records without serving.',
   },
   recordCoins: {
     name: 'BOOKFEED_RECORD_COINS',
@@ -168,14 +169,14 @@ export const variables = {
     name: 'BOOKFEED_RECORD_TIMEFRAMES',
     default: timeframes.join(','),
     ...someOf(timeframes),
-    description: 'Lengths of the markets that are recorded.',
+    description: 'Timeframes of the markets that are recorded.',
   },
   statesPerSecond: {
     name: 'BOOKFEED_RECORD_RATE',
     default: '',
     accepts: 'timeframes with a number from 1 to 1000, such as 5m=10,1h=1',
     description:
-      'States of an outcome that are kept a second at most, by timeframe; what is left out is counted. Empty: every state.',
+      'Largest number of states of an outcome that are stored each second, by timeframe; the states that are left out are counted. Empty: every state.',
     parse: parseRates,
   },
   feedUrl: {
@@ -197,13 +198,14 @@ export const variables = {
     name: 'BOOKFEED_FEED_CONNECTIONS',
     default: '1',
     ...integer(1, 2),
-    description: 'Connections that carry every market at the same time: with 2, one may fail.',
+    description:
+      'Connections that carry every market at the same time: with 2, one of them may fail.',
   },
   hearsLifecycle: {
     name: 'BOOKFEED_LIFECYCLE',
     default: 'off',
     ...onOff,
-    description: 'Whether one more connection hears which markets are announced and resolved.',
+    description: 'Whether one more connection receives announcements of new and resolved markets.',
   },
   batchMs: {
     ...{ name: 'BOOKFEED_BATCH_MS', default: '50' },
@@ -215,30 +217,31 @@ export const variables = {
     ...{ name: 'BOOKFEED_FREE_MB', default: '1000' },
     ...megabytes,
     description:
-      'Room on the disk, in MiB, below which nothing is recorded, imported, simulated or backed up to it, so that keys and payments can be written.',
+      'Free room on the disk, in MiB, below which nothing is recorded, imported, simulated or backed up to it, so that keys and payments can still be written.',
   },
   keepDays: {
     ...{ name: 'BOOKFEED_KEEP_DAYS', default: '0' },
     ...integer(0, 36_500),
-    description: 'Days after which markets and prices are deleted; 0 keeps all.',
+    description: 'Days after which markets and prices are deleted; 0 deletes none.',
   },
   keepGb: {
     ...{ name: 'BOOKFEED_KEEP_GB', default: '0' },
     ...integer(0, 1_000_000),
-    description: 'Size of the history, in GB, beyond which the oldest is deleted; 0 is no bound.',
+    description:
+      'Size of the history, in GB, beyond which the oldest markets are deleted; 0 is no limit.',
   },
   backupTo: {
     name: 'BOOKFEED_BACKUP_TO',
     default: '',
     ...matching('a folder path, s3://bucket/prefix, or `off`', /^(?!s3:(?!\/\/[^/]))/),
     description:
-      'Place of the backups of this data folder alone; S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…, are used for a bucket. Empty: a server makes none but before an upgrade, in the folder backups of the data; `off`: none at all.',
+      'Location of the backups of this data folder alone. A bucket is accessed with S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…. Empty: backups are made only before an upgrade, in the folder backups of the data; `off`: never.',
   },
   backupHours: {
     name: 'BOOKFEED_BACKUP_HOURS',
     default: '24',
     ...integer(1, 8760),
-    description: 'Hours from one backup of a server to the next.',
+    description: 'Hours between two backups of a server.',
   },
   backupsKept: {
     name: 'BOOKFEED_BACKUP_KEEP',
@@ -251,18 +254,18 @@ export const variables = {
     default: '',
     ...anyText('a folder path'),
     description:
-      'Folder in which every message of the feed and of the sources of prices is kept as it came, for `bookfeed import`; made if absent. Empty: none are kept.',
+      'Folder in which every message of the feed and of the sources of prices is stored as it came, for `bookfeed import`; made if absent. Empty: no messages are stored.',
   },
   rawBytesMax: {
     ...{ name: 'BOOKFEED_RAW_GB', default: '100', ...bytes(1, 100_000, 1e9) },
-    description: 'Room for these messages, in GB; when it is full, the oldest files go.',
+    description: 'Room for these messages, in GB; when it is full, the oldest files are deleted.',
   },
   spotSources: {
     name: 'BOOKFEED_SPOT',
     default: '',
     accepts: 'live, rtds and page, separated by commas, each once, alone or with =URL',
     description:
-      "Where prices of the coins come from: the venue's live-data socket (`live`, which needs BOOKFEED_SPOT_KEY), the one before it (`rtds`), and the page with the strikes of open windows (`page`), which has the prices at the ends of windows of five minutes alone. Empty: none are recorded.",
+      "Sources of the prices of the coins: the venue's live-data socket (`live`, which needs BOOKFEED_SPOT_KEY), its predecessor (`rtds`), and the page with the strikes of open windows (`page`), which has only the prices at the ends of five-minute windows. Empty: no prices are recorded.",
     parse: parseSpotSources,
   },
   spotKey: {
@@ -281,7 +284,7 @@ export const variables = {
     default: '',
     accepts: 'an http or https URL without a path, of localhost or a host with a dot in its name',
     description:
-      'Address under which callers know the server; wallets sign in to it. Empty: the address it listens on, if that is loopback; otherwise signup is closed.',
+      'Public address of the server; wallets sign in to it. Empty: the address that the server listens on, if that is loopback; otherwise signup is closed.',
     parse: parseOrigin,
   },
   admin: {
@@ -289,7 +292,7 @@ export const variables = {
     default: 'auto',
     ...oneOf('auto', 'loopback', 'token', 'off'),
     description:
-      'Who may use /admin: callers on this machine and those with the token (`loopback`), or with the token alone (`token`); `auto` is `loopback` until BOOKFEED_PUBLIC_URL or BOOKFEED_TRUSTED_PROXIES say that others come in through a proxy.',
+      'Callers that may use /admin: callers on this machine and callers with the token (`loopback`), or only callers with the token (`token`); `auto` is `loopback` unless BOOKFEED_PUBLIC_URL or BOOKFEED_TRUSTED_PROXIES show that callers come through a proxy.',
   },
   adminToken: {
     name: 'BOOKFEED_ADMIN_TOKEN',
@@ -299,13 +302,13 @@ export const variables = {
       '32 to 256 letters, digits or any of _-~=, or the path of a file of them that its owner alone may read',
       /^$|^[\w~=-]{32,256}$|\//,
     ),
-    description: 'Token of the operator for /admin. Empty: there is none. A secret; never shown.',
+    description: 'Token of the operator for /admin. Empty: no token. A secret; never shown.',
   },
   trustedProxies: {
     name: 'BOOKFEED_TRUSTED_PROXIES',
     default: '',
     accepts: 'IP addresses and networks such as 10.0.0.0/8, separated by commas',
-    description: 'Proxies whose X-Forwarded-For is believed.',
+    description: 'Proxies whose X-Forwarded-For the server trusts.',
     parse: parseNetworks,
   },
   rpcUrls: {
@@ -315,7 +318,7 @@ export const variables = {
     accepts:
       'an http or https URL of a Polygon node; or, separated by commas, one for each chain, such as eip155:137=https://…,eip155:8453=https://…',
     description:
-      'JSON-RPC of each chain to sell on; that of Polygon, or else the first, also answers for the sanctions oracle and contract wallets. May hold a secret; never shown.',
+      'JSON-RPC node of each chain to sell on; the node of Polygon, or else the first node, is also used for the sanctions oracle and contract wallets. May contain a secret; never shown.',
     parse: parseNodes,
   },
   sanctionsList: {
@@ -336,19 +339,20 @@ export const variables = {
     default: 'off',
     ...onOff,
     description:
-      'Make Parquet files of each day that is final, in the folder files of the data folder.',
+      'Whether the server makes Parquet files of each final day, in the folder files of the data folder.',
   },
   isKeyless: {
     name: 'BOOKFEED_KEYLESS',
     default: 'off',
     ...onOff,
     description:
-      'Sell to whoever has no key: data routes answer 402 in place of 401, and packs and tiers can be bought by x402 clients directly.',
+      'Whether callers without a key can pay: data routes answer 402 in place of 401, and x402 clients can buy packs and tiers directly.',
   },
   payTo: {
     ...{ name: 'BOOKFEED_PAY_TO', default: '' },
     ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
-    description: 'Address that payments go to, of this ledger alone. Empty: nothing is sold.',
+    description:
+      'Address that receives payments; it belongs to this ledger alone. Empty: nothing is sold.',
   },
   facilitator: {
     name: 'BOOKFEED_FACILITATOR',
@@ -356,7 +360,7 @@ export const variables = {
     default: '',
     accepts: 'an http or https URL, or `local`',
     description:
-      'Who relays payments: an x402 v2 facilitator, or this process with BOOKFEED_GAS_KEY. Empty: nothing is sold.',
+      'Facilitator that relays payments: an x402 v2 facilitator, or this process with BOOKFEED_GAS_KEY (`local`). Empty: nothing is sold.',
     parse: (text: string) =>
       text === '' || text === 'local' || isHttpUrl(text) ? text : undefined,
   },
@@ -364,7 +368,7 @@ export const variables = {
     ...{ name: 'BOOKFEED_FACILITATOR_KEY_ID', default: '' },
     ...anyText('a text'),
     description:
-      'Name of the key that signs a token for each call of the facilitator, as CDP wants it.',
+      'Name of the key that signs a token for each call of the facilitator, which CDP requires.',
   },
   facilitatorKeySecret: {
     name: 'BOOKFEED_FACILITATOR_KEY_SECRET',
@@ -384,17 +388,18 @@ export const variables = {
     ...{ name: 'BOOKFEED_CONFIRMATIONS', default: 'final' },
     ...orWord('final', integer(1, 1000)),
     description:
-      'Blocks, that of the payment included, after which it counts; `final` waits for the finality of the chain.',
+      'Number of blocks, including its own, after which a payment counts; `final` waits for the finality of the chain.',
   },
   keysPerAccountMax: {
     ...{ name: 'BOOKFEED_KEYS_PER_ACCOUNT', default: '10' },
     ...integer(1, 1000),
-    description: 'Valid keys that an account may have at a time; one that never paid has one.',
+    description:
+      'Number of valid keys that an account may have at a time; an account that has never paid has one.',
   },
   signupsPerDay: {
     ...{ name: 'BOOKFEED_SIGNUPS_PER_DAY', default: '30' },
     ...integer(1, 1_000_000),
     description:
-      'Signups a day that an address (IPv6: a /48) may make; in a minute a sixth of them, rounded up.',
+      'Number of signups that a network address (IPv6: /48) may make each day; each minute, a sixth of it, rounded up.',
   },
 } satisfies Record<string, ConfigVariable>
