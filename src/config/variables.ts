@@ -375,7 +375,7 @@ export const variables = {
     isSecret: true,
     default: '',
     ...anyText('a base64 Ed25519 key, or a PEM EC key'),
-    description: 'That key. A secret; never shown.',
+    description: 'The key itself. A secret; never shown.',
   },
   gasKey: {
     name: 'BOOKFEED_GAS_KEY',
