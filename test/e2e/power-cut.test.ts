@@ -84,7 +84,6 @@ async function trace(): Promise<void> {
   calls = await readTrace(log, data)
 }
 
-type Cut = { cutMs: number; isWhole: boolean }
 type Found = {
   images: number
   /** Of these, which lack a key, and which are not sound. */
@@ -94,17 +93,13 @@ type Found = {
   lostKeys: number
   lostRows: number
   oldestMs: number
-  /** Of the cut that is looked at: what was not even written, by clocks that differ. */
-  unwritten: ReadonlySet<string>
 }
 
 /** Opens an image as a start does. */
-function lookAt(image: string, { cutMs, isWhole }: Cut, found: Found): void {
+function lookAt(image: string, cutMs: number, found: Found): void {
   const ledger = openLedger(join(image, 'ledger.db'), { nowMs: 0 })
   found.faults.push(...ledger.verifyAudit())
-  const lost = lostKeys(ledger, load, cutMs).map(([key]) => key)
-  if (isWhole) found.unwritten = new Set(lost)
-  found.lostKeys += lost.filter((key) => !found.unwritten.has(key)).length
+  found.lostKeys += lostKeys(ledger, load, cutMs).length
   ledger.dispose()
   const history = openHistory(join(image, 'history.db'))
   found.faults.push(...history.verify())
@@ -119,15 +114,14 @@ function lookAt(image: string, { cutMs, isWhole }: Cut, found: Found): void {
 function cut(syncs: Syncs, images: number): Found {
   const found: Found = {
     ...{ images: 0, lacking: 0, unsound: 0, faults: [], lostKeys: 0, lostRows: 0, oldestMs: 0 },
-    unwritten: new Set(),
   }
   const image = join(folder, 'image')
   found.images = explore(withSyncs(calls, syncs), image, {
     ...{ random: createRandom(`${CUT_SEED}${syncs}`), images, fromMs },
-    look(path, cutMs, isWhole) {
+    look(path, cutMs) {
       const before = { keys: found.lostKeys, faults: found.faults.length }
       try {
-        lookAt(path, { cutMs, isWhole }, found)
+        lookAt(path, cutMs, found)
       } catch (error) {
         found.faults.push(messageOf(error))
       }
@@ -138,7 +132,7 @@ function cut(syncs: Syncs, images: number): Found {
   return found
 }
 
-const tell = (name: string, { faults, unwritten: _, ...found }: Found): void =>
+const tell = (name: string, { faults, ...found }: Found): void =>
   void process.stderr.write(
     `${name}: ${JSON.stringify({ ...found, faults: faults.length })} ${faults.slice(0, 5).join(' | ')}\n`,
   )

@@ -96,10 +96,12 @@ export function createKeyLoad(random: Random) {
 
 /** Keys of which a ledger does not say what was acknowledged by a moment. */
 export function lostKeys(ledger: Ledger, { events }: Pick<KeyLoad, 'events'>, byMs = Infinity) {
-  const states = new Map(
-    events.filter(({ atMs }) => atMs <= byMs).map(({ key, state }) => [key, state]),
-  )
+  const until = events.filter(({ atMs }) => atMs <= byMs)
+  const states = new Map(until.map(({ key, state }) => [key, state]))
+  // A key that is revoked at once may be `revoking` by then, and `made` a millisecond later.
+  const made = new Set(until.filter(({ state }) => state === 'made').map(({ key }) => key))
   return [...states].filter(([key, state]) => {
+    if (!made.has(key)) return false
     const kept = ledger.findKeyByDigest(digestOf(key))
     if (kept === undefined || ledger.findAccount(kept.accountId) === undefined) return true
     return state !== 'revoking' && (kept.revokedMs !== undefined) !== (state === 'revoked')

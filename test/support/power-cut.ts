@@ -19,38 +19,54 @@ const SECTOR = 512
 
 type Change = { data: Uint8Array; offset: number } | { length: number }
 export type DiskCall = { atMs: number; file: string } & (
-  { kind: 'change'; change: Change } | { kind: 'sync' }
+  | { kind: 'change'; change: Change }
+  /** At its end; `covers` is how many changes of the file were made before it began. */
+  | { kind: 'sync'; covers: number }
 )
 
 const callPattern =
-  /^\d+ +(?<time>[\d.]+) (?<name>\w+)\(\d+<(?<path>(?:\\x[0-9a-f]{2})*)>(?:, (?:"(?<data>[^"]*)"|(?<length>\d+)))?(?:, \d+, (?<offset>\d+))?/
-const resumedPattern = /^\d+ +([\d.]+) <\.\.\. (?:fsync|fdatasync) resumed>/
+  /^(?<thread>\d+) +(?<time>[\d.]+) (?<name>\w+)\(\d+<(?<path>(?:\\x[0-9a-f]{2})*)>(?:, (?:"(?<data>[^"]*)"|(?<length>\d+)))?(?:, \d+, (?<offset>\d+))?(?:\) += \d+| <unfinished \.\.\.>)$/
+const resumedPattern = /^(?<thread>\d+) +(?<time>[\d.]+) <\.\.\. f(?:data)?sync resumed>\) += 0$/
 
 const fromHex = (text: string): Uint8Array => Buffer.from(text.replaceAll('\\x', ''), 'hex')
 
-/** Reads the calls on files of a folder, each sync at its end. */
+/**
+ * Reads the calls on databases of a folder. A call during which another thread made one is two
+ * lines, `<unfinished ...>` and `<... resumed>`. Lines that were cut off are passed over.
+ */
 export async function readTrace(trace: string, folder: string): Promise<DiskCall[]> {
   const calls: DiskCall[] = []
-  const unfinished = new Map<string, DiskCall>()
+  const changes = new Map<string, number>()
+  /** What each thread waits for; undefined where that is no file of ours. */
+  const unfinished = new Map<string, DiskCall | undefined>()
   for await (const line of createInterface({ input: createReadStream(trace) })) {
-    const thread = line.slice(0, line.indexOf(' '))
-    const [, resumed] = resumedPattern.exec(line) ?? []
-    const found = resumed === undefined ? toCall(line, folder) : unfinished.get(thread)
-    if (found === undefined) continue
-    if (resumed !== undefined) found.atMs = Number(resumed) * 1000
-    if (found.kind === 'sync' && line.endsWith('<unfinished ...>')) unfinished.set(thread, found)
-    else calls.push(found)
+    const resumed = resumedPattern.exec(line)?.groups
+    if (resumed) {
+      const call = unfinished.get(resumed.thread ?? '')
+      if (call) calls.push({ ...call, atMs: Number(resumed.time) * 1000 })
+      continue
+    }
+    const { thread, ...parts } = callPattern.exec(line)?.groups ?? {}
+    if (thread === undefined) continue
+    const call = toCall(parts, folder, changes)
+    if (call?.kind === 'change') changes.set(call.file, (changes.get(call.file) ?? 0) + 1)
+    const isWaiting = call?.kind !== 'change' && line.endsWith('<unfinished ...>')
+    if (isWaiting) unfinished.set(thread, call)
+    else if (call) calls.push(call)
   }
   return calls
 }
 
-function toCall(line: string, folder: string): DiskCall | undefined {
-  const { time, name, path = '', data, length, offset } = callPattern.exec(line)?.groups ?? {}
-  if (time === undefined) return undefined
+function toCall(
+  { time, name, path = '', data, length, offset }: Partial<Record<string, string>>,
+  folder: string,
+  changes: ReadonlyMap<string, number>,
+): DiskCall | undefined {
   const whole = fromHex(path).toString()
   if (!whole.startsWith(`${folder}/`) || !/\.db(-wal)?$/.test(whole)) return undefined
   const common = { atMs: Number(time) * 1000, file: basename(whole) }
-  if (name === 'fsync' || name === 'fdatasync') return { ...common, kind: 'sync' }
+  if (name === 'fsync' || name === 'fdatasync')
+    return { ...common, kind: 'sync', covers: changes.get(common.file) ?? 0 }
   const change =
     data === undefined
       ? { length: Number(length) }
@@ -74,6 +90,8 @@ export const withSyncs = (calls: readonly DiskCall[], syncs: Syncs): DiskCall[] 
 class DiskFile {
   #bytes = new Uint8Array(0)
   #length = 0
+  /** How many changes were synced. */
+  #durable = 0
   readonly pending: Change[] = []
 
   static apply(file: DiskFile, change: Change): void {
@@ -96,8 +114,11 @@ class DiskFile {
     this.#bytes = grown
   }
 
-  sync(): void {
-    for (const change of this.pending.splice(0)) DiskFile.apply(this, change)
+  /** Makes what is pending durable, up to the change of this number since the first. */
+  sync(covers: number): void {
+    const changes = this.pending.splice(0, Math.max(0, covers - this.#durable))
+    for (const change of changes) DiskFile.apply(this, change)
+    this.#durable += changes.length
   }
 
   /** The file with some of what was not synced. */
@@ -112,7 +133,7 @@ class DiskFile {
 
 type Choice = (changes: readonly Change[], random: Random) => readonly Change[]
 
-/** What of the writes that were not synced is on the disk: at first everything. */
+/** What of the writes that were not synced is on the disk. */
 const choices: readonly Choice[] = [
   (changes) => changes,
   () => [],
@@ -137,7 +158,7 @@ type Explore = {
   /** No cut is before it, Unix milliseconds. */
   fromMs: number
   /** Looks at an image, a folder that is removed then. */
-  look: (folder: string, cutMs: number, isWhole: boolean) => void
+  look: (folder: string, cutMs: number) => void
 }
 
 /** Writes images of cuts at random moments under a folder; returns how many there were. */
@@ -153,7 +174,7 @@ export function explore(calls: readonly DiskCall[], folder: string, options: Exp
   for (const [at, call] of calls.entries()) {
     const file = files.get(call.file) ?? new DiskFile()
     files.set(call.file, file)
-    if (call.kind === 'sync') file.sync()
+    if (call.kind === 'sync') file.sync(call.covers)
     else file.pending.push(call.change)
     if (at < first || random.integer(each) !== 0) continue
     for (const choose of choices) {
@@ -164,7 +185,7 @@ export function explore(calls: readonly DiskCall[], folder: string, options: Exp
         const bytes = files.get(name)?.imageWith(choose(pending, random))
         writeFileSync(join(image, name), bytes ?? '')
       }
-      look(image, call.atMs, choose === choices[0])
+      look(image, call.atMs)
       rmSync(image, { recursive: true })
     }
   }
