@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -32,14 +32,16 @@ export const hasAnvil = existsSync(binary)
 /**
  * Ends the node when standard input ends, which it does whatever becomes of us: `bun test --bail`
  * and kill -9 run no handler of ours, and would leave it behind. A process of its own watches,
- * since a test that runs out of time has its direct child killed, which is the shell.
+ * since a test that runs out of time has its direct child killed, which is the shell. Whichever of
+ * the two is left removes the folder.
  */
 const leash = [
   'exec 3<&0',
-  '"$0" "$@" 3<&- & node=$!',
-  '{ cat <&3; kill -9 "$node"; } > /dev/null 2>&1 & watch=$!',
+  'cache=$1; shift',
+  '"$0" --cache-path "$cache" "$@" 3<&- & node=$!',
+  '{ cat <&3; kill -9 "$node"; rm -rf "$cache"; } > /dev/null 2>&1 & watch=$!',
   'exec 3<&- > /dev/null 2>&1',
-  'wait "$node"; kill "$watch"',
+  'wait "$node"; kill "$watch"; rm -rf "$cache"',
 ].join('\n')
 
 /** Starts a node, which lives until it is stopped or until this process ends. */
@@ -49,8 +51,8 @@ export async function startAnvil({
 }: AnvilOptions = {}): Promise<Anvil> {
   // Without a folder of its own it would write into that of the user.
   const cache = mkdtempSync(join(tmpdir(), 'bookfeed-anvil-'))
-  const own = ['--port', '0', '--chain-id', String(chainId), '--cache-path', cache]
-  const child = Bun.spawn(['sh', '-c', leash, binary, ...own, ...options], {
+  const own = ['--port', '0', '--chain-id', String(chainId)]
+  const child = Bun.spawn(['sh', '-c', leash, binary, cache, ...own, ...options], {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'ignore',
@@ -59,7 +61,6 @@ export async function startAnvil({
   async function stop(): Promise<void> {
     await child.stdin.end()
     await child.exited
-    rmSync(cache, { recursive: true, force: true })
   }
 
   try {

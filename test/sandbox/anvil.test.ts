@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 
 import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
@@ -14,9 +17,16 @@ const program = `
 const childrenOf = async (pid: number) =>
   (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim().split(' ').map(Number)
 
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-nodes-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
 describe.skipIf(!hasAnvil)('startAnvil', () => {
   async function startParent() {
-    const parent = Bun.spawn([process.execPath, '-e', program], { stdin: 'pipe', stdout: 'pipe' })
+    const temporary = mkdtempSync(join(folder, 'parent-'))
+    // biome-ignore lint/style/noProcessEnv: what the shell needs is not for the product's settings.
+    const env = { ...process.env, TMPDIR: temporary }
+    const options = { env, stdin: 'pipe', stdout: 'pipe' } as const
+    const parent = Bun.spawn([process.execPath, '-e', program], options)
     const { value } = await parent.stdout.getReader().read()
     const url = new TextDecoder().decode(value)
     const isUp = () =>
@@ -25,21 +35,27 @@ describe.skipIf(!hasAnvil)('startAnvil', () => {
         () => false,
       )
     expect(await isUp()).toBe(true)
-    return { parent, isUp }
+    expect(readdirSync(temporary)).toHaveLength(1)
+    return { parent, isUp, temporary }
   }
 
-  async function expectNodeToEnd({ parent, isUp }: Awaited<ReturnType<typeof startParent>>) {
+  async function expectNodeToEnd({
+    parent,
+    isUp,
+    temporary,
+  }: Awaited<ReturnType<typeof startParent>>) {
     parent.kill('SIGKILL')
     await parent.exited
     // The limit of the test ends it.
     while (await isUp()) await setImmediate()
+    while (readdirSync(temporary).length > 0) await setImmediate()
   }
 
-  test('behavior: the node ends with a process that is killed outright', async () => {
+  test('behavior: the node ends, and its folder goes, with a process that is killed outright', async () => {
     await expectNodeToEnd(await startParent())
   })
 
-  test('behavior: the node ends with the process even if the shell between them is gone', async () => {
+  test('behavior: so they do even if the shell between them is gone', async () => {
     const started = await startParent()
     for (const child of await childrenOf(started.parent.pid)) process.kill(child, 'SIGKILL')
     await expectNodeToEnd(started)

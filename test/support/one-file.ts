@@ -1,11 +1,10 @@
 /** A store of files of days in which every name of a form is one small file. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Coin } from '#src/domain/market.ts'
 import type { DayFile, FileStore } from '#src/files/store.ts'
 
+const path = join(import.meta.dir, 'one-file.parquet')
 const BYTES = 'PAR1PAR1'
 /** That of the documentation. */
 const DAY = '2026-04-14'
@@ -20,8 +19,6 @@ const aFile = (coin: Coin): DayFile => ({
 })
 
 export function createOneFile(): FileStore {
-  const path = join(mkdtempSync(join(tmpdir(), 'bookfeed-file-')), 'file')
-  writeFileSync(path, BYTES)
   const refuse = (): never => {
     throw new Error('Nothing is made here.')
   }
