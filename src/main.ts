@@ -1,15 +1,14 @@
 #!/usr/bin/env bun
 /** The process: the only place that reads the environment, the clock and randomness. */
 import { realpathSync } from 'node:fs'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 import { version } from '../package.json'
 import { type Config, readConfig } from './config/config.ts'
 import { compileLittle } from './platform/jit.ts'
 import { createMint } from './platform/mint.ts'
+import { workerName } from './platform/worker.ts'
 import type { CliContext } from './server/context.ts'
 import { describeInvocation } from './server/invocation.ts'
-import type { ThreadStart } from './server/serve-thread.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
 const SIGNAL_EXIT_CODE = 128
@@ -77,20 +76,21 @@ async function run(): Promise<void> {
   process.exit()
 }
 
-/** What a thread does, by what it was given; in an executable all of them begin here. */
-async function runThread(given: object): Promise<void> {
-  if ('checkpointsOf' in given) await import('./database/sqlite/checkpoints.ts')
-  else if ('bridgeTo' in given) await import('./postgres/bridge.ts')
-  else if ('archiveOf' in given) await import('./archive/range-reader.ts')
-  else if ('exportsOf' in given) await import('./features/exports/thread.ts')
-  else if ('makesTestData' in given) await import('./server/test-data.ts')
-  else if ('manifestsOf' in given) await import('./server/manifests-aside.ts')
-  else if ('copies' in given) await import('./server/copy-aside.ts')
-  else if ('verifies' in given) await import('./server/verify-aside.ts')
-  else if (parentPort) {
-    const { serveThread } = await import('./server/serve-thread.ts')
-    await serveThread(context, given as ThreadStart, parentPort)
-  }
+/**
+ * The modules that define workers, by the name of the worker. In an executable all threads begin
+ * here; from source only those that need this file begin with it.
+ */
+const workers: Record<string, () => Promise<unknown>> = {
+  archive: () => import('./archive/range-reader.ts'),
+  checkpoints: () => import('./database/sqlite/checkpoints.ts'),
+  copy: () => import('./server/copy-in-worker.ts'),
+  exports: () => import('./features/exports/thread.ts'),
+  manifests: () => import('./server/manifests-in-worker.ts'),
+  postgres: () => import('./postgres/bridge.ts'),
+  serve: async () => (await import('./server/serve-thread.ts')).serveWorker(context),
+  'test-data': () => import('./server/test-data.ts'),
+  verify: () => import('./server/verify-in-worker.ts'),
 }
 
-await (isMainThread ? run() : runThread(workerData))
+const worker = workerName()
+await (worker === undefined ? run() : workers[worker]?.())

@@ -2,15 +2,14 @@
  * Parts of objects that never change. Within a read that runs again nothing is waited for; anybody
  * else stands still. Objects are fetched in blocks, because most reads go on where the last ended.
  */
-import { workerData } from 'node:worker_threads'
 
 import { Damage } from '#src/database/checksum.ts'
 import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
-import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { Missing, readingNow } from '#src/platform/eventually.ts'
 import { createTrials } from '#src/platform/patience.ts'
+import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { createDiskCache, type DiskCachePlace } from './disk-cache.ts'
 import { createObjectStore, ObjectFault, type ObjectStore } from './object-store.ts'
@@ -29,7 +28,6 @@ const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
 /** `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
 type Range = Pick<Part, 'name' | 'at' | 'length'>
-type Start = { archiveOf: string; line: Line }
 type WaitingAnswer = { bytes: Uint8Array } | { reason: ObjectFault['reason'] }
 
 export type RangeReader = ReturnType<typeof createRangeReader>
@@ -53,7 +51,7 @@ export function createRangeReader(place: string, { isServing, cache }: ReaderOpt
   const { missingRange, keep, copy } = createBlocks()
   const faults = createFaults()
   const coming = new Map<string, Promise<void>>()
-  let thread: ReturnType<typeof openBlocking<WaitingAnswer>> | undefined
+  let thread: BlockingThread<Range> | undefined
 
   async function fetch(range: Range, found: Map<string, unknown>): Promise<void> {
     try {
@@ -83,8 +81,8 @@ export function createRangeReader(place: string, { isServing, cache }: ReaderOpt
 
   function wait(range: Range): void {
     faults.begin()
-    thread ??= openBlocking(import.meta.filename, { archiveOf: place })
-    const answer = thread.ask(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
+    thread ??= archiveWorker.startBlocking(place)
+    const answer = thread.ask<WaitingAnswer>(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
     if (answer === undefined || 'reason' in answer)
       throw faults.end(answer?.reason ?? 'unreachable', range.name)
     faults.end()
@@ -207,17 +205,16 @@ const unreachable = (): StoreFault =>
     retryAfterSeconds: SOON_SECONDS,
   })
 
-function serve({ archiveOf, line }: Start): void {
-  const store = openArchive(archiveOf)
-  answerFor(line, async (message): Promise<WaitingAnswer> => {
-    const { name, at, length } = message as Range
-    try {
-      return { bytes: await store.read(name, at, length) }
-    } catch (error) {
-      return { reason: error instanceof ObjectFault ? error.reason : 'unreachable' }
-    }
-  })
-}
-
-// Other threads of ours load this file, too.
-if ((workerData as Start | null)?.archiveOf !== undefined) serve(workerData as Start)
+const archiveWorker = defineWorker(
+  { name: 'archive', purpose: 'reads the archive', file: import.meta.filename },
+  (place: string, parent: Parent<never, Range>) => {
+    const store = openArchive(place)
+    return parent.receive(async ({ name, at, length }): Promise<WaitingAnswer> => {
+      try {
+        return { bytes: await store.read(name, at, length) }
+      } catch (error) {
+        return { reason: error instanceof ObjectFault ? error.reason : 'unreachable' }
+      }
+    })
+  },
+)

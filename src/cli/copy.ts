@@ -7,7 +7,7 @@ import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
 import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
-import { type Copy, copyAside, type Store, stores } from '../server/copy-aside.ts'
+import { type Copy, copyInWorker, type Store, stores } from '../server/copy-in-worker.ts'
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '../server/open-data-folder.ts'
 
 const help = `
@@ -59,7 +59,7 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
   using stop = stopSignal(context)
   const start = { copies: moving, keepsSource: flags.keepSource === true, nowMs: clock() }
   try {
-    await copyAside(start, stop.signal, { print, progress: printError })
+    await copyInWorker(start, stop.signal, { print, progress: printError })
   } catch (cause) {
     throw new CliError(messageOf(cause), { cause })
   }

@@ -3,12 +3,11 @@
  * and whoever asks stands still until the answer is there. For what records, imports and verifies;
  * a thread that serves requests must not wait like that (postgres/reads.ts).
  */
-import { workerData } from 'node:worker_threads'
 
 import { type ReservedSQL, SQL } from 'bun'
 
 import type { Cell } from '#src/database/database.ts'
-import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import type { Address } from './address.ts'
 
@@ -59,7 +58,6 @@ const LOST: Fault = {
   isLost: true,
 }
 
-type Start = { bridgeTo: Address; line: Line }
 /** `isWithin`: they go on in a transaction, and mean nothing on another connection. */
 type Asked = { questions: readonly Question[]; isWithin: boolean; lockMs: number }
 
@@ -67,13 +65,13 @@ export type Bridge = ReturnType<typeof openBridge>
 
 /** Connects when it is first asked, and again after the connection was lost. */
 export function openBridge(address: Address) {
-  const thread = openBlocking<Answer[] | Fault>(import.meta.filename, { bridgeTo: address })
+  const thread = bridgeWorker.startBlocking(address)
 
   function wait(asked: Asked, msMax: number): Answer[] | Fault {
-    const answers = thread.ask(asked, msMax)
+    const answers = thread.ask<Answer[] | Fault>(asked, msMax)
     if (answers !== undefined) return answers
     // Nothing of its transaction may be joined by the next one.
-    thread.tell(CLOSE)
+    thread.send(CLOSE)
     return NO_ANSWER
   }
 
@@ -188,13 +186,13 @@ function openLink(address: Address, lockMsMax: number, onClose: (link: Link) => 
   return link
 }
 
-function serve({ bridgeTo, line }: Start): void {
+function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE>) {
   let link: Link | undefined
   let closes = 0
 
   async function answer({ questions, isWithin, lockMs }: Asked): Promise<Answer[] | Fault> {
     if (isWithin && link === undefined) return LOST
-    link ??= openLink(bridgeTo, lockMs, (ended) => void end(ended))
+    link ??= openLink(address, lockMs, (ended) => void end(ended))
     const own = link
     const before = closes
     try {
@@ -221,7 +219,7 @@ function serve({ bridgeTo, line }: Start): void {
     return []
   }
 
-  answerFor(line, (message) => (message === CLOSE ? close() : answer(message as Asked)))
+  return parent.receive((message) => (message === CLOSE ? close() : answer(message)))
 }
 
 function resultOf<T>(result: PromiseSettledResult<T>): T {
@@ -229,5 +227,7 @@ function resultOf<T>(result: PromiseSettledResult<T>): T {
   return result.value
 }
 
-// Other threads of ours load this file, too.
-if ((workerData as Start | null)?.bridgeTo !== undefined) serve(workerData as Start)
+const bridgeWorker = defineWorker(
+  { name: 'postgres', purpose: 'holds the connection', file: import.meta.filename },
+  connectFor,
+)

@@ -12,7 +12,7 @@ import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
-import { verifyAside } from './verify-aside.ts'
+import { verifyInWorker } from './verify-in-worker.ts'
 
 const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
 
@@ -53,7 +53,7 @@ export function createOperator(context: CliContext) {
       verifies === 'history'
         ? 'Re-reads the whole history, and reports damage.'
         : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
-      (job) => verifyAside({ verifies, path, dataPath, nowMs: context.clock() }, job),
+      (job) => verifyInWorker({ verifies, path, dataPath, nowMs: context.clock() }, job),
     )
   verify('history', historyOf(config))
   verify('ledger', ledgerOf(config))

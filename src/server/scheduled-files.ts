@@ -5,7 +5,7 @@ import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './context.ts'
-import { startManifests } from './manifests-aside.ts'
+import { startManifests } from './manifests-in-worker.ts'
 import { outcomeOf, spawn, startBackups } from './scheduled-backups.ts'
 import { startTimer } from './server-jobs.ts'
 

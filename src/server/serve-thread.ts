@@ -2,7 +2,6 @@
  * A thread that answers requests for data, from the same two files and on the same port as others.
  * What it cannot answer by itself it asks of the first thread, which alone writes.
  */
-import type { MessagePort } from 'node:worker_threads'
 
 import { createLimits, type LimitMemory } from '#src/access/limits.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
@@ -16,6 +15,7 @@ import { createUnread, type Unread } from '#src/http/unread.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
@@ -55,17 +55,15 @@ export type Asked = {
   address: string | undefined
 }
 export type Answered = {
-  id: number
   status: number
   headers: [name: string, value: string][]
   body: ArrayBuffer
   /** The first thread is to learn whether the whole body was handed over. */
   isTracked: boolean
 }
-export type ToThread = { answer: Answered } | { wake: true } | { stop: true }
+export type ToThread = 'wake' | 'stop'
 export type FromThread =
   | { listening: true }
-  | { stopped: true }
   | { ask: Asked }
   | { sent: { id: number; isWhole: boolean } }
   | Record<'used' | 'testUsed', ReturnType<Reader['takeUsage']>>
@@ -75,15 +73,22 @@ const BEAT_MS = 1000
 /** How long a connection is kept whose request the first thread answers: as long as Bun can. */
 const ASKED_SECONDS_MAX = 255
 
-export async function serveThread(
+/** The thread begins with the file that the process began with. */
+export const serveWorker = (context: CliContext) =>
+  defineWorker(
+    { name: 'serve', purpose: 'serves', file: context.program, keepsProcess: true },
+    (start: ThreadStart, parent: Parent<FromThread, ToThread>) =>
+      serveThread(context, start, parent),
+  )
+
+/** Resolves when it was stopped. */
+async function serveThread(
   given: CliContext,
   start: ThreadStart,
-  parent: MessagePort,
+  parent: Parent<FromThread, ToThread>,
 ): Promise<void> {
   const { thread, threads, port, startedMs, beats } = start
   const context = asService(given)
-  const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
-    parent.postMessage(message, moved)
   const config = shareOf(context.config(), threads)
   const { dataPath, chunkCacheBytes } = config
   const history = openHistory(historyOf(config), {
@@ -94,7 +99,7 @@ export async function serveThread(
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },
   })
   const timer = () => startedMs + performance.now()
-  const log = createLogBuffer((lines) => post({ log: lines }))
+  const log = createLogBuffer((lines) => parent.send({ log: lines }))
   const joint = await joinLimits(config, { server: start.server, timer })
   const meters = start.meters && openMeters(start.meters, thread)
   const real = {
@@ -109,8 +114,8 @@ export async function serveThread(
   const unread = createUnread(real.limits)
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
   const first = createQuestions({
-    post: (ask) => post({ ask }, [ask.body]),
-    onSent: (id, isWhole) => post({ sent: { id, isWhole } }),
+    ask: (ask) => parent.ask({ ask }, [ask.body]),
+    onSent: (id, isWhole) => parent.send({ sent: { id, isWhole } }),
     unread,
     addressOf,
   })
@@ -133,7 +138,7 @@ export async function serveThread(
   function postUsage(): void {
     const used = reader.takeUsage()
     const testUsed = test?.takeUsage() ?? []
-    if (used.length + testUsed.length > 0) post({ used, testUsed })
+    if (used.length + testUsed.length > 0) parent.send({ used, testUsed })
   }
   const stream = startStream(inOne(reader, test))
   const jobs = [
@@ -142,23 +147,22 @@ export async function serveThread(
     ...(meters ? [startMeasuring(reader, { meters, timer })] : []),
   ]
 
-  async function stop(): Promise<void> {
-    reader.drain()
-    test?.drain()
-    await atMost(server.stop(), DRAIN_MS_MAX)
-    await server.stop(true)
-    for (const job of jobs) job.dispose()
-    await joint?.dispose()
-    log.flush()
-    for (const file of [history, ledger, testData]) file.dispose()
-    post({ stopped: true })
-  }
-  parent.on('message', (message: ToThread) => {
-    if ('answer' in message) first.resolve(message.answer)
-    else if ('wake' in message) stream.wake()
-    else void stop()
+  const stopped = Promise.withResolvers<void>()
+  void parent.receive((message) => {
+    if (message === 'wake') stream.wake()
+    else stopped.resolve()
   })
-  post({ listening: true })
+  parent.send({ listening: true })
+
+  await stopped.promise
+  reader.drain()
+  test?.drain()
+  await atMost(server.stop(), DRAIN_MS_MAX)
+  await server.stop(true)
+  for (const job of jobs) job.dispose()
+  await joint?.dispose()
+  log.flush()
+  for (const file of [history, ledger, testData]) file.dispose()
 }
 
 /** Only the first thread sells, and live connections have their own ways to send a key. */
@@ -173,7 +177,7 @@ const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => (
 })
 
 type Questions = {
-  post: (ask: Asked) => void
+  ask: (ask: Asked) => Promise<Answered>
   /** Of an answer that is tracked: whether the connection took the whole body. */
   onSent: (id: number, isWhole: boolean) => void
   unread: Pick<Unread, 'hold'>
@@ -183,8 +187,7 @@ type Questions = {
 /** Whose key a question came with, the first thread knows: here its address counts. */
 const LEVEL = callerLevels.indexOf('free')
 
-function createQuestions({ post, onSent, unread, addressOf }: Questions) {
-  const asked = new Map<number, (answer: Answered) => void>()
+function createQuestions({ ask, onSent, unread, addressOf }: Questions) {
   let lastId = 0
   return {
     async ask(...[request, peers]: Parameters<Reader['fetch']>): Promise<Response> {
@@ -194,10 +197,7 @@ function createQuestions({ post, onSent, unread, addressOf }: Questions) {
       const body = await request.arrayBuffer()
       peers?.timeout?.(request, ASKED_SECONDS_MAX)
       const id = ++lastId
-      const { promise, resolve } = Promise.withResolvers<Answered>()
-      asked.set(id, resolve)
-      post({ id, method, url, headers: [...headers], body, address })
-      const answer = await promise
+      const answer = await ask({ id, method, url, headers: [...headers], body, address })
       const bytes = answer.body.byteLength
       if (peers !== undefined) {
         try {
@@ -210,11 +210,6 @@ function createQuestions({ post, onSent, unread, addressOf }: Questions) {
       const hasBody = method !== 'HEAD' && answer.body.byteLength > 0
       const response = new Response(hasBody ? answer.body : null, answer)
       return answer.isTracked ? trackDelivery(response, (isWhole) => onSent(id, isWhole)) : response
-    },
-
-    resolve(answer: Answered): void {
-      asked.get(answer.id)?.(answer)
-      asked.delete(answer.id)
     },
   }
 }

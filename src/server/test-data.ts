@@ -1,14 +1,13 @@
 /** The files of test mode: made once in a data folder, on a thread, and then only read. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Log } from '#src/platform/log.ts'
 import { codeOf, sentenceOf } from '#src/platform/message.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import {
   makeTestDay,
   type TestDayPart,
@@ -24,8 +23,6 @@ const FORMAT = 3
 const FOLDER = `test-data-${FORMAT}`
 /** Of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
-/** On Linux of one thread, elsewhere of the whole process. */
-const LOW_PRIORITY = 10
 
 const folderOf = (dataPath: string): string => join(dataPath, FOLDER)
 /** Where files of its days would be. */
@@ -115,7 +112,7 @@ const HOLD_MS = 10_000
 const HELD_MAX = 64
 const SECOND_MS = 1000
 
-type ToMaker = { makesTestData: string; store: TestStore; part?: TestDayPart | undefined }
+type Start = { dataPath: string; store: TestStore; part?: TestDayPart | undefined }
 
 type MakerDeps = {
   timer: Clock
@@ -156,24 +153,16 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
     }
     startedMs = timer()
     share = 0
-    const worker = new Worker(context.program, {
-      workerData: { makesTestData: dataPath, store, part } satisfies ToMaker,
-    })
-    worker.unref()
-    worker.on('message', (done: number) => {
+    const thread = testDataWorker.start({ dataPath, store, part }, (done) => {
       share = done
     })
-    let hasFailed = false
-    worker.on('error', (error) => {
-      hasFailed = true
-      fail(error)
-    })
-    worker.on('exit', () => {
-      if (hasFailed) return
-      queue.shift()
-      wakeAll()
-      makeNext()
-    })
+    void thread.result.then(finish, fail)
+  }
+
+  function finish(): void {
+    queue.shift()
+    wakeAll()
+    makeNext()
   }
 
   function request(store: TestStore): void {
@@ -218,10 +207,14 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
   }
 }
 
-const start = workerData as Partial<ToMaker> | null
-if (start?.makesTestData !== undefined && start.store !== undefined) {
-  if (process.platform === 'linux') setPriority(LOW_PRIORITY)
-  for (const done of makeFiles(start.makesTestData, [start.store], start.part)) {
-    parentPort?.postMessage(done)
-  }
-}
+const testDataWorker = defineWorker(
+  {
+    name: 'test-data',
+    purpose: 'makes the data of test mode',
+    file: import.meta.filename,
+    isLowPriority: true,
+  },
+  ({ dataPath, store, part }: Start, parent: Parent<number>): void => {
+    for (const done of makeFiles(dataPath, [store], part)) parent.send(done)
+  },
+)

@@ -1,15 +1,22 @@
 /** The threads that answer requests for data, seen from the first: started, replaced, stopped. */
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 
 import type { LimitMemory, Limits } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
+import type { Thread } from '#src/platform/worker.ts'
 import type { App } from '#src/server/app.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { listen } from './listen.ts'
-import type { Answered, Asked, FromThread, ThreadStart, ToThread } from './serve-thread.ts'
+import {
+  type Answered,
+  type Asked,
+  type FromThread,
+  serveWorker,
+  type ToThread,
+} from './serve-thread.ts'
 import { atMost, DRAIN_MS_MAX, every } from './server-jobs.ts'
 import type { TestServer } from './test-mode.ts'
 
@@ -47,7 +54,8 @@ export async function startThreads(deps: Deps) {
   const { url, port = 0 } = probe
   await probe.stop(true)
   const beats = new Int32Array(new SharedArrayBuffer(4 * (threads + 1)))
-  const running = new Map<number, Worker>()
+  const worker = serveWorker(context)
+  const running = new Map<number, Thread<void, ToThread>>()
   const ends = new Set<Promise<void>>()
   let isStopping = false
 
@@ -58,12 +66,7 @@ export async function startThreads(deps: Deps) {
 
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
-    const ended = Promise.withResolvers<void>()
     const own = { thread, threads, port, limits: memory, server, meters, beats }
-    const worker = new Worker(context.program, {
-      workerData: { ...own, startedMs: timer() } satisfies ThreadStart,
-    })
-    running.set(thread, worker)
     /** By request: what to call once this thread has handed the answer over, whole or not. */
     const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {
@@ -71,29 +74,28 @@ export async function startThreads(deps: Deps) {
       deliveries.delete(id)
       onSent?.(isWhole)
     }
-    ends.add(ended.promise)
-    worker.on('error', (error) => {
-      context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
-      listening.reject(new CliError(`Thread ${thread} cannot start: ${messageOf(error)}`))
-    })
-    worker.on('exit', () => {
-      ended.resolve()
-      ends.delete(ended.promise)
-      running.delete(thread)
-      limits.clear(thread)
-      if (!isStopping) setTimeout(() => void (isStopping || replace(thread)), REPLACE_MS)
-    })
-    worker.on('message', (message: FromThread) => {
+    function receive(message: FromThread) {
       if ('listening' in message) listening.resolve()
-      else if ('stopped' in message) void worker.terminate()
       else if ('log' in message) context.writeLog(message.log)
       else if ('used' in message) putUsage(message)
       else if ('sent' in message) endDelivery(message.sent)
-      else {
-        const onTracked = (then: (isWhole: boolean) => void) =>
-          void deliveries.set(message.ask.id, then)
-        void answer(app, message.ask, onTracked).then((reply) => post(worker, { answer: reply }))
-      }
+      else return answer(app, message.ask, (then) => void deliveries.set(message.ask.id, then))
+      return undefined
+    }
+    const started = worker.start({ ...own, startedMs: timer() }, receive)
+    running.set(thread, started)
+    ends.add(started.ended)
+    started.result.catch((error) => {
+      // It was terminated, because it hung or did not stop in time.
+      if (isFault(error, 'thread_ended')) return
+      context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
+      listening.reject(new CliError(`Thread ${thread} cannot start: ${messageOf(error)}`))
+    })
+    void started.ended.then(() => {
+      ends.delete(started.ended)
+      running.delete(thread)
+      limits.clear(thread)
+      if (!isStopping) setTimeout(() => void (isStopping || replace(thread)), REPLACE_MS)
     })
     return listening.promise
   }
@@ -102,38 +104,36 @@ export async function startThreads(deps: Deps) {
   const replace = (thread: number): void => void start(thread).catch(() => undefined)
 
   const watch = every(STUCK_MS, () => {
-    for (const [thread, worker] of running)
-      if (Atomics.exchange(beats, thread, 0) === 0) void worker.terminate()
+    for (const [thread, started] of running)
+      if (Atomics.exchange(beats, thread, 0) === 0) void started.terminate()
   })
   await Promise.all(Array.from({ length: threads }, (_, index) => start(index + 1)))
   return {
     url,
     /** To be called after commits: they look at once. */
     wake: () => {
-      for (const worker of running.values()) post(worker, { wake: true })
+      for (const started of running.values()) started.send('wake')
     },
     /** Resolves when none of them uses the files any more. */
     async stop(): Promise<void> {
       isStopping = true
       watch.dispose()
-      for (const worker of running.values()) post(worker, { stop: true })
+      for (const started of running.values()) started.send('stop')
       await atMost(
         Promise.all(ends).then(() => undefined),
         END_MS_MAX,
       )
-      await Promise.all([...running.values()].map((worker) => worker.terminate()))
+      await Promise.all([...running.values()].map((started) => started.terminate()))
     },
   }
 }
-
-const post = (worker: Worker, message: ToThread): void => worker.postMessage(message)
 
 async function answer(
   app: App,
   asked: Asked,
   onTracked: (then: (isWhole: boolean) => void) => void,
 ): Promise<Answered> {
-  const { id, method, url, headers, body, address } = asked
+  const { method, url, headers, body, address } = asked
   const request = new Request(url, { method, headers, ...(body.byteLength > 0 && { body }) })
   let isTracked = false
   const peers = {
@@ -146,5 +146,5 @@ async function answer(
   const response = await app.fetch(request, peers)
   const { status } = response
   const answerBody = await response.arrayBuffer()
-  return { id, status, headers: [...response.headers], body: answerBody, isTracked }
+  return { status, headers: [...response.headers], body: answerBody, isTracked }
 }

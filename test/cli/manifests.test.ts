@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
-import { startManifests } from '#src/server/manifests-aside.ts'
+import { startManifests } from '#src/server/manifests-in-worker.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'

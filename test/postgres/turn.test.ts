@@ -13,7 +13,7 @@ import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShownJob } from '#src/platform/job.ts'
 import { postgresHistory } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
-import { startManifests } from '#src/server/manifests-aside.ts'
+import { startManifests } from '#src/server/manifests-in-worker.ts'
 import { turnOf } from '#src/server/open-data-folder.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'

@@ -1,6 +1,6 @@
 /** The files of test mode, and keys that read them. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -120,8 +120,9 @@ describe('the files of test mode', () => {
   test('error: where they cannot be made, callers hear at once, and a minute later it is tried again', async () => {
     const none = join(folder, 'none')
     mkdirSync(none)
-    const { context: sound, errors } = createCliContext({ BOOKFEED_DATA: none })
-    const context = { ...sound, program: join(none, 'no-program.ts') }
+    const { context, errors } = createCliContext({ BOOKFEED_DATA: none })
+    // In the place of their folder.
+    writeFileSync(join(none, 'test-data-3'), '')
     let nowMs = 0
     const data = createTestData(context, { timer: () => nowMs, log: context.printError, part })
     await data.hold('day')

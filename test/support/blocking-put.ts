@@ -1,29 +1,25 @@
 /** Puts objects into an archive, for a test that stands still until they are there. */
-import { workerData } from 'node:worker_threads'
 
 import { openArchive } from '#src/archive/range-reader.ts'
-import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 const PUT_MS_MAX = 60_000
 
-type Start = { putsInto: string; line: Line }
 type Put = { name: string; bytes: Uint8Array }
 
 export function createBlockingPut(place: string) {
-  const thread = openBlocking<string>(import.meta.filename, { putsInto: place })
+  const thread = putWorker.startBlocking(place)
   return {
     /** Returns its SHA-256. */
-    put: (name: string, bytes: Uint8Array) => thread.ask({ name, bytes } satisfies Put, PUT_MS_MAX),
+    put: (name: string, bytes: Uint8Array) => thread.ask<string>({ name, bytes }, PUT_MS_MAX),
     close: thread.close,
   }
 }
 
-function serve({ putsInto, line }: Start): void {
-  const store = openArchive(putsInto)
-  answerFor(line, (message) => {
-    const { name, bytes } = message as Put
-    return store.put(name, bytes).catch(String)
-  })
-}
-
-if ((workerData as Start | null)?.putsInto !== undefined) serve(workerData as Start)
+const putWorker = defineWorker(
+  { name: 'put', purpose: 'puts objects', file: import.meta.filename },
+  (place: string, parent: Parent<never, Put>) => {
+    const store = openArchive(place)
+    return parent.receive(({ name, bytes }) => store.put(name, bytes).catch(String))
+  },
+)

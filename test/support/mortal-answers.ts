@@ -1,11 +1,6 @@
 /** A thread that answers in capitals, and ends in the way that it is asked to. */
-import { workerData } from 'node:worker_threads'
 
-import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
-
-export const openMortal = () => openBlocking<string>(import.meta.filename, { isMortal: true })
-
-type Start = { isMortal: true; line: Line }
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 const never = new Promise<string>(() => {})
 const ends = {
@@ -18,9 +13,13 @@ const ends = {
 }
 export const waysToEnd = Object.keys(ends) as (keyof typeof ends)[]
 
-if ((workerData as Start | null)?.isMortal)
-  answerFor((workerData as Start).line, async (message) => {
-    const end = ends[message as keyof typeof ends] as (() => void) | undefined
-    end?.()
-    return end === undefined ? String(message).toUpperCase() : never
-  })
+export const mortalWorker = defineWorker(
+  { name: 'mortal', purpose: 'is mortal', file: import.meta.filename },
+  (_: undefined, parent: Parent<never, string>) =>
+    parent.receive(async (message) => {
+      if (message === 'fail') throw new Error('As ordered.')
+      const end = ends[message as keyof typeof ends] as (() => void) | undefined
+      end?.()
+      return end === undefined ? message.toUpperCase() : never
+    }),
+)

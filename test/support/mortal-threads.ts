@@ -4,14 +4,14 @@ import { isMainThread, workerData } from 'node:worker_threads'
 
 function obey(order: 'die' | 'hang'): void {
   // biome-ignore lint/style/noProcessEnv: what threads are ordered is not for the product's settings.
-  const path = `${process.env.BOOKFEED_DATA}/${order}-${workerData.thread}`
+  const path = `${process.env.BOOKFEED_DATA}/${order}-${workerData.start.thread}`
   if (!existsSync(path)) return
   rmSync(path)
   if (order === 'die') throw new Error('As ordered.')
   for (;;);
 }
 
-if (!isMainThread && workerData?.thread !== undefined) {
+if (!isMainThread && workerData?.start?.thread !== undefined) {
   setInterval(obey, 20, 'die')
   setInterval(obey, 20, 'hang')
 }

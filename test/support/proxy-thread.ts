@@ -1,19 +1,17 @@
 /** A cutting proxy in a thread of its own, for a test that stands still behind it. */
-import { workerData } from 'node:worker_threads'
 
-import { answerFor, type Line, openBlocking } from '#src/platform/blocking.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { startCuttingProxy } from './cutting-proxy.ts'
 
 const ANSWER_MS_MAX = 10_000
-type Start = { proxyTo: number; line: Line }
 type Order =
   { cut: true } | { freeze: true } | { delayMs: number } | { leadTo: number } | { none: true }
 
 export function openProxy(port: number) {
-  const thread = openBlocking<string>(import.meta.filename, { proxyTo: port })
+  const thread = proxyWorker.startBlocking(port)
   const order = (what: Order): string => {
-    const origin = thread.ask(what, ANSWER_MS_MAX)
+    const origin = thread.ask<string>(what, ANSWER_MS_MAX)
     if (origin === undefined) throw new Error('The proxy does not answer.')
     return origin
   }
@@ -28,11 +26,10 @@ export function openProxy(port: number) {
   }
 }
 
-async function serve({ proxyTo, line }: Start): Promise<void> {
-  let target = proxyTo
+async function serve(port: number, parent: Parent<never, Order>): Promise<never> {
+  let target = port
   const proxy = await startCuttingProxy(() => target)
-  answerFor(line, async (message) => {
-    const order = message as Order
+  return parent.receive((order) => {
     if ('leadTo' in order) target = order.leadTo
     if ('cut' in order || 'leadTo' in order) proxy.cut()
     if ('freeze' in order) proxy.freeze()
@@ -41,4 +38,7 @@ async function serve({ proxyTo, line }: Start): Promise<void> {
   })
 }
 
-if ((workerData as Start | null)?.proxyTo !== undefined) void serve(workerData as Start)
+const proxyWorker = defineWorker(
+  { name: 'proxy', purpose: 'is a proxy', file: import.meta.filename },
+  serve,
+)

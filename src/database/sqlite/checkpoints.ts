@@ -2,9 +2,9 @@
  * Moves what was committed from SQLite's log into the file on a thread of its own: it waits for the
  * disk, which nobody else then does.
  */
-import { Worker, workerData } from 'node:worker_threads'
 
 import type { Database } from '#src/database/database.ts'
+import { defineWorker } from '#src/platform/worker.ts'
 
 import { checkpoint, leaveCheckpoints, openDatabase } from './database.ts'
 
@@ -25,10 +25,7 @@ export function startCheckpoints(db: Database, path: string): Disposable {
   end(state)
   const starting = setTimeout(() => {
     Atomics.store(state, 0, RUNNING)
-    const worker = new Worker(import.meta.filename, { workerData: { checkpointsOf: path, state } })
-    worker.unref()
-    worker.on('error', () => {})
-    worker.on('exit', () => end(state))
+    void checkpointWorker.start({ path, state }).ended.then(() => end(state))
     leaveCheckpoints(db)
   }, START_MS)
   starting.unref()
@@ -47,17 +44,18 @@ function end(state: Int32Array): void {
   Atomics.notify(state, 0)
 }
 
-type Start = { checkpointsOf: string; state: Int32Array }
-
-function run({ checkpointsOf, state }: Start): void {
-  try {
-    const db = openDatabase(checkpointsOf)
-    while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') attempt(db)
-    db.close()
-  } finally {
-    end(state)
-  }
-}
+const checkpointWorker = defineWorker(
+  { name: 'checkpoints', purpose: 'makes checkpoints', file: import.meta.filename },
+  ({ path, state }: { path: string; state: Int32Array }): void => {
+    try {
+      const db = openDatabase(path)
+      while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') attempt(db)
+      db.close()
+    } finally {
+      end(state)
+    }
+  },
+)
 
 function attempt(db: Database): void {
   try {
@@ -66,6 +64,3 @@ function attempt(db: Database): void {
     // A disk that is full, or fails, may take it the next time.
   }
 }
-
-// Other threads of ours load this file, too.
-if ((workerData as Start | null)?.checkpointsOf !== undefined) run(workerData as Start)

@@ -376,7 +376,7 @@ describe('migrations', () => {
   ])(
     'default: those of the %s are the files drizzle-kit made, in the order of the journal',
     async (name, migrations) => {
-      const source = new URL(`../../db/${name}/migrations/`, import.meta.url).pathname
+      const source = new URL(`../../../db/${name}/migrations/`, import.meta.url).pathname
       const journal = await Bun.file(join(source, 'meta/_journal.json')).json()
       const tags: string[] = journal.entries.map(({ tag }: { tag: string }) => tag)
       const texts = await Promise.all(

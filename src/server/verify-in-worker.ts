@@ -1,6 +1,4 @@
 /** Verifies a file on a thread of its own, which gives way to the one that serves. */
-import { setPriority } from 'node:os'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
@@ -10,6 +8,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 
 type Start = {
@@ -19,29 +18,22 @@ type Start = {
   dataPath: string
   nowMs: number
 }
-type Message = { done: number; total: number } | { faults: string[]; count: number; held: string }
+type Progress = { done: number; total: number }
 
 const FAULTS_SHOWN_MAX = 20
-/** On Linux of one thread, elsewhere of the whole process. */
-const LOW_PRIORITY = 10
 
 /** Resolves with what was found sound; rejects with the first faults. */
-export function verifyAside(start: Start, report: JobReport): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const worker = new Worker(import.meta.filename, { workerData: start })
-  worker.unref()
-  worker.on('error', reject)
-  worker.on('exit', () => reject(new Error('The thread that verifies has ended.')))
-  worker.on('message', (message: Message) => {
-    if ('total' in message) report.progress(message.done, message.total)
-    else if (message.count === 0) resolve(`Sound: ${message.held}.`)
-    else
-      reject(new Error(`${message.count} faults in ${message.held}: ${message.faults.join(' ')}`))
-  })
-  return promise
+export async function verifyInWorker(start: Start, report: JobReport): Promise<string> {
+  const thread = verifyWorker.start(start, ({ done, total }) => report.progress(done, total))
+  const { faults, count, held } = await thread.result
+  if (count > 0) throw new Error(`${count} faults in ${held}: ${faults.join(' ')}`)
+  return `Sound: ${held}.`
 }
 
-function* listFaults({ verifies, path, dataPath, nowMs }: Start): Generator<string, string> {
+function* listFaults(
+  { verifies, path, dataPath, nowMs }: Start,
+  onProgress: (done: number, total: number) => void,
+): Generator<string, string> {
   if (!isPostgres(path)) yield* listLogFaults(path)
   if (verifies === 'ledger') {
     using ledger = openLedger(path, { nowMs })
@@ -50,9 +42,6 @@ function* listFaults({ verifies, path, dataPath, nowMs }: Start): Generator<stri
     return head === undefined ? 'no rows' : `${head.seq} rows, head ${head.seq}:${head.hash}`
   }
   const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
-  const onProgress = (done: number, total: number) => {
-    parentPort?.postMessage({ done, total } satisfies Message)
-  }
   yield* history.verify(onProgress)
   yield* verifyDayFiles(createFileStore(filesPathOf(dataPath)))
   const { markets, snapshots } = history.totals()
@@ -60,13 +49,12 @@ function* listFaults({ verifies, path, dataPath, nowMs }: Start): Generator<stri
   return `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
 }
 
-function run(start: Start): void {
-  if (process.platform === 'linux') setPriority(LOW_PRIORITY)
+function verify(start: Start, onProgress: (done: number, total: number) => void) {
   const faults: string[] = []
   let count = 0
   let held = start.path
   try {
-    const found = listFaults(start)
+    const found = listFaults(start, onProgress)
     let next = found.next()
     for (; next.done !== true; next = found.next()) {
       if (++count <= FAULTS_SHOWN_MAX) faults.push(next.value)
@@ -76,8 +64,11 @@ function run(start: Start): void {
     count++
     faults.push(messageOf(error))
   }
-  parentPort?.postMessage({ faults, count, held } satisfies Message)
+  return { faults, count, held }
 }
 
-// Other threads of ours load this file, too.
-if ((workerData as Start | null)?.verifies !== undefined) run(workerData as Start)
+const verifyWorker = defineWorker(
+  { name: 'verify', purpose: 'verifies', file: import.meta.filename, isLowPriority: true },
+  (start: Start, parent: Parent<Progress>) =>
+    verify(start, (done, total) => parent.send({ done, total })),
+)

@@ -3,7 +3,6 @@
  * any moment. What was begun is undone by the engine, or continued by the next run.
  */
 import { existsSync } from 'node:fs'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import type { Database } from '#src/database/database.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
@@ -12,7 +11,7 @@ import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
 import { copyLedger } from '#src/ledger/copy.ts'
 import { count, formatCount } from '#src/platform/count.ts'
-import { messageOf } from '#src/platform/message.ts'
+import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { addressOf, isPostgres, shownAddress } from '#src/postgres/address.ts'
 import {
   openPostgres,
@@ -27,7 +26,8 @@ export type Store = (typeof stores)[number]
 /** Files, or addresses. */
 export type Copy = { store: Store; from: string; to: string }
 export type Start = { copies: Copy[]; keepsSource: boolean; nowMs: number }
-type Message = { progress: string } | { line: string } | { end: true } | { fault: string }
+type Said = { progress: string } | { line: string }
+type Say = (said: Said) => void
 
 const PROGRESS_EVERY_MS = 2000
 const FAULTS_SHOWN_MAX = 20
@@ -40,29 +40,24 @@ const formats = {
 export const shown = (place: string): string => (isPostgres(place) ? shownAddress(place) : place)
 
 /** Rejects with what went wrong, or when `signal` is aborted. */
-export async function copyAside(
+export async function copyInWorker(
   start: Start,
   signal: AbortSignal,
   say: { print: (line: string) => void; progress: (line: string) => void },
 ): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const worker = new Worker(import.meta.filename, { workerData: start })
-  worker.on('error', reject)
-  worker.on('exit', () => reject(new Error('The thread that copies has ended.')))
-  worker.on('message', (message: Message) => {
-    if ('progress' in message) say.progress(message.progress)
-    else if ('line' in message) say.print(message.line)
-    else if ('end' in message) resolve()
-    else reject(new Error(message.fault))
+  const thread = copyWorker.start(start, (said) => {
+    if ('progress' in said) say.progress(said.progress)
+    else say.print(said.line)
   })
-  const stop = (): void => reject(new Error('Stopped. Run it again to go on.'))
+  const stopped = Promise.withResolvers<never>()
+  const stop = (): void => stopped.reject(new Error('Stopped. Run it again to go on.'))
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   try {
-    await promise
+    await Promise.race([thread.result, stopped.promise])
   } finally {
     signal.removeEventListener('abort', stop)
-    void worker.terminate()
+    void thread.terminate()
   }
 }
 
@@ -86,20 +81,18 @@ function isThere(store: Store, place: string): boolean {
   }
 }
 
-const post = (message: Message): void => parentPort?.postMessage(message)
-
 /** Says now and then how far it is. */
-function createProgress() {
+function createProgress(say: Say) {
   let shownMs = performance.now()
   return (line: () => string): void => {
     if (performance.now() - shownMs < PROGRESS_EVERY_MS) return
     shownMs = performance.now()
-    post({ progress: line() })
+    say({ progress: line() })
   }
 }
 
-function run(given: Start): void {
-  const { copies } = given
+function copy(start: Start, say: Say): void {
+  const { copies } = start
   const found = copies.filter(({ store, from }) => isThere(store, from))
   if (found.length === 0) {
     const [first] = copies
@@ -108,18 +101,18 @@ function run(given: Start): void {
   }
   for (const { store, from } of copies)
     if (!found.some((copy) => copy.store === store))
-      post({ line: `There is no ${store} at ${shown(from)}: it is left out.` })
+      say({ line: `There is no ${store} at ${shown(from)}: it is left out.` })
   for (const copy of found) {
     const startedMs = performance.now()
-    const result = copy.store === 'ledger' ? moveLedger(copy, given) : copyBooks(copy)
+    const result = copy.store === 'ledger' ? moveLedger(copy, start, say) : copyBooks(copy, say)
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-    post({ line: `${copy.store} copied to ${shown(copy.to)} in ${seconds} s, ${result}` })
+    say({ line: `${copy.store} copied to ${shown(copy.to)} in ${seconds} s, ${result}` })
   }
 }
 
-function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start): string {
+function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start, say: Say): string {
   const source = open('ledger', from)
-  const tell = createProgress()
+  const tell = createProgress(say)
   let copied = 0
   try {
     const target = { isThere: () => isThere('ledger', to), open: () => open('ledger', to) }
@@ -141,9 +134,9 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start): string {
   }
 }
 
-function copyBooks({ from, to }: Copy): string {
+function copyBooks({ from, to }: Copy, say: Say): string {
   const [source, target] = [open('history', from), open('history', to)]
-  const tell = createProgress()
+  const tell = createProgress(say)
   let copied = 0
   try {
     for (const { rows, table } of copyHistory(source, target)) {
@@ -153,18 +146,18 @@ function copyBooks({ from, to }: Copy): string {
   } finally {
     for (const db of [source, target]) db.engine.close(db)
   }
-  return readAgain(to)
+  return readAgain(to, say)
 }
 
-function readAgain(place: string): string {
+function readAgain(place: string, say: Say): string {
   const history = openHistory(place, { chunkCacheBytes: 0 })
-  const tell = createProgress()
+  const tell = createProgress(say)
   try {
     const onProgress = (done: number, total: number): void =>
       tell(() => `read again ${formatCount(done)} of ${formatCount(total)} markets`)
     let faults = 0
     for (const fault of history.verify(onProgress))
-      if (++faults <= FAULTS_SHOWN_MAX) post({ line: fault })
+      if (++faults <= FAULTS_SHOWN_MAX) say({ line: fault })
     if (faults > 0) throw new Error(`${count(faults, 'fault')} in ${shown(place)}.`)
     const { markets, snapshots } = history.totals()
     return `and read again: ${count(snapshots, 'snapshot')} of ${count(markets, 'market')}.`
@@ -173,15 +166,7 @@ function readAgain(place: string): string {
   }
 }
 
-function start(given: Start): void {
-  try {
-    run(given)
-    post({ end: true })
-  } catch (error) {
-    post({ fault: messageOf(error) })
-  }
-  parentPort?.close()
-}
-
-// The thread that starts it loads this file, too.
-if ((workerData as Start | null)?.copies !== undefined) start(workerData as Start)
+const copyWorker = defineWorker(
+  { name: 'copy', purpose: 'copies', file: import.meta.filename, keepsProcess: true },
+  (start: Start, parent: Parent<Said>) => copy(start, parent.send),
+)

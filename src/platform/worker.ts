@@ -1,0 +1,314 @@
+/**
+ * The only way to run a thread. A worker is defined in the file that holds its code, and is started
+ * with data of a known type. Both sides send messages, and ask requests that are answered with a
+ * value or an error; what the worker's function returns is the result of the thread, and its end.
+ */
+
+import { setPriority } from 'node:os'
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  Worker,
+  workerData,
+} from 'node:worker_threads'
+
+import { Fault } from './fault.ts'
+import { messageOf } from './message.ts'
+
+type WorkerOptions = {
+  /** Names the thread for the system; `main.ts` has a table of these names. */
+  name: string
+  /** Completes the sentence "The thread that … has ended." */
+  purpose: string
+  /** The file that calls `defineWorker`; in an executable, that is always `main.ts`. */
+  file: string
+  /** Whether it gives way to the threads that serve. */
+  isLowPriority?: boolean
+  /** Whether the process stays alive for as long as the thread runs. */
+  keepsProcess?: boolean
+}
+
+/** Buffers that are put into `moved` go with the reply without being copied. */
+type Receive<Message> = (message: Message, moved: ArrayBuffer[]) => unknown
+
+/** The thread that started this one, seen from within this one. */
+export type Parent<FromThread = never, ToThread = never> = {
+  send(message: FromThread): void
+  ask<Reply>(message: FromThread, moved?: ArrayBuffer[]): Promise<Reply>
+  /**
+   * Answers messages from now on; those that came before are kept until then. The promise never
+   * resolves: a thread that only answers returns it, and so lives until it is terminated.
+   */
+  receive(receive: Receive<ToThread>): Promise<never>
+}
+
+/** A running thread, seen from the one that started it. */
+export type Thread<Result, ToThread> = {
+  /** Rejects with a `Fault` of what the thread failed with, or when it ended without a result. */
+  result: Promise<Result>
+  /** Resolves when the thread is gone, for whatever reason. */
+  ended: Promise<void>
+  hasEnded(): boolean
+  send(message: ToThread): void
+  /** Rejects with a `Fault` when the answer is an error, or when the thread ends before it. */
+  ask<Reply>(message: ToThread): Promise<Reply>
+  terminate(): Promise<void>
+}
+
+/** A thread whose answers are waited for synchronously. */
+export type BlockingThread<ToThread> = {
+  /** Waits for at most `msMax`; undefined where there was no answer. */
+  ask<Reply>(message: ToThread, msMax: number): Reply | undefined
+  send(message: ToThread): void
+  close(): void
+}
+
+/** What goes from thread to thread: a message, a request, or the answer to one. */
+type Wire =
+  | { message: unknown }
+  | { message: unknown; id: number }
+  | { id: number; reply: unknown }
+  | { id: number; error: string }
+
+/** The result of a thread is the answer to its start. */
+const START_ID = 0
+
+/** How a blocked thread is told of answers: shared memory, because it receives no events. */
+type BlockingLine = { port: MessagePort; state: Int32Array }
+/** Indexes of the state: how many messages were sent, and whether the thread has ended. */
+const [SENT, ENDED] = [0, 1]
+
+type ThreadData<Start> = { worker: string; start: Start; blocking?: BlockingLine }
+
+/** On Linux of one thread, elsewhere of the whole process. */
+const LOW_PRIORITY = 10
+
+/** The name of the worker that this thread is to run; undefined in the first thread. */
+export const workerName = (): string | undefined =>
+  (workerData as Partial<ThreadData<unknown>> | null)?.worker
+
+/**
+ * Defines a worker. In a thread that was started to be this worker, this call also runs it, once
+ * its module has been loaded.
+ */
+export function defineWorker<Start, Result, FromThread = never, ToThread = never>(
+  options: WorkerOptions,
+  run: (start: Start, parent: Parent<FromThread, ToThread>) => Result | Promise<Result>,
+) {
+  if (workerName() === options.name)
+    queueMicrotask(() => void runWorker(options, run, workerData as ThreadData<Start>))
+  return {
+    start: (start: Start, receive?: Receive<FromThread>): Thread<Result, ToThread> =>
+      startThread(options, start, receive),
+    /** Starts it for a caller that waits synchronously, and again whenever it has ended. */
+    startBlocking: (start: Start): BlockingThread<ToThread> => startBlocking(options, start),
+  }
+}
+
+function createWorker<Start>(options: WorkerOptions, start: Start, blocking?: BlockingLine) {
+  const { name, file, keepsProcess = false } = options
+  const data: ThreadData<Start> = { worker: name, start, ...(blocking && { blocking }) }
+  const transferList = blocking === undefined ? [] : [blocking.port]
+  const worker = new Worker(file, { name, workerData: data, transferList })
+  if (!keepsProcess) worker.unref()
+  return worker
+}
+
+function startThread<Start, Result, FromThread, ToThread>(
+  options: WorkerOptions,
+  start: Start,
+  receive: Receive<FromThread> = () => undefined,
+): Thread<Result, ToThread> {
+  const worker = createWorker(options, start)
+  const post = (wire: Wire, moved: ArrayBuffer[]) => worker.postMessage(wire, moved)
+  const line = createLine(worker, post, receive as Receive<unknown>)
+  const result = line.answerTo<Result>(START_ID)
+  // Not everybody who starts a thread waits for its result.
+  result.catch(() => undefined)
+  const ended = Promise.withResolvers<void>()
+  worker.on('error', (error) => line.fail(new Fault('thread', messageOf(error))))
+  worker.on('exit', () => {
+    line.fail(new Fault('thread_ended', `The thread that ${options.purpose} has ended.`))
+    ended.resolve()
+  })
+  return {
+    result,
+    ended: ended.promise,
+    hasEnded: line.hasFailed,
+    send: line.send,
+    ask: line.ask,
+    terminate: async () => void (await worker.terminate()),
+  }
+}
+
+/** One end of the line between two threads. */
+function createLine(
+  port: Worker | MessagePort,
+  post: (wire: Wire, moved: ArrayBuffer[]) => void,
+  receive: Receive<unknown>,
+) {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  let lastId = START_ID
+  let failure: Fault | undefined
+
+  function answerTo<Reply>(id: number): Promise<Reply> {
+    const answer = Promise.withResolvers<Reply>()
+    waiting.set(id, answer as PromiseWithResolvers<unknown>)
+    return answer.promise
+  }
+
+  async function reply(id: number, message: unknown): Promise<void> {
+    const moved: ArrayBuffer[] = []
+    try {
+      post({ id, reply: await receive(message, moved) }, moved)
+    } catch (error) {
+      post({ id, error: messageOf(error) }, [])
+    }
+  }
+
+  port.on('message', (wire: Wire) => {
+    if ('message' in wire) {
+      if ('id' in wire) void reply(wire.id, wire.message)
+      else receive(wire.message, [])
+      return
+    }
+    const answer = waiting.get(wire.id)
+    waiting.delete(wire.id)
+    if ('error' in wire) answer?.reject(new Fault('thread', wire.error))
+    else answer?.resolve(wire.reply)
+  })
+
+  return {
+    answerTo,
+
+    send: (message: unknown): void => post({ message }, []),
+
+    async ask<Reply>(message: unknown, moved: ArrayBuffer[] = []): Promise<Reply> {
+      if (failure !== undefined) throw failure
+      const id = ++lastId
+      const answer = answerTo<Reply>(id)
+      post({ message, id }, moved)
+      return answer
+    },
+
+    /** Rejects what is waited for, and whatever is asked from now on. */
+    fail(fault: Fault): void {
+      failure ??= fault
+      for (const { reject } of waiting.values()) reject(failure)
+      waiting.clear()
+    },
+
+    hasFailed: (): boolean => failure !== undefined,
+  }
+}
+
+async function runWorker<Start, Result, FromThread, ToThread>(
+  { isLowPriority = false }: WorkerOptions,
+  run: (start: Start, parent: Parent<FromThread, ToThread>) => Result | Promise<Result>,
+  { start, blocking }: ThreadData<Start>,
+): Promise<void> {
+  if (isLowPriority && process.platform === 'linux') setPriority(LOW_PRIORITY)
+  const port = blocking?.port ?? parentPort
+  if (port === null) return
+  const wake = blocking && wakeOnSent(blocking.state)
+  const post = (wire: Wire, moved: ArrayBuffer[]): void => {
+    port.postMessage(wire, moved)
+    wake?.()
+  }
+  const receiver = Promise.withResolvers<Receive<ToThread>>()
+  const line = createLine(port, post, async (message, moved) => {
+    const receive = await receiver.promise
+    return receive(message as ToThread, moved)
+  })
+  try {
+    const result = await run(start, {
+      send: line.send,
+      ask: line.ask,
+      receive(receive) {
+        receiver.resolve(receive)
+        return new Promise(() => {})
+      },
+    })
+    post({ id: START_ID, reply: result }, [])
+  } catch (error) {
+    post({ id: START_ID, error: messageOf(error) }, [])
+  }
+  process.exit()
+}
+
+/** Wakes the thread that is blocked, for each message and at the end of this one. */
+function wakeOnSent(state: Int32Array): () => void {
+  const wake = (): void => {
+    Atomics.add(state, SENT, 1)
+    Atomics.notify(state, SENT)
+  }
+  process.on('exit', () => {
+    Atomics.store(state, ENDED, 1)
+    wake()
+  })
+  return wake
+}
+
+function startBlocking<Start, ToThread>(
+  options: WorkerOptions,
+  start: Start,
+): BlockingThread<ToThread> {
+  let thread = openBlockingLine(options, start)
+  let lastId = START_ID
+
+  function restartIfEnded(): void {
+    if (Atomics.load(thread.state, ENDED) === 0) return
+    thread.close()
+    thread = openBlockingLine(options, start)
+  }
+
+  return {
+    ask<Reply>(message: ToThread, msMax: number): Reply | undefined {
+      restartIfEnded()
+      const id = ++lastId
+      const { state, port } = thread
+      port.postMessage({ message, id } satisfies Wire)
+      const endMs = performance.now() + msMax
+      for (;;) {
+        const seen = Atomics.load(state, SENT)
+        const hasEnded = Atomics.load(state, ENDED) === 1
+        const wire: Wire | undefined = receiveMessageOnPort(port)?.message
+        // An answer that came too late belongs to an earlier request.
+        if (wire !== undefined && 'id' in wire && wire.id === id) return answerIn<Reply>(wire)
+        if (wire !== undefined) continue
+        const leftMs = endMs - performance.now()
+        if (hasEnded || leftMs <= 0) return undefined
+        if (Atomics.wait(state, SENT, seen, leftMs) === 'timed-out') return undefined
+      }
+    },
+
+    send(message: ToThread): void {
+      restartIfEnded()
+      thread.port.postMessage({ message } satisfies Wire)
+    },
+
+    close: () => thread.close(),
+  }
+}
+
+function answerIn<Reply>(wire: Wire): Reply {
+  if ('error' in wire) throw new Fault('thread', wire.error)
+  return ('reply' in wire ? wire.reply : undefined) as Reply
+}
+
+function openBlockingLine<Start>(options: WorkerOptions, start: Start) {
+  const state = new Int32Array(new SharedArrayBuffer(8))
+  const { port1: port, port2 } = new MessageChannel()
+  const worker = createWorker(options, start, { port: port2, state })
+  port.unref()
+  // Why it ended is of no use to the caller: there is no answer.
+  worker.on('error', () => {})
+  worker.on('exit', () => Atomics.store(state, ENDED, 1))
+  const close = (): void => {
+    port.close()
+    void worker.terminate()
+  }
+  return { state, port, close }
+}
