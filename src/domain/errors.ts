@@ -116,3 +116,13 @@ export function ifSound<T>(read: () => T): T | undefined {
     throw error
   }
 }
+
+/** What a read returns; undefined where it fails with an error for callers. */
+export function ifReadable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof AppError) return undefined
+    throw error
+  }
+}

@@ -1,7 +1,7 @@
 /** Gaps as streams tell them. */
 import { ENDLESS_MS, type Gap, isOver, silenceMs } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
-import type { Clock } from '#src/domain/time.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 /** States up to so long after a recorder was last heard of may be its last; later ones are not. */
@@ -69,6 +69,14 @@ const isLeftBy = (silentMs: number | undefined, { fromMs }: Gap, { windowEndMs =
   silentMs !== undefined && silentMs < windowEndMs && fromMs <= silentMs + LAST_STATES_MS
 
 const isSameStart = (a: Gap, b: Gap): boolean => a.outcome === b.outcome && a.fromMs === b.fromMs
+
+/** The members of a gap as streams send them, without braces. */
+export function gapMembers({ conditionId }: Market, gap: Gap): string {
+  const { outcome, reason, fromMs, toMs } = gap
+  const to = toMs === ENDLESS_MS ? 'null' : `"${toIso(toMs)}"`
+  const span = `"from":"${toIso(fromMs)}","to":${to}`
+  return `"conditionId":"${conditionId}","outcome":"${outcome}","reason":"${reason}",${span}`
+}
 
 /** Names a gap, with its end. */
 export const gapKeyOf = ({ outcome, reason, fromMs, toMs }: Gap) =>

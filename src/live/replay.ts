@@ -7,8 +7,9 @@ import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
+import { type FeedQuery, MarketCursor } from './feed.ts'
 import { lastRows, type LiveRow, type RowFilter, type RowReader } from './rows.ts'
-import { latestTicks, type SpotFilter, ticksAfter } from './spot.ts'
+import { latestTicks, type SpotFilter } from './spot.ts'
 
 const ROWS_A_READ = 50
 const TICKS_A_READ = 100
@@ -43,8 +44,6 @@ export type ReplayRange = {
   spot: SpotFilter | undefined
 }
 
-export type ReplayPorts = { history: MarketHistory; read: RowReader; nowMs: number }
-
 type Events<Event extends ReplayEvent = ReplayEvent> = Generator<Event, void>
 
 /**
@@ -53,18 +52,23 @@ type Events<Event extends ReplayEvent = ReplayEvent> = Generator<Event, void>
  */
 export function* replayEvents(
   range: ReplayRange,
-  ports: ReplayPorts,
+  history: MarketHistory,
+  rows: RowReader,
+  nowMs: number,
 ): Generator<ReplayEvent | undefined, void> {
-  const coming = range.market ? [range.market].values() : marketsIn(range, ports)
+  const coming = range.market ? [range.market].values() : marketsIn(range, history)
   let next = coming.next()
   // First, so that of one moment prices come first.
-  const playing: Playing[] = range.spot ? begin(spotEvents(range.spot, range, ports)) : []
+  const playing: Playing[] = range.spot ? begin(spotEvents(range.spot, range, history)) : []
   while (!next.done || playing.length > 0) {
     const first = earliest(playing)
     const startMs = next.done ? Number.POSITIVE_INFINITY : startOf(next.value, range)
     if (!next.done && startMs <= (first?.event.timeMs ?? startMs)) {
-      const events = marketEvents(next.value, range, ports)
-      playing.push(...begin(events))
+      const market = next.value
+      const marks = marksOf(market, range, history, nowMs)
+      playing.push(
+        ...begin(marketEvents(market, range, marks, rowEvents(market, range, history, rows))),
+      )
       next = coming.next()
       yield undefined
     } else if (first) {
@@ -89,7 +93,7 @@ const earliest = (playing: readonly Playing[]): Playing | undefined =>
     undefined,
   )
 
-function* spotEvents(filter: SpotFilter, range: ReplayRange, { history }: ReplayPorts): Events {
+function* spotEvents(filter: SpotFilter, range: ReplayRange, history: MarketHistory): Events {
   const { fromMs = 0, toMs, after: place } = range
   if (place === undefined) {
     const ticks = latestTicks(history, { ...filter, toMs: fromMs })
@@ -98,7 +102,7 @@ function* spotEvents(filter: SpotFilter, range: ReplayRange, { history }: Replay
   }
   let after = place ?? { timestampMs: fromMs, id: 0 }
   for (;;) {
-    const ticks = ticksAfter(history, { ...filter, toMs }, { after, limit: TICKS_A_READ })
+    const ticks = history.spot({ ...filter, toMs, after, order: 'asc', limit: TICKS_A_READ })
     for (const tick of ticks) yield { kind: 'tick', timeMs: tick.timestampMs, tick }
     if (ticks.length < TICKS_A_READ) return
     after = ticks.at(-1) ?? after
@@ -106,7 +110,7 @@ function* spotEvents(filter: SpotFilter, range: ReplayRange, { history }: Replay
 }
 
 /** Markets whose windows are in a range, in the order in which they begin. */
-function* marketsIn(range: ReplayRange, { history }: ReplayPorts): Generator<Market, void> {
+function* marketsIn(range: ReplayRange, history: MarketHistory): Generator<Market, void> {
   if (!range.hasMarkets) return
   const { coin, timeframe, fromMs = 0, toMs } = range
   // The longest window is a day.
@@ -131,15 +135,16 @@ const startOf = ({ orderMs }: Market, { market, fromMs = 0 }: ReplayRange): numb
 function* marketEvents(
   market: Market,
   range: ReplayRange,
-  ports: ReplayPorts,
+  marks: readonly MarketEvent[],
+  rows: Events<MarketEvent>,
 ): Events<MarketEvent> {
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
   const fromMs = range.after?.timestampMs ?? startOf(market, range)
-  const marks = marksOf(market, range, ports).filter(
+  const inRange = marks.filter(
     (mark) => mark.timeMs >= fromMs && (mark.timeMs < endMs || isEndAt(mark, endMs)),
   )
   let atMs = fromMs
-  for (const event of mergedOf(marks, rowEvents(market, range, ports))) {
+  for (const event of mergedOf(inRange, rows)) {
     atMs = event.timeMs
     yield event
   }
@@ -163,35 +168,32 @@ function* mergedOf(marks: readonly MarketEvent[], rows: Events<MarketEvent>): Ev
   yield* marks.slice(next)
 }
 
-function* rowEvents(market: Market, range: ReplayRange, ports: ReplayPorts): Events<MarketEvent> {
-  if (!range.hasRows) return
-  const startMs = startOf(market, range)
-  if (startMs >= (range.toMs ?? Number.POSITIVE_INFINITY)) return
-  if (range.after === undefined && startMs > 0)
-    yield* statesAt(market, startMs, { range, read: ports.read })
-  for (const row of rowsOf(market, range, ports))
-    yield { kind: 'row', timeMs: row.position.timestampMs, market, row }
-}
+/** They are among the marks. */
+const noGaps: readonly Gap[] = []
 
-/** What a live stream would have begun with. */
-function* statesAt(
+/** Rows of a market; without a position, after the states that a live stream would begin with. */
+function* rowEvents(
   market: Market,
-  timeMs: number,
-  { range: { filter }, read }: { range: ReplayRange; read: RowReader },
+  range: ReplayRange,
+  history: MarketHistory,
+  rows: RowReader,
 ): Events<MarketEvent> {
-  for (const row of lastRows(read, { ...filter, market, toMs: timeMs }))
-    yield { kind: 'snapshot', timeMs, market, row }
-}
-
-function* rowsOf(market: Market, range: ReplayRange, { history, read }: ReplayPorts) {
-  let after = range.after ?? { timestampMs: startOf(market, range), id: 0 }
-  for (;;) {
-    const now = history.findMarket(market.conditionId) ?? market
-    const { filter, toMs } = range
-    const page = read.after({ ...filter, market: now, after, toMs, limit: ROWS_A_READ })
-    yield* page.rows
-    after = page.resume
-    if (!page.hasMore) return
+  const { filter, after, toMs, hasRows } = range
+  const startMs = startOf(market, range)
+  if (!hasRows || startMs >= (toMs ?? Number.POSITIVE_INFINITY)) return
+  if (after === undefined && startMs > 0) {
+    for (const row of lastRows(rows, { ...filter, market, toMs: startMs }))
+      yield { kind: 'snapshot', timeMs: startMs, market, row }
+  }
+  const sources = { findMarket: history.findMarket, gaps: () => noGaps }
+  const cursor = new MarketCursor(sources, market, after ?? { timestampMs: startMs, id: 0 })
+  const read = (query: FeedQuery) => rows.after({ ...filter, ...query, toMs })
+  for (let hasMore = true; hasMore;) {
+    const event = cursor.next(read, ROWS_A_READ)
+    if (event?.kind !== 'rows') return
+    for (const row of event.rows.rows)
+      yield { kind: 'row', timeMs: row.position.timestampMs, market, row }
+    hasMore = event.rows.hasMore
   }
 }
 
@@ -202,7 +204,8 @@ const noticed: ReadonlySet<GapReason> = new Set(['recorder_down', 'hash_mismatch
 function marksOf(
   market: Market,
   range: ReplayRange,
-  { history, nowMs }: ReplayPorts,
+  history: MarketHistory,
+  nowMs: number,
 ): MarketEvent[] {
   const { windowStartMs, windowEndMs, winner } = market
   const isOver = windowEndMs !== undefined && windowEndMs <= nowMs
@@ -234,8 +237,17 @@ export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Marke
   const { windowStartMs, windowEndMs, settlementRule, strike, strikeSource, strikeMs } = market
   const isStruck = (strikeMs ?? windowStartMs ?? 0) <= timeMs
   return {
-    ...{ conditionId, coin, timeframe, source, slug, question, assetIds },
-    ...{ windowStartMs, windowEndMs, settlementRule, isClosed: false },
+    conditionId,
+    coin,
+    timeframe,
+    source,
+    slug,
+    question,
+    assetIds,
+    windowStartMs,
+    windowEndMs,
+    settlementRule,
+    isClosed: false,
     ...(isStruck ? { strike, strikeSource, strikeMs } : {}),
   }
 }

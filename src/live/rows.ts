@@ -31,7 +31,7 @@ export type LiveRow = {
   outcome: Outcome | null
   /** The JSON object. */
   text: string
-  /** True of a row that is sent with others after it, of which nobody may be cut off. */
+  /** True of a row without a cursor: a client cut off before the last of them starts over. */
   isPart?: boolean
   /** What every message of it has in common, once it was made for the first of them. */
   shared?: string
@@ -55,6 +55,8 @@ type LatestQuery = LastQuery & { outcome: Outcome }
 export type RowReader = {
   /** Reads ascending after a place, exclusive. */
   after(query: RowQuery): RowPage
+  /** The position after which every row is new. */
+  end(market: Market, filter: RowFilter): Position
   /** The last row of an outcome, before `toMs` if that is given; undefined where there is none. */
   latest(query: LatestQuery): LiveRow | undefined
 }
@@ -71,6 +73,10 @@ export function createRowReader(history: MarketHistory, series: SeriesReaders): 
       if (channel === 'snapshots') return readSnapshots(history, query, 'asc')
       if (channel === 'trades') return readTrades(history, query)
       return readSeries(series[channel], query, 'asc')
+    },
+    end(market, { channel }) {
+      if (channel === 'trades') return lastTradePosition(history, market)
+      return history.page({ market, order: 'desc', limit: 1 }).last ?? START
     },
     latest(query) {
       const { channel } = query
@@ -92,7 +98,8 @@ export const lastRows = (read: RowReader, query: LastQuery): LiveRow[] =>
 
 type Order = 'asc' | 'desc'
 type PageQuery = Omit<RowQuery, 'after'> & { after: Position | undefined }
-const nowhere: Position = { timestampMs: 0, id: 0 }
+/** Before every row. */
+export const START: Position = { timestampMs: 0, id: 0 }
 
 const decoder = new TextDecoder()
 
@@ -103,7 +110,7 @@ function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): 
   const rows: LiveRow[] = []
   // A text is valid until the next one is asked for.
   for (const bytes of page.texts()) rows.push(toRow(decoder.decode(cut(bytes))))
-  return { rows, resume: page.last ?? after ?? nowhere, hasMore: page.hasMore }
+  return { rows, resume: page.last ?? after ?? START, hasMore: page.hasMore }
 }
 
 /** Rows have one id, time and outcome before any list, in this form: domain/wire/snapshot-json.ts. */
@@ -135,7 +142,7 @@ function readSeries(
   const rows = Array.from({ length: count }, (_, row) =>
     toRow(decoder.decode(bytes.subarray(0, put(row, bytes, 0)))),
   )
-  return { rows, resume: resume ?? last ?? after ?? nowhere, hasMore }
+  return { rows, resume: resume ?? last ?? after ?? START, hasMore }
 }
 
 /** A page does not end within a millisecond, so that all that follow a market have one place. */
@@ -150,6 +157,13 @@ function readTrades(history: MarketHistory, query: RowQuery): RowPage {
     .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
     .map(toTradeRow)
   return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > end }
+}
+
+function lastTradePosition(history: MarketHistory, market: Market): Position {
+  const [last] = history.trades({ market, last: 1 })
+  if (last === undefined) return START
+  const same = history.trades({ market, fromMs: last.timestampMs })
+  return placeTrades(same).at(-1)?.at ?? { timestampMs: last.timestampMs, id: 0 }
 }
 
 function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefined {

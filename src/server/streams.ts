@@ -11,7 +11,7 @@ import { readQuotes } from '#src/features/quotes/routes.ts'
 import { QuoteRow } from '#src/features/quotes/schema.ts'
 import { SpotRow } from '#src/features/spot/schema.ts'
 import { describeTick } from '#src/features/spot/service.ts'
-import type { BeginDeps } from '#src/features/stream/begin.ts'
+import type { BeginOptions } from '#src/features/stream/begin.ts'
 import { createStreamService, type StreamService } from '#src/features/stream/service.ts'
 import { TradeRow } from '#src/features/trades/schema.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -19,10 +19,9 @@ import { assertEntitled } from '#src/http/gate.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { createDayView } from '#src/live/day-view.ts'
 import { createGapView } from '#src/live/gaps.ts'
-import { createHub } from '#src/live/hub.ts'
+import { createMarketWatch } from '#src/live/market-watch.ts'
 import { createRowReader } from '#src/live/rows.ts'
 import { createRunner } from '#src/live/runner.ts'
-import { createSpotWatch } from '#src/live/spot.ts'
 import { integerFrom } from '#src/platform/random.ts'
 
 import type { Ports, ReaderDeps } from './app.ts'
@@ -50,16 +49,16 @@ const rowsOf = (history: MarketHistory) =>
     prices: (request) => readPrices(history, request),
   })
 
-type StreamedDeps = ReaderDeps & Pick<BeginDeps, 'recorded'>
+type StreamedDeps = ReaderDeps & Pick<BeginOptions, 'recorded'>
 
 function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
   const { history, clock, timer } = deps
   const { listTiers, meter, work, limits, unread } = ports
   const rows = rowsOf(history)
+  const markets = createMarketWatch(history, clock)
   const shared = {
-    ...{ ...deps, ...ports, rows },
+    ...{ ...deps, ...ports, rows, markets },
     cursors: createCursorCodec(history.cursorKey),
-    hub: createHub({ ...deps, read: rows }),
     gaps: createGapView(deps),
     describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
       createMarketText(history, nowMs)(market),
@@ -67,7 +66,6 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
   const stream = createStreamService({
     ...shared,
     describeTick,
-    spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
     unread,
@@ -77,5 +75,5 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
   })
-  return { stream, live: createLiveService(shared), followers: () => shared.hub.followers }
+  return { stream, live: createLiveService(shared), followers: () => stream.followed }
 }

@@ -12,7 +12,7 @@ import { constants, createDeflateRaw, createGzip } from 'node:zlib'
 
 import { createCursorCodec, encodePosition } from '#src/domain/cursor.ts'
 import type { Position, Snapshot } from '#src/domain/snapshot.ts'
-import { createOutput } from '#src/features/live/output.ts'
+import { createEventEncoder } from '#src/features/live/encoder.ts'
 import { createLiveService } from '#src/features/live/service.ts'
 import { readPrices } from '#src/features/prices/over-time.ts'
 import { readQuotes } from '#src/features/quotes/routes.ts'
@@ -20,8 +20,8 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
 import { streamResponse } from '#src/http/stream.ts'
-import { createHub } from '#src/live/hub.ts'
-import { createRowReader } from '#src/live/rows.ts'
+import { createMarketWatch } from '#src/live/market-watch.ts'
+import { createRowReader, START } from '#src/live/rows.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
 const { values: flags } = parseArgs({
@@ -35,7 +35,7 @@ const [rows, followers] = [Number(flags.rows), Number(flags.followers)]
 /** Rows that are written before anything is measured. */
 const WARM_UP_ROWS = 300
 const START_MS = 1_776_081_600_000
-/** In which a thousand lanes of their own are all written. */
+/** In which a thousand groups of their own are all written. */
 const TICKS_ALONE = 8
 const timer = () => performance.now()
 
@@ -81,7 +81,7 @@ function createService(history: MarketHistory) {
   const read = createReads(history)
   return createLiveService({
     ...{ history, cursors, timer, rows: read, gaps: history.gaps, clock: () => START_MS },
-    hub: createHub({ history, read, clock: () => START_MS, timer }),
+    markets: createMarketWatch(history, () => START_MS),
     describeMarket: () => '{}',
     randomBytes: (length) => new Uint8Array(length),
   })
@@ -127,12 +127,13 @@ function createReader({ history, market }: Bench): () => string {
 function createEvents({ history, market }: Bench, isGzip: boolean, depth?: number): Way {
   const filter = { channel: 'snapshots', depth } as const
   const options = { filter, isGzip, isMixed: false }
-  const output = createOutput({ history, rows: createReads(history) }, options)
-  output.event('retry:3000')
-  let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last
+  const encoder = createEventEncoder(history, createReads(history), options)
+  encoder.event('retry:3000')
+  let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last ?? START
   return () => {
-    const { bytes, last } = output.rows({ market: market(), after, limit: 1 }, linesBefore)
-    after = last
+    const query = { market: market(), after, toMs: undefined, limit: 1 }
+    const { bytes, resume } = encoder.rows(query, linesBefore)
+    after = resume
     return bytes.length
   }
 }
@@ -167,7 +168,7 @@ async function measureCodings(): Promise<void> {
   }
 }
 
-/** `shared`: all in one lane; `own`: a lane each; `bytes`: the same bytes for all, made nowhere. */
+/** `shared`: all in one group; `own`: a group each; `bytes`: the same bytes for all, made nowhere. */
 type Mode = 'none' | 'one' | 'shared' | 'own' | 'bytes'
 
 /** The process that serves: reads `go` and prints the microseconds of CPU a row. */
@@ -230,12 +231,12 @@ async function serve(mode: Mode): Promise<void> {
     const { user, system } = process.cpuUsage(before)
     times.push(user + system)
   }
-  console.log(`${median(times).toFixed(0)} ${median(writing).toFixed(0)} ${service.counts.lanes}`)
+  console.log(`${median(times).toFixed(0)} ${median(writing).toFixed(0)} ${service.counts.groups}`)
   process.exit()
 }
 
 /** Followers that take what comes, in this process. */
-async function follow(mode: Mode): Promise<[cpuUs: number, writeUs: number, lanes: number]> {
+async function follow(mode: Mode): Promise<[cpuUs: number, writeUs: number, groups: number]> {
   const args = ['--serve', mode, '--rows', String(rows), '--followers', String(followers)]
   const child = Bun.spawn([process.execPath, import.meta.path, ...args], {
     stdin: 'pipe',
@@ -257,12 +258,12 @@ async function follow(mode: Mode): Promise<[cpuUs: number, writeUs: number, lane
   )
   child.stdin.write('go\n')
   child.stdin.flush()
-  const [cpuUs = 0, writeUs = 0, lanes = 0] = ((await lines.read()).value ?? '')
+  const [cpuUs = 0, writeUs = 0, groups = 0] = ((await lines.read()).value ?? '')
     .split(' ')
     .map(Number)
   for (const socket of sockets) socket.destroy()
   await child.exited
-  return [cpuUs, writeUs, lanes]
+  return [cpuUs, writeUs, groups]
 }
 
 if (flags.serve !== undefined) await serve(flags.serve as Mode)
@@ -276,10 +277,10 @@ else {
     bytes: `${followers} plain streams of as many bytes`,
   }
   console.log(
-    '\n| followers of one market | CPU µs to write a row | and to send it | lanes |\n|---|--:|--:|--:|',
+    '\n| followers of one market | CPU µs to write a row | and to send it | groups |\n|---|--:|--:|--:|',
   )
   for (const [mode, name] of Object.entries(names)) {
-    const [cpuUs, writeUs, lanes] = await follow(mode as Mode)
-    console.log(`| ${name} | ${writeUs} | ${cpuUs} | ${lanes} |`)
+    const [cpuUs, writeUs, groups] = await follow(mode as Mode)
+    console.log(`| ${name} | ${writeUs} | ${cpuUs} | ${groups} |`)
   }
 }

@@ -180,7 +180,7 @@ describe('GET …/live of a coin', () => {
           expect(own.map((each) => each.map((row) => JSON.stringify(row)))).toEqual(listed)
         }
         expect(listed.map(({ length }) => length)).toEqual([5, 5])
-        expect(app.live.counts).toEqual({ lanes: 1, members: 3 })
+        expect(app.live.counts).toEqual({ groups: 1, subscribers: 3 })
       },
     )
   }

@@ -105,7 +105,7 @@ async function followBoth(random: Random): Promise<void> {
     }
   }
   // One that came later is in step with the first, and both with none of plain text.
-  expect(app.live.counts).toEqual({ lanes: 2, members: 3 })
+  expect(app.live.counts).toEqual({ groups: 2, subscribers: 3 })
   app.live.dismiss()
   await Promise.all([plain, ...zipped].map(({ ended }) => ended))
   const text = stripped(Buffer.concat(plain.pieces).toString())

@@ -216,14 +216,14 @@ describe('GET …/live of a market', () => {
     const isLast = ({ data }: { data: Record<string, unknown> }) => data.timestamp === last
     for (const client of clients)
       await client.until(() => client.rows().filter(isLast).length === 2)
-    expect(app.live.counts).toEqual({ lanes: 1, members: 6 })
+    expect(app.live.counts).toEqual({ groups: 1, subscribers: 6 })
     for (const client of clients.slice(1, 5))
       expect(client.events()).toEqual(clients[0]?.events() ?? [])
     app.drain()
     for (const client of clients) await client.ended
     // Whole: the checksum of gzip holds for each.
     for (const client of clients) expect(client.text()).toMatch(/\nretry:\d{4}\n/)
-    expect(app.live.counts).toEqual({ lanes: 0, members: 0 })
+    expect(app.live.counts).toEqual({ groups: 0, subscribers: 0 })
   })
 
   test('behavior: who reads slowly goes on alone, gets every row, and joins the others again', async () => {
@@ -240,13 +240,13 @@ describe('GET …/live of a market', () => {
       ])
     for (let row = 1; row <= 200; row++) write(row)
     await fast.until(() => fast.rows().length === 200)
-    expect(app.live.counts).toEqual({ lanes: 2, members: 2 })
+    expect(app.live.counts).toEqual({ groups: 2, subscribers: 2 })
     const late = followEvents(slow)
     await late.until(() => late.rows().length === 200)
     expect(late.rows().map(({ id }) => id)).toEqual(fast.rows().map(({ id }) => id))
-    await until(() => app.live.counts.lanes === 1)
+    await until(() => app.live.counts.groups === 1)
     await late.leave()
-    await until(() => app.live.counts.members === 1)
+    await until(() => app.live.counts.subscribers === 1)
   })
 
   test('usage: every byte that was sent is counted within ten seconds, and the request once', async () => {
@@ -279,7 +279,7 @@ describe('GET …/live of a market', () => {
     const [open, refused] = [await followFree(), await followFree()]
     expect([open.status, await codeOf(refused)]).toEqual([200, 'too_many_streams'])
     await open.body?.cancel()
-    await until(() => app.live.counts.members === 0)
+    await until(() => app.live.counts.subscribers === 0)
     expect((await followFree()).status).toBe(200)
     expect(await codeOf(await send(`${PATH}/live?cursor=x`))).toBe('cursor_invalid')
     const inHeader = await send(`${PATH}/live`, { headers: { 'last-event-id': 'x' } })

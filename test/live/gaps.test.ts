@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
-import { createGapTeller } from '#src/features/stream/gap-teller.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import { MarketCursor } from '#src/live/feed.ts'
 import { createGapView } from '#src/live/gaps.ts'
+import { START } from '#src/live/rows.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 
@@ -16,8 +17,7 @@ const ofDown = { outcome: 'down', fromMs: START_MS, ...openGap } as const
 
 let history: MarketHistory
 let time: { nowMs: number; silentMs: number | undefined }
-let told: Gap[]
-let teller: ReturnType<typeof createGapTeller>
+let cursor: MarketCursor
 const market = () => {
   const found = history.findMarket(conditionIdOf(1))
   if (found === undefined) throw new Error('It was put.')
@@ -25,15 +25,19 @@ const market = () => {
 }
 const record = (timestampMs: number) =>
   history.record({ snapshots: [aSnapshot({ outcome: 'up', timestampMs })], trades: [], gaps: [] })
+/** The gaps that come next; rows are not looked at here. */
 const take = () => {
-  teller.tellAll()
-  return told.splice(0)
+  const gaps: Gap[] = []
+  for (;;) {
+    const event = cursor.next(({ after }) => ({ resume: after, hasMore: false }), 1)
+    if (event === undefined) return gaps
+    if (event.kind === 'gap') gaps.push(event.gap)
+  }
 }
 
 beforeEach(() => {
   history = openHistory(':memory:', { lagMs: 0 })
   time = { nowMs: LAST_MS + 10_000, silentMs: undefined }
-  told = []
   history.putMarket({
     ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'recorded' },
     ...{ windowStartMs: START_MS, windowEndMs: END_MS },
@@ -42,11 +46,7 @@ beforeEach(() => {
   const view = createGapView({
     ...{ history, clock: () => time.nowMs, silence: () => time.silentMs },
   })
-  teller = createGapTeller(
-    () => view(market()),
-    (gap) => void told.push(gap),
-    0,
-  )
+  cursor = new MarketCursor({ findMarket: history.findMarket, gaps: view }, market(), START)
 })
 afterEach(() => history.dispose())
 

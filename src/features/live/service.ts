@@ -1,17 +1,28 @@
-/** Streams of events for whoever follows. */
+/** Streams of events (SSE): what is followed, and by whom. */
+
+import type { Gap } from '#src/domain/coverage.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { BodyStream } from '#src/http/stream.ts'
-import { BLOCK, UNRESOLVED_MS } from '#src/live/hub.ts'
+import { createCoinCursors, createRowCursors, type MarketPosition } from '#src/live/cursors.ts'
+import { createFanout } from '#src/live/group.ts'
+import { MARKETS_A_READ, type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
+import { type RowReader, START } from '#src/live/rows.ts'
 
-import { createCrew } from './crew.ts'
-import { type Lane, type LaneOptions, type LanePorts, nowhere, toAscii } from './lane.ts'
-import { createLeg, type Leg } from './leg.ts'
-import { Member } from './member.ts'
-import { createOutput } from './output.ts'
-import { createPlaces, type Place } from './places.ts'
+import { createEventEncoder } from './encoder.ts'
+import {
+  createEventSource,
+  type EventFeed,
+  type EventSource,
+  followMarket,
+  type FollowOptions,
+  toAscii,
+} from './source.ts'
+import { EventSubscriber } from './subscriber.ts'
 
 /** Writing at one go; everybody else waits that long. */
 const SLICE_MS = 4
@@ -21,13 +32,22 @@ const RECHECK_MS = 10_000
 const RETRY_MS = { min: 1000, max: 9999 }
 const RETRY_AFTER_SECONDS = 5
 
-type LiveDeps = Omit<LanePorts, 'places'> & {
+type LiveServiceOptions = {
+  history: MarketHistory
+  rows: RowReader
+  /** As streams tell them; the same list as long as it is true. */
+  gaps: (market: Market) => readonly Gap[]
   cursors: CursorCodec
+  markets: MarketWatch
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  describeMarket: (market: Market) => string
   randomBytes: (length: number) => Uint8Array
 }
 
 type LiveStart = {
-  options: LaneOptions
+  options: FollowOptions
   /** Undefined for every open market of the coin. */
   market: Market | undefined
   /** Undefined begins with the last rows. */
@@ -40,28 +60,76 @@ type LiveStart = {
 }
 
 /** Makes the service. `tick` is to be called every few milliseconds. */
-export function createLiveService(deps: LiveDeps) {
-  const { history, rows } = deps
-  const ports: LanePorts = { ...deps, places: createPlaces(history, deps.cursors) }
-  const crew = createCrew(ports)
+export function createLiveService({
+  history,
+  rows,
+  gaps,
+  cursors,
+  markets,
+  clock,
+  timer,
+  describeMarket,
+  randomBytes,
+}: LiveServiceOptions) {
+  const feed: EventFeed = {
+    sources: { findMarket: (conditionId) => history.findMarket(conditionId), gaps },
+    rows,
+    rowCursors: createRowCursors(cursors),
+    coinCursors: createCoinCursors(history, cursors),
+    markets,
+    clock,
+    timer,
+    describeMarket,
+  }
+  const groups = createFanout<Uint8Array, EventSource>()
+  const subscribers = new Set<EventSubscriber>()
+  let checkedMs = timer()
   let isStopped = false
 
-  function end(member: Member, refusal?: AppError): void {
-    const lane = crew.laneOf.get(member)
-    if (lane === undefined) return
-    const own = lane.output.fork(member.sumAt(lane.output.sum))
-    if (refusal !== undefined) member.push(own.event(`event:end\ndata:${problemText(refusal)}`))
-    const [low = 0, high = 0] = deps.randomBytes(2)
-    const spread = ((low + high * 256) / 65_536) * (RETRY_MS.max - RETRY_MS.min)
-    member.push(own.event(`retry:${Math.floor(RETRY_MS.min + spread)}`))
-    member.push(own.end())
-    crew.leave(member)
-    member.end()
+  function leave(subscriber: EventSubscriber): void {
+    subscribers.delete(subscriber)
+    groups.leave(subscriber)
   }
 
-  /** Ends every stream; whoever likes connects again. */
+  function end(subscriber: EventSubscriber, refusal?: AppError): void {
+    const source = groups.settle(subscriber)
+    if (source === undefined) return
+    const { encoder } = source
+    const own = encoder.fork(subscriber.sumAt(encoder.sum))
+    if (refusal !== undefined) subscriber.push(own.event(`event:end\ndata:${problemText(refusal)}`))
+    const [low = 0, high = 0] = randomBytes(2)
+    const spread = ((low + high * 256) / 65_536) * (RETRY_MS.max - RETRY_MS.min)
+    subscriber.push(own.event(`retry:${Math.floor(RETRY_MS.min + spread)}`))
+    subscriber.push(own.end())
+    leave(subscriber)
+    subscriber.end()
+  }
+
+  /** Ends every stream; clients connect again. */
   function dismiss(): void {
-    for (const member of [...crew.laneOf.keys()]) end(member)
+    for (const subscriber of [...subscribers]) end(subscriber)
+  }
+
+  /** Ends the streams of those who may not follow any more. */
+  function check(nowMs: number): void {
+    if (nowMs - checkedMs < RECHECK_MS) return
+    checkedMs = nowMs
+    for (const subscriber of [...subscribers]) {
+      const refusal = subscriber.caller.refusal()
+      if (refusal === undefined) subscriber.count()
+      else end(subscriber, refusal)
+    }
+  }
+
+  /** Where a stream begins; throws `cursor_invalid` and `cursor_mismatch`. */
+  function startOf({ options, market, cursor }: LiveStart): Partial<MarketPosition>[] {
+    if (market === undefined) {
+      if (cursor === undefined) return []
+      const positions = feed.coinCursors.decode(options, cursor)
+      return [...positions, ...missedSince(positions, history, options, clock())]
+    }
+    if (cursor === undefined) return [{ market }]
+    return [{ market, position: feed.rowCursors.decode(market, options.filter, cursor) }]
   }
 
   return {
@@ -70,33 +138,48 @@ export function createLiveService(deps: LiveDeps) {
      * `too_many_streams` and `unavailable`.
      */
     open(asked: LiveStart): Omit<BodyStream, 'headers'> {
+      const retry = { retryAfterSeconds: RETRY_AFTER_SECONDS }
+      if (isStopped) throw new AppError('unavailable', 'The server stops.', retry)
+      const { options, cursor, isGzip } = asked
+      const { filter } = options
       // As streams see it, which in test mode is not how the routes do.
-      const found = asked.market && history.findMarket(asked.market.conditionId)
-      const start = { ...asked, market: found ?? asked.market }
-      const more = { retryAfterSeconds: RETRY_AFTER_SECONDS }
-      if (isStopped) throw new AppError('unavailable', 'The server stops.', more)
-      const { options, cursor, isGzip } = start
-      const { filter, conditionId } = options
-      const isMixed = conditionId === undefined
-      const legs = legsAt(ports, start)
-      const close = start.takePlace()
-      const output = createOutput({ history, rows }, { filter, isGzip, isMixed })
-      const member = new Member(start.refusal)
+      const market = (asked.market && history.findMarket(asked.market.conditionId)) ?? asked.market
+      const followed = new Map(
+        startOf({ ...asked, market }).flatMap(({ market: each, position }) =>
+          each ? [[each.conditionId, followMarket(feed, filter, each, position)]] : [],
+        ),
+      )
+      const close = asked.takePlace()
+      const isMixed = options.conditionId === undefined
+      const encoder = createEventEncoder(history, rows, { filter, isGzip, isMixed })
+      const subscriber: EventSubscriber = new EventSubscriber({
+        refusal: asked.refusal,
+        leave: () => leave(subscriber),
+      })
       const onEnd = () => {
         close()
-        crew.leave(member)
+        leave(subscriber)
       }
+      const source = createEventSource(feed, options, encoder, followed)
+      subscribers.add(subscriber)
+      groups.add(JSON.stringify([options, isGzip]), source, subscriber)
       try {
-        const key = JSON.stringify([options, isGzip])
-        crew.add(member, { options, key, output, legs }).start(cursor !== undefined)
+        for (const piece of source.begin(cursor !== undefined)) subscriber.push(piece)
       } catch (error) {
         onEnd()
         throw error
       }
-      return { pieces: member, onEnd }
+      return { pieces: subscriber, onEnd }
     },
 
-    tick: createTick(deps, { crew, end }),
+    /** Writes what is new, for some milliseconds; the next call resumes where it stopped. */
+    tick(): void {
+      if (subscribers.size === 0) return
+      markets.tick()
+      const nowMs = timer()
+      check(nowMs)
+      groups.tick(() => timer() - nowMs >= SLICE_MS)
+    },
 
     dismiss,
 
@@ -106,9 +189,8 @@ export function createLiveService(deps: LiveDeps) {
       dismiss()
     },
 
-    /** How many are written, and for how many followers. */
     get counts() {
-      return { lanes: crew.lanes.size, members: crew.laneOf.size }
+      return groups.counts
     },
   }
 }
@@ -118,76 +200,24 @@ export type LiveService = ReturnType<typeof createLiveService>
 const problemText = ({ code, message, extras }: AppError): string =>
   toAscii(JSON.stringify({ code, detail: message, ...extras }))
 
-/** Throws `cursor_invalid` and `cursor_mismatch`. */
-function placesAt(ports: LanePorts, { options, market, cursor }: LiveStart): Place[] {
-  if (cursor === undefined) return []
-  if (market === undefined) {
-    const places = ports.places.decode(options, cursor)
-    return [...places, ...missedSince(places, ports, options)]
-  }
-  return [{ market, at: ports.places.ofMarket.decode(market, options.filter, cursor) }]
-}
-
 /** Markets that opened since, for as long as one is watched: they may be resolved by now. */
 function missedSince(
-  places: readonly Place[],
-  { history, clock }: LanePorts,
-  { coin, timeframe }: LaneOptions,
-): Place[] {
-  const nowMs = clock()
-  const lastMs = Math.max(nowMs - UNRESOLVED_MS, ...places.map(({ at }) => at.timestampMs))
-  const known = new Set(places.map(({ market }) => market.conditionId))
-  const isMissed = ({ conditionId, windowStartMs = 0 }: Market): boolean =>
-    windowStartMs > lastMs && windowStartMs <= nowMs && !known.has(conditionId)
-  const range = { fromMs: lastMs + 1, toMs: nowMs + 1, limit: BLOCK }
-  const query = { coin, timeframe, ...range, order: 'asc' as const }
-  const opened = [...marketPages(history, query)].flat().filter(isMissed)
-  return opened.map((market) => ({ market, at: nowhere }))
-}
-
-function legsAt(ports: LanePorts, start: LiveStart): Map<string, Leg> {
-  const { market, options, cursor } = start
-  const { filter } = options
-  const isNew = cursor === undefined && market !== undefined
-  const begun = isNew ? [{ market, at: undefined }] : placesAt(ports, start)
-  return new Map(
-    begun.map((place) => [place.market.conditionId, createLeg(ports, { ...place, filter })]),
+  positions: readonly MarketPosition[],
+  history: MarketHistory,
+  { coin, timeframe }: FollowOptions,
+  nowMs: number,
+): MarketPosition[] {
+  const lastMs = Math.max(
+    nowMs - UNRESOLVED_MS,
+    ...positions.map(({ position }) => position.timestampMs),
   )
-}
-
-type Ticked = {
-  crew: ReturnType<typeof createCrew>
-  end: (member: Member, refusal: AppError) => void
-}
-
-/** Writes what is new, for some milliseconds; the next call resumes where it stopped. */
-function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void {
-  let queue: Lane[] = []
-  let checkedMs = timer()
-
-  function check(nowMs: number): void {
-    if (nowMs - checkedMs < RECHECK_MS) return
-    checkedMs = nowMs
-    for (const member of [...crew.laneOf.keys()]) {
-      const refusal = member.refusal()
-      if (refusal === undefined) member.count()
-      else end(member, refusal)
-    }
-  }
-
-  return () => {
-    if (crew.lanes.size === 0) return
-    hub.wake()
-    const nowMs = timer()
-    check(nowMs)
-    if (queue.length === 0) queue = [...crew.lanes.keys()]
-    const written: Lane[] = []
-    for (let lane = queue.pop(); lane !== undefined; lane = queue.pop()) {
-      crew.advance(lane)
-      written.push(lane)
-      if (timer() - nowMs >= SLICE_MS) break
-    }
-    // All of them are as far as can be: the rest of the queue is not, until its turn.
-    crew.merge(written)
-  }
+  const known = new Set(positions.map(({ market }) => market.conditionId))
+  const range = { fromMs: lastMs + 1, toMs: nowMs + 1, limit: MARKETS_A_READ }
+  const pages = marketPages(history, { coin, timeframe, ...range, order: 'asc' })
+  return [...pages]
+    .flat()
+    .filter(({ conditionId, windowStartMs = 0 }) => {
+      return windowStartMs > lastMs && windowStartMs <= nowMs && !known.has(conditionId)
+    })
+    .map((market) => ({ market, position: START }))
 }

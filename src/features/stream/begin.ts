@@ -1,13 +1,8 @@
-/** What operations begin: subscriptions and replays, with the cursors of the routes. */
+/** Begins what clients subscribe to, and replays. */
+
 import type { Gap } from '#src/domain/coverage.ts'
-import {
-  type CursorCodec,
-  decodePosition,
-  decodeSeen,
-  encodeSpotPlace,
-  namingCursor,
-} from '#src/domain/cursor.ts'
-import { AppError, ifSound, parameterError } from '#src/domain/errors.ts'
+import { type CursorCodec, namingCursor } from '#src/domain/cursor.ts'
+import { AppError, ifReadable, ifSound, parameterError } from '#src/domain/errors.ts'
 import type { FindMarket } from '#src/domain/market-name.ts'
 import type { Market, MarketAsOf } from '#src/domain/market.ts'
 import type { TierRoute } from '#src/domain/selling/tier.ts'
@@ -16,22 +11,24 @@ import type { StoredTick } from '#src/domain/spot.ts'
 import { historyTagOf } from '#src/domain/tag.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRowCursors } from '#src/live/cursors.ts'
-import type { Hub } from '#src/live/hub.ts'
-import { marketAsOf, type ReplayRange } from '#src/live/replay.ts'
-import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
-import type { SpotFilter, SpotPlace, SpotWatch } from '#src/live/spot.ts'
+import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
+import type { MarketWatch } from '#src/live/market-watch.ts'
+import { marketAsOf } from '#src/live/replay.ts'
+import type { RowFilter, RowReader } from '#src/live/rows.ts'
+import type { Paced } from '#src/live/runner.ts'
+import { SpotCursor, type SpotFilter } from '#src/live/spot.ts'
 
+import { createMessages, liveMessage } from './messages.ts'
 import { startReplay } from './player.ts'
 import type { Channel, Operations } from './schema.ts'
-import type { SessionOutlet } from './session.ts'
-import { subscribeSpot } from './spot-leg.ts'
-import { subscribe, type Subscription } from './subscription.ts'
+import { createSendQueue, type Outlet } from './send-queue.ts'
+import { createMarketSource, createSpotSource } from './sources.ts'
+import { createSubscriber, type Groups, type StreamSubscriber } from './subscriber.ts'
+import { subscribeMarkets, subscribeSpot, type Subscription } from './subscription.ts'
 
-export type BeginDeps = {
+export type BeginOptions = {
   history: MarketHistory
-  hub: Hub
-  spot: SpotWatch
+  markets: MarketWatch
   rows: RowReader
   /** As streams tell them; the same list as long as it is true. */
   gaps: (market: Market) => readonly Gap[]
@@ -47,16 +44,35 @@ export type BeginDeps = {
   describeTick: (tick: StoredTick) => object
 }
 
+/** Of the connection that begins something. */
+export type Connected = Outlet & {
+  inTurns(steps: Paced): void
+  /** Says why nothing more comes. */
+  onFault(error: AppError): void
+}
+
 type Begun = Operations['subscribe'] | Operations['replay']
 
-/** Returns what begins the operations. */
-export function createBegin(deps: BeginDeps) {
-  const { history, hub, rows, clock, recorded = deps } = deps
-  const codec = createRowCodec(deps)
-  const findMarket = (conditionId: string) => history.findMarket(conditionId)
+const noGaps: readonly Gap[] = []
+
+/** `groups` are of those that follow rows, `spotGroups` of those that follow prices. */
+export function createBegin(options: BeginOptions, groups: Groups, spotGroups: Groups) {
+  const { history, markets, rows, clock, timer } = options
+  const { recorded = { history, rows, clock } } = options
+  const messages = createMessages({
+    cursors: options.cursors,
+    epoch: historyTagOf(history.cursorKey),
+    describeTick: options.describeTick,
+    lastSpotId: history.lastSpotId,
+  })
+  const sources: FeedSources = {
+    // What cannot be read now is looked at again at the next tick.
+    findMarket: (conditionId) => ifReadable(() => history.findMarket(conditionId)),
+    gaps: (market) => ifSound(() => options.gaps(market)) ?? noGaps,
+  }
 
   function findNamed({ conditionId: name, coin, timeframe }: Begun): Market | undefined {
-    const market = name === undefined ? undefined : deps.findMarket(name)
+    const market = name === undefined ? undefined : options.findMarket(name)
     if (name !== undefined && market?.coin !== coin)
       throw new AppError('unknown_market', `No market ${name} of ${coin} is held.`)
     if (market !== undefined && timeframe !== undefined && timeframe !== market.timeframe) {
@@ -66,121 +82,154 @@ export function createBegin(deps: BeginDeps) {
     return market
   }
 
-  function subscribeTo(asked: Operations['subscribe'], outlet: SessionOutlet): Subscription {
-    const { id, coin, timeframe, channel, from, onSlow } = asked
-    if (channel === 'spot') {
-      const filter = spotFilterOf(asked)
-      const after = from === undefined ? undefined : asFrom(() => codec.placeOfTick(filter, from))
-      const ports = { ...outlet, history, watch: deps.spot, shared: codec.sharedTick }
-      return subscribeSpot({ id, filter, from: after, onSlow }, ports)
-    }
-    const market = findNamed(asked)
-    const filter = filterOf(asked)
-    const after =
-      from === undefined || !market ? undefined : asFrom(() => codec.placeOf(market, filter, from))
-    const hasRows = channel !== 'markets'
-    return subscribe(
-      { id, filter, coin, timeframe, market, from: after, onSlow, hasRows },
-      {
-        ...{ ...outlet, hub, rows, findMarket, shared: codec.shared },
-        gaps: (each) => ifSound(() => deps.gaps(each)) ?? [],
-        describeMarket: (each) => deps.describeMarket(each, clock()),
-      },
-    )
+  function followMarket(
+    { id, onSlow }: Operations['subscribe'],
+    market: Market,
+    filter: RowFilter,
+    from: Position | undefined,
+    connection: Connected,
+  ): StreamSubscriber {
+    const { conditionId } = market
+    const cursor = new MarketCursor(sources, market, from ?? rows.end(market, filter))
+    if (from === undefined) cursor.waitForRows()
+    return createSubscriber({
+      id,
+      onSlow,
+      source: createMarketSource(cursor, filter, rows, messages),
+      key: `${conditionId} ${filter.channel} ${filter.outcome} ${filter.depth}`,
+      live: from && liveMessage({ conditionId }),
+      groups,
+      outlet: connection,
+      inTurns: connection.inTurns,
+      onFault: connection.onFault,
+    })
   }
 
-  function replay(asked: Operations['replay'], outlet: SessionOutlet): Subscription {
+  function followSpot(
+    { id, onSlow, coin, from, ...asked }: Operations['subscribe'],
+    connection: Connected,
+  ): StreamSubscriber {
+    const filter = spotFilterOf({ coin, ...asked })
+    const position =
+      from === undefined
+        ? undefined
+        : namingCursor('from', () => messages.spotPositionOf(filter, from))
+    const cursor = new SpotCursor(history, filter, position)
+    return createSubscriber({
+      id,
+      onSlow,
+      source: createSpotSource(cursor, filter, history, messages),
+      key: `${coin} ${filter.source} ${filter.windowSeconds}`,
+      live: position && liveMessage({ coin }),
+      groups: spotGroups,
+      outlet: connection,
+      inTurns: connection.inTurns,
+      // Prices that cannot be read now are looked at again.
+      onFault() {},
+    })
+  }
+
+  function subscribe(asked: Operations['subscribe'], connection: Connected): Subscription {
+    const { id, coin, timeframe, channel, from, onSlow } = asked
+    const { push: send } = createSendQueue(id, onSlow, connection)
+    if (channel === 'spot') return subscribeSpot(followSpot(asked, connection), send)
+    const market = findNamed(asked)
+    const filter = filterOf(asked)
+    const position =
+      from === undefined || market === undefined
+        ? undefined
+        : namingCursor('from', () => messages.positionOf(market, filter, from))
+    return subscribeMarkets({
+      coin,
+      timeframe,
+      market,
+      markets,
+      follow:
+        channel === 'markets'
+          ? undefined
+          : (each) => followMarket(asked, each, filter, position, connection),
+      describeMarket: (each) => options.describeMarket(each, clock()),
+      send,
+      onFault: connection.onFault,
+    })
+  }
+
+  function replay(asked: Operations['replay'], connection: Connected): Subscription {
     const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
-    const isSpot = channel === 'spot'
+    const hasMarkets = channel !== 'spot'
     const named = findNamed(asked)
     const market = named && recorded.history.findMarket(named.conditionId)
     const filter = filterOf(asked)
-    const spot = isSpot || asked.with === 'spot' ? spotFilterOf(asked) : undefined
-    const has = { hasMarkets: !isSpot, hasRows: channel !== 'markets' }
-    const range = { filter, coin, timeframe, market, fromMs, toMs, spot, ...has }
-    return startReplay(
-      { id, speed, range: { ...range, after: placeIn(range, cursor) } },
-      {
-        ...{ ...outlet, ...recorded, read: recorded.rows, timer: deps.timer },
-        shared: codec.shared,
-        sharedTick: codec.sharedTick,
-        describeEvent: (event) =>
-          deps.describeMarket(marketAsOf(event.market, event), event.timeMs),
-      },
-    )
+    const spot = !hasMarkets || asked.with === 'spot' ? spotFilterOf(asked) : undefined
+    const hasRows = channel !== 'markets'
+    const after = positionIn(cursor, market, filter, spot)
+    return startReplay({
+      id,
+      speed,
+      range: { filter, coin, timeframe, market, fromMs, toMs, after, spot, hasMarkets, hasRows },
+      history: recorded.history,
+      rows: recorded.rows,
+      clock: recorded.clock,
+      timer,
+      messages,
+      describeEvent: (event) =>
+        options.describeMarket(marketAsOf(event.market, event), event.timeMs),
+      outlet: connection,
+      inTurns: connection.inTurns,
+    })
   }
 
-  function placeIn(
-    { market, filter, spot }: Pick<ReplayRange, 'market' | 'filter' | 'spot'>,
+  function positionIn(
     cursor: string | undefined,
+    market: Market | undefined,
+    filter: RowFilter,
+    spot: SpotFilter | undefined,
   ): Position | undefined {
     if (cursor === undefined) return undefined
-    if (market !== undefined) return codec.placeOf(market, filter, cursor)
-    return spot && codec.placeOfTick(spot, cursor)
+    if (market !== undefined) return messages.positionOf(market, filter, cursor)
+    return spot && messages.spotPositionOf(spot, cursor)
   }
 
-  return (asked: Begun, outlet: SessionOutlet): Subscription => {
+  return (asked: Begun, connection: Connected): Subscription => {
     const { id, channel, coin } = asked
     // Whatever is wrong is said before anything is sent.
     const unsent: string[] = []
     let isReady = false
-    const send = (text: string) => (isReady ? outlet.send(text) : void unsent.push(text))
+    const send = (text: string) => (isReady ? connection.send(text) : void unsent.push(text))
     const begun =
       asked.op === 'replay'
-        ? replay(asked, { ...outlet, send })
-        : subscribeTo(asked, { ...outlet, send })
+        ? replay(asked, { ...connection, send })
+        : subscribe(asked, { ...connection, send })
     isReady = true
-    outlet.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
-    for (const text of unsent) outlet.send(text)
+    connection.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
+    for (const text of unsent) connection.send(text)
     return begun
   }
 }
 
-const asFrom = <Place extends Position>(decode: () => Place): Place => namingCursor('from', decode)
-
 const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   // Of `markets` no row is read.
   channel: channel === 'markets' || channel === 'spot' ? 'trades' : channel,
-  ...{ outcome, depth },
+  outcome,
+  depth,
 })
 
-const spotFilterOf = ({ coin, source, window }: Begun): SpotFilter => ({
-  ...{ coin, source, windowSeconds: window },
+const spotFilterOf = ({
+  coin,
+  source,
+  window,
+}: Pick<Begun, 'coin' | 'source' | 'window'>): SpotFilter => ({
+  coin,
+  source,
+  windowSeconds: window,
 })
-
-/** Rows as messages, and their places as cursors of the routes. */
-function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
-  const epoch = historyTagOf(history.cursorKey)
-  const rowCursors = createRowCursors(cursors)
-  const spotScopeOf = ({ coin, source, windowSeconds }: SpotFilter) =>
-    `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
-  /** Without a cursor, nobody continues after it. */
-  const tail = (cursor: string | undefined, data: string) =>
-    `${cursor === undefined ? '' : `"cursor":"${cursor}",`}"epoch":"${epoch}","data":${data}}`
-
-  return {
-    placeOf: rowCursors.decode,
-    placeOfTick(filter: SpotFilter, cursor: string): SpotPlace {
-      const payload = cursors.decode(spotScopeOf(filter), cursor)
-      return { ...decodePosition(payload), seen: decodeSeen(payload) ?? history.lastSpotId() }
-    },
-
-    shared(market: Market, filter: RowFilter, { position, seq, text, isPart }: LiveRow): string {
-      const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
-      const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
-      return `${place},"seq":${seq},${tail(cursor, text)}`
-    },
-
-    sharedTick(filter: SpotFilter, tick: StoredTick, at?: Position & { seen?: number }): string {
-      const cursor = at && cursors.encode(spotScopeOf(filter), encodeSpotPlace(at))
-      const place = `"channel":"spot","coin":"${filter.coin}","seq":${tick.id}`
-      return `${place},${tail(cursor, JSON.stringify(describeTick(tick)))}`
-    },
-  }
-}
 
 /** The channel of an operation, as tiers name it. */
 export const accessOf = {
-  ...{ snapshots: 'snapshots', quotes: 'quotes', prices: 'prices', trades: 'prices' },
-  ...{ spot: 'prices', markets: 'markets' },
+  snapshots: 'snapshots',
+  quotes: 'quotes',
+  prices: 'prices',
+  trades: 'prices',
+  spot: 'prices',
+  markets: 'markets',
 } as const satisfies Record<Channel, TierRoute>

@@ -1,38 +1,30 @@
 /** Plays what was recorded over a connection, in the messages of the live stream. */
 import { AppError } from '#src/domain/errors.ts'
-import type { Market } from '#src/domain/market.ts'
-import type { Position } from '#src/domain/snapshot.ts'
-import type { StoredTick } from '#src/domain/spot.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import {
   type MarketEvent,
   type ReplayEvent,
   replayEvents,
-  type ReplayPorts,
   type ReplayRange,
 } from '#src/live/replay.ts'
-import type { LiveRow, RowFilter } from '#src/live/rows.ts'
+import type { RowReader } from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
-import type { SpotFilter } from '#src/live/spot.ts'
 
-import { gapText } from './gap-text.ts'
-import { SLOW_MS } from './leg.ts'
-import type { Outlet } from './outbox.ts'
+import {
+  gapMessage,
+  marketEndMessage,
+  marketMessage,
+  type Message,
+  type Messages,
+  replayEndMessage,
+} from './messages.ts'
+import { createSendQueue, type Outlet } from './send-queue.ts'
+import { SLOW_MS } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
 
 /** An operation on a replay that waits is noticed after so long. */
 const REST_MS_MAX = 25
-
-export type PlayerPorts = Omit<ReplayPorts, 'nowMs'> &
-  Outlet & {
-    clock: Clock
-    /** Monotonic milliseconds. */
-    timer: Clock
-    shared: (market: Market, filter: RowFilter, row: LiveRow) => string
-    sharedTick: (filter: SpotFilter, tick: StoredTick, place: Position | undefined) => string
-    describeEvent: (event: MarketEvent) => string
-    inTurns: (steps: Paced) => void
-  }
 
 /** What can be done with a replay; each says how it goes on. */
 export type Player = {
@@ -43,35 +35,84 @@ export type Player = {
   setSpeed(speed: number): void
 }
 
-type ReplayOptions = { id: string; range: ReplayRange; speed: number }
+type ReplayOptions = {
+  id: string
+  range: ReplayRange
+  speed: number
+  history: MarketHistory
+  rows: RowReader
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  messages: Messages
+  describeEvent: (event: MarketEvent) => string
+  outlet: Outlet
+  inTurns: (steps: Paced) => void
+}
 
 /** Begins a replay. */
-export function startReplay(
-  { id, range, speed }: ReplayOptions,
-  ports: PlayerPorts,
-): Subscription & { player: Player } {
-  const { send } = ports
-  const name = JSON.stringify(id)
-  const toText = createEventText(name, range, ports)
-  const read = (part: ReplayRange) => replayEvents(part, { ...ports, nowMs: ports.clock() })
-  const pace = createPace(speed, ports)
+export function startReplay({
+  id,
+  range,
+  speed,
+  history,
+  rows,
+  clock,
+  timer,
+  messages,
+  describeEvent,
+  outlet,
+  inTurns,
+}: ReplayOptions): Subscription & { player: Player } {
+  const createQueue = () => createSendQueue(id, 'close', outlet)
+  const own = createQueue()
+  /** Rows of each market, and prices of the coin, are numbered by themselves. */
+  const queues = new Map<string, ReturnType<typeof createQueue>>()
+  const read = (part: ReplayRange) => replayEvents(part, history, rows, clock())
+  const pace = createPace(speed, timer, outlet.isSlow)
   let events = read(range)
   let [isOver, hasEnded] = [false, false]
   let timeMs: number | undefined
 
-  function* play(own: typeof events): Paced {
-    const isOwn = () => !isOver && own === events
-    for (const event of own) {
-      if (event) yield* pace.rests(event.timeMs, isOwn)
-      if (!isOwn()) return
+  function sendNumbered(name: string, message: Message): void {
+    const queue = queues.get(name) ?? createQueue()
+    queues.set(name, queue)
+    queue.sendNow(message)
+  }
+
+  function sendEvent(event: ReplayEvent): void {
+    if ('tick' in event) {
+      const { kind, tick, isPart } = event
+      const type = kind === 'tick' ? 'row' : 'snapshot'
+      const { spot = { coin: range.coin } } = range
+      sendNumbered('spot', messages.tick(type, spot, tick, isPart ? undefined : tick))
+      return
+    }
+    const { kind, market } = event
+    const { conditionId } = market
+    if (kind === 'row' || kind === 'snapshot')
+      sendNumbered(conditionId, messages.row(kind, market, range.filter, event.row))
+    else if (kind === 'gap') own.sendNow(gapMessage(market, event.gap))
+    else if (kind !== 'end') own.sendNow(marketMessage(kind, describeEvent(event)))
+    else {
+      queues.delete(conditionId)
+      own.sendNow(marketEndMessage(market))
+    }
+  }
+
+  function* play(playing: typeof events): Paced {
+    const isWanted = () => !isOver && playing === events
+    for (const event of playing) {
+      if (event) yield* pace.rests(event.timeMs, isWanted)
+      if (!isWanted()) return
       if (event) {
         timeMs = event.timeMs
-        send(toText.of(event))
+        sendEvent(event)
       }
       yield 0
     }
     hasEnded = true
-    send(`{"type":"replay_end","id":${name}}`)
+    own.sendNow(replayEndMessage)
   }
 
   /** Applies a change and says how it goes on. */
@@ -80,26 +121,25 @@ export function startReplay(
     const playing = pace.isPaused ? 'paused' : 'playing'
     const state = hasEnded ? 'ended' : playing
     const time = timeMs === undefined ? null : toIso(timeMs)
-    send(JSON.stringify({ type: 'replay_state', id, state, speed: pace.speed, time }))
+    outlet.send(JSON.stringify({ type: 'replay_state', id, state, speed: pace.speed, time }))
   }
 
   function seek(toMs: number): void {
     timeMs = toMs
     hasEnded = false
-    toText.restart()
+    queues.clear()
     pace.set({})
     events = read({ ...range, after: undefined, fromMs: toMs })
-    ports.inTurns(play(events))
+    inTurns(play(events))
   }
 
-  ports.inTurns(play(events))
+  inTurns(play(events))
   return {
     // It asks by itself whether the connection takes more.
     drained() {},
     snapshot() {
       throw new AppError('invalid_parameter', 'That is a replay: use `seek`.', { param: 'id' })
     },
-    tellGaps() {},
     end() {
       isOver = true
     },
@@ -113,7 +153,7 @@ export function startReplay(
 }
 
 /** When events of a recording are to be sent. */
-function createPace(firstSpeed: number, { timer, isSlow }: Pick<PlayerPorts, 'timer' | 'isSlow'>) {
+function createPace(firstSpeed: number, timer: Clock, isSlow: () => boolean) {
   let [speed, isPaused] = [firstSpeed, false]
   /** A moment of the recording, and when it was played. */
   let anchor: { timeMs: number; atMs: number } | undefined
@@ -147,45 +187,5 @@ function createPace(firstSpeed: number, { timer, isSlow }: Pick<PlayerPorts, 'ti
       for (let restMs = restOf(eventMs); restMs > 0 && isWanted(); restMs = restOf(eventMs))
         yield restMs
     },
-  }
-}
-
-/** The messages of events, as the live stream has them. */
-function createEventText(
-  name: string,
-  { filter, coin, spot = { coin } }: ReplayRange,
-  ports: PlayerPorts,
-) {
-  const lastSeqs = new Map<string, number>()
-
-  function rowText(type: 'row' | 'snapshot', place: { of: string; seq: number }, rest: string) {
-    const prevSeq = lastSeqs.get(place.of) ?? null
-    lastSeqs.set(place.of, place.seq)
-    return `{"type":"${type}","id":${name},"prevSeq":${prevSeq},${rest}`
-  }
-
-  function marketText(event: MarketEvent): string {
-    const { kind, market } = event
-    const { conditionId } = market
-    if (kind === 'row' || kind === 'snapshot') {
-      const place = { of: conditionId, seq: event.row.seq }
-      return rowText(kind, place, ports.shared(market, filter, event.row))
-    }
-    if (kind === 'gap') return gapText(name, market, event.gap)
-    if (kind !== 'end')
-      return `{"type":"market_${kind}","id":${name},"data":${ports.describeEvent(event)}}`
-    lastSeqs.delete(conditionId)
-    return `{"type":"market_end","id":${name},"conditionId":"${conditionId}"}`
-  }
-
-  return {
-    of(event: ReplayEvent): string {
-      if (!('tick' in event)) return marketText(event)
-      const { kind, tick, isPart } = event
-      const place = { of: 'spot', seq: tick.id }
-      const text = ports.sharedTick(spot, tick, isPart ? undefined : tick)
-      return rowText(kind === 'tick' ? 'row' : 'snapshot', place, text)
-    },
-    restart: () => lastSeqs.clear(),
   }
 }

@@ -1,5 +1,5 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import { AppError } from '#src/domain/errors.ts'
+import { AppError, ifReadable } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { type Caller, levelOf, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/domain/selling/tier.ts'
@@ -8,12 +8,15 @@ import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
 import type { Unread } from '#src/http/unread.ts'
 import { searchOf } from '#src/http/url.ts'
 import type { Work } from '#src/http/work.ts'
+import { createFanout } from '#src/live/group.ts'
 import type { Runner } from '#src/live/runner.ts'
 import type { Places } from '#src/platform/places.ts'
 
-import { accessOf, type BeginDeps, createBegin } from './begin.ts'
+import { accessOf, type BeginOptions, createBegin } from './begin.ts'
+import type { Message } from './messages.ts'
 import { openSession, type Session, type SessionPorts } from './session.ts'
 import { type Connection, shareSockets, type Sockets } from './sockets.ts'
+import type { RowSource } from './sources.ts'
 
 /** Of what a client sends; Bun closes with 1009 beyond. */
 const MESSAGE_BYTES_MAX = 16_384
@@ -21,12 +24,16 @@ const MESSAGE_BYTES_MAX = 16_384
 const SILENT_SECONDS = 120
 /** Connections of a network address whose key has not come yet. */
 const STRANGERS_PER_ADDRESS = 20
-/** Sessions look at keys, gaps and heartbeats so often. */
+/** Reading and sending at one go; everybody else waits that long. */
+const SLICE_MS = 1
+/** Prices are looked at so often. */
+const SPOT_MS = 50
+/** Sessions look at keys and heartbeats so often. */
 const SESSIONS_MS = 50
 /** When a server stops, everybody leaves within this time, not all at once. */
 const DRAIN_MS = 9_500
 
-export type StreamDeps = BeginDeps & {
+export type StreamDeps = BeginOptions & {
   runner: Runner
   connections: Places
   work: Pick<Work, 'tryNow'>
@@ -52,13 +59,15 @@ const settings = {
 
 /** Makes the service. `tick` is to be called every few milliseconds. */
 export function createStreamService(deps: StreamDeps) {
-  const { hub, spot, runner, clock } = deps
+  const { markets, runner, clock, timer } = deps
+  const groups = createFanout<Message, RowSource>()
+  const spotGroups = createFanout<Message, RowSource>()
   const sessions = new Set<Session>()
   /** Those that began without a key, the oldest first; some have one by now. */
   const strangers = new Set<Session>()
-  const ports = createPorts(deps)
+  const ports = createPorts(deps, createBegin(deps, groups, spotGroups))
   const bound = createBound(deps)
-  let [isStopping, tickedMs] = [false, 0]
+  let [isStopping, tickedMs, spotMs] = [false, 0, Number.NEGATIVE_INFINITY]
 
   /** Of those whose key has not come yet, the one that has had most time to send it. */
   function oldestStranger(): Session | undefined {
@@ -154,13 +163,19 @@ export function createStreamService(deps: StreamDeps) {
     /** Returns whether rows are left that are to be handed on soon. */
     tick(): boolean {
       if (sessions.size === 0) return false
-      const isOwing = attempt(hub.wake) ?? false
-      attempt(spot.tick)
+      // What cannot be read now is looked at again at the next tick.
+      ifReadable(markets.tick)
+      const endMs = timer() + SLICE_MS
+      const isOwing = groups.tick(() => timer() >= endMs)
+      if (timer() - spotMs >= SPOT_MS) {
+        spotMs = timer()
+        spotGroups.tick(() => false)
+      }
       runner.tick()
       const nowMs = clock()
       if (nowMs - tickedMs < SESSIONS_MS) return isOwing
       tickedMs = nowMs
-      for (const session of [...sessions]) attempt(session.tick)
+      for (const session of [...sessions]) ifReadable(session.tick)
       bound.tick(sessions)
       return isOwing
     },
@@ -169,6 +184,11 @@ export function createStreamService(deps: StreamDeps) {
     stop(): void {
       isStopping = true
       for (const session of sessions) session.drain(deps.random() * DRAIN_MS)
+    },
+
+    /** What is followed, once for all that are in step. */
+    get followed() {
+      return groups.counts.groups
     },
 
     get sessions() {
@@ -218,24 +238,14 @@ function createBound({ unread, isTest }: Pick<StreamDeps, 'unread' | 'isTest'>) 
   }
 }
 
-/** What cannot be read now is looked at again at the next tick. */
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return undefined
-  }
-}
-
 const RETRY_SECONDS = 5
 const busyError = (text: string) =>
   new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
 
-function createPorts(deps: StreamDeps): SessionPorts {
+function createPorts(deps: StreamDeps, begin: SessionPorts['begin']): SessionPorts {
   return {
     clock: deps.clock,
-    begin: createBegin(deps),
+    begin,
     authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,

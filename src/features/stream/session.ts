@@ -8,9 +8,9 @@ import { streamsMaxOf } from '#src/domain/selling/tier.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { Paced } from '#src/live/runner.ts'
 
+import type { Connected } from './begin.ts'
 import { createHolder, type HolderPorts } from './holder.ts'
 import { idOf, readOperation } from './operation.ts'
-import type { Outlet } from './outbox.ts'
 import type { Player } from './player.ts'
 import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './schema.ts'
 import type { Subscription } from './subscription.ts'
@@ -18,7 +18,6 @@ import type { Subscription } from './subscription.ts'
 const HEARTBEAT_MS = 30_000
 /** Subscriptions for each connection that a tier includes. */
 const CHANNELS_PER_CONNECTION = 20
-const GAPS_MS = 500
 const OPERATIONS_A_SECOND = 50
 /** Operations that were wrong in a row, after which somebody is not speaking to us. */
 const FAULTS_MAX = 20
@@ -43,19 +42,13 @@ export type Wire = {
   cut(): void
 }
 
-/** What subscriptions have of their connection. */
-export type SessionOutlet = Outlet & {
-  inTurns(steps: Paced): void
-  onFault(error: AppError): void
-}
-
 export type SessionPorts = HolderPorts & {
   clock: Clock
   /** Throws `tier_route` and `tier_coin`. */
   entitle(caller: Caller, channel: Channel, coin: Coin): void
   begin(
     operation: Operations['subscribe'] | Operations['replay'],
-    outlet: SessionOutlet,
+    connection: Connected,
   ): Subscription
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
@@ -77,7 +70,7 @@ type Opened = {
 export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
   const { key, address, leaveStrangers } = opened
   const { clock } = ports
-  let [heartbeatMs, gapsMs] = [HEARTBEAT_MS, clock()]
+  let heartbeatMs = HEARTBEAT_MS
   let drainMs = Number.POSITIVE_INFINITY
 
   const line = createLine(wire, ports, () => {
@@ -94,7 +87,7 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       list.endUnentitled(caller, say)
     },
   })
-  const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
+  const list = createSubscriptions(ports, line.connectionOf, () => line.isOver)
   const { subscriptions } = list
   const perform = createOperations(list, holder.look, {
     auth: (operation) => holder.authenticate(operation.key),
@@ -127,10 +120,6 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       line.close()
       if (nowMs >= drainMs) end('drain')
       holder.check(nowMs)
-      if (nowMs - gapsMs > GAPS_MS) {
-        gapsMs = nowMs
-        for (const each of subscriptions.values()) each.tellGaps()
-      }
       if (nowMs - line.sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
     },
 
@@ -237,7 +226,7 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
       if (error instanceof AppError) line.say(problemOf(error, id))
       else line.end('internal')
     },
-    outletOf: (id: string): SessionOutlet => ({
+    connectionOf: (id: string): Connected => ({
       send: line.send,
       isSlow: () => wire.buffered() > SLOW_BYTES,
       hold(bytes) {
@@ -283,7 +272,7 @@ const createOperations = (
 /** What a connection has subscribed to, by the names that it gave. */
 function createSubscriptions(
   ports: SessionPorts,
-  outletOf: (id: string) => SessionOutlet,
+  connectionOf: (id: string) => Connected,
   isOver: () => boolean,
 ) {
   const subscriptions = new Map<string, Subscription>()
@@ -309,7 +298,7 @@ function createSubscriptions(
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
         throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
-      const begun = ports.begin(operation, outletOf(id))
+      const begun = ports.begin(operation, connectionOf(id))
       // What it sent may have ended the connection, and with it all that was subscribed to.
       if (isOver()) begun.end()
       else {

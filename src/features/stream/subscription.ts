@@ -1,110 +1,122 @@
-/** One subscription of a connection: the markets that it follows. */
+/** What a connection has subscribed to under a name. */
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/domain/market.ts'
-import type { MarketChange } from '#src/live/hub.ts'
+import type { MarketChange, MarketWatch } from '#src/live/market-watch.ts'
 
-import { createLeg, type Leg, type LegOptions, type LegPorts } from './leg.ts'
-import { emptyText } from './outbox.ts'
+import { emptyMessage, marketMessage, type Message } from './messages.ts'
 import type { Player } from './player.ts'
+import type { StreamSubscriber } from './subscriber.ts'
 
-export type SubscriptionOptions = LegOptions & {
-  coin: Coin
-  timeframe: Timeframe | undefined
-  /** The only market; undefined for every open one of the coin. */
-  market: Market | undefined
-  /** False where only what becomes of markets is asked for. */
-  hasRows: boolean
-}
-
-export type SubscriptionPorts = LegPorts & {
-  describeMarket: (market: Market) => string
-}
-
-/** What a connection has under a name. */
 export type Subscription = {
   /** The connection takes more again. */
   drained(): void
   /** Sends the last rows. Throws `invalid_parameter` where it has none. */
   snapshot(): void
-  /** Sends the gaps that are new. */
-  tellGaps(): void
   end(): void
   /** Of a replay. */
   player?: Player
 }
 
-/** Begins a subscription. */
-export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts): Subscription {
-  const { coin, timeframe, market: only } = options
-  const { hub, send } = ports
-  const legs = new Map<string, Leg>()
-  const name = JSON.stringify(options.id)
+type MarketsOptions = {
+  coin: Coin
+  timeframe: Timeframe | undefined
+  /** The only market; undefined for every open one of the coin. */
+  market: Market | undefined
+  markets: MarketWatch
+  /** Undefined where only what becomes of markets is asked for. */
+  follow: ((market: Market) => StreamSubscriber) | undefined
+  describeMarket: (market: Market) => string
+  /** Sends what is not of a market that is followed. */
+  send: (message: Message) => void
+  onFault: (error: AppError) => void
+}
+
+/** Follows markets. */
+export function subscribeMarkets({
+  coin,
+  timeframe,
+  market: only,
+  markets,
+  follow,
+  describeMarket,
+  send,
+  onFault,
+}: MarketsOptions): Subscription {
+  const subscribers = new Map<string, StreamSubscriber>()
   const isWanted = (market: Market) =>
     (timeframe === undefined || market.timeframe === timeframe) &&
     (only === undefined || market.conditionId === only.conditionId)
-
   let isOver = false
 
-  function follow(market: Market): void {
-    if (isOver || !options.hasRows || legs.has(market.conditionId)) return
-    const leg = createLeg(market, options, ports)
-    legs.set(market.conditionId, leg)
-    leg.start()
+  function begin(market: Market): void {
+    if (isOver || follow === undefined || subscribers.has(market.conditionId)) return
+    subscribers.set(market.conditionId, follow(market))
+  }
+
+  function forgetDone(): void {
+    for (const [conditionId, { isDone }] of subscribers) if (isDone) subscribers.delete(conditionId)
   }
 
   function onMarket({ kind, market }: MarketChange): void {
     if (!isWanted(market)) return
-    const text = `{"type":"market_${kind}","id":${name},"data":${ports.describeMarket(market)}}`
-    const leg = legs.get(market.conditionId)
+    const message = marketMessage(kind, describeMarket(market))
+    const subscriber = subscribers.get(market.conditionId)
     // States may still come for some seconds after the end of the window.
-    if (kind === 'resolved' && leg) leg.finish(text)
-    else if (leg) leg.tell(text)
-    else send(text)
-    if (kind === 'open') follow(market)
+    if (kind === 'resolved' && subscriber) subscriber.finish(message)
+    else if (subscriber) subscriber.tell(message)
+    else send(message)
+    if (kind === 'open') begin(market)
+    forgetDone()
   }
 
-  const watch = hub.watch(coin, (change) => {
+  const watch = markets.watch(coin, (change) => {
     try {
       onMarket(change)
     } catch (error) {
       // One market that cannot be read keeps nobody from the others.
       if (!(error instanceof AppError)) throw error
-      ports.onFault(error)
+      onFault(error)
     }
   })
 
   function end(): void {
     isOver = true
     watch.stop()
-    for (const leg of legs.values()) leg.end()
-    legs.clear()
+    for (const subscriber of subscribers.values()) subscriber.end()
+    subscribers.clear()
   }
 
   try {
-    for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) follow(market)
+    for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) begin(market)
   } catch (error) {
     end()
     throw error
   }
   return {
     drained(): void {
-      for (const leg of legs.values()) leg.drained()
+      for (const subscriber of subscribers.values()) subscriber.drained()
+      forgetDone()
     },
 
     snapshot(): void {
-      if (!options.hasRows)
+      if (follow === undefined)
         throw parameterError('id', 'The channel `markets` has no rows, and so no snapshot.')
-      const sent = [...legs.values()].map((leg) => leg.snapshot())
-      if (!sent.includes(true)) send(emptyText(name))
-    },
-
-    tellGaps(): void {
-      for (const [conditionId, leg] of legs) {
-        leg.tellGaps()
-        if (leg.isDone) legs.delete(conditionId)
-      }
+      const sent = [...subscribers.values()].map((subscriber) => subscriber.snapshot())
+      if (!sent.includes(true)) send(emptyMessage)
     },
 
     end,
   }
 }
+
+/** Follows prices of a coin. */
+export const subscribeSpot = (
+  subscriber: StreamSubscriber,
+  send: (message: Message) => void,
+): Subscription => ({
+  drained: subscriber.drained,
+  snapshot() {
+    if (!subscriber.snapshot()) send(emptyMessage)
+  },
+  end: subscriber.end,
+})

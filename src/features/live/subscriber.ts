@@ -1,16 +1,26 @@
-/** One who follows: what waits to be sent, and what the text so far amounts to. */
+/** A stream of events: what waits to be sent, and what the text so far amounts to. */
 import type { AppError } from '#src/domain/errors.ts'
 import type { TextSum } from '#src/history/history.ts'
 import type { Sink } from '#src/http/stream.ts'
+import type { Subscriber } from '#src/live/group.ts'
 import { crcBetween, crcJoin } from '#src/platform/crc32.ts'
 
-/** What waits of a follower, beyond which nothing more is made for him. */
+import type { EventSource } from './source.ts'
+
+/** What waits for a client, beyond which nothing more is read for it. */
 const WAITING_BYTES_MAX = 262_144
 
+export type FollowingCaller = {
+  /** Why the caller may not follow any more; undefined as long as that is allowed. */
+  refusal: () => AppError | undefined
+  /** Leaves the group. */
+  leave: () => void
+}
+
 /** A class, as a thousand are written to at once: less of each is touched. */
-export class Member {
-  /** Why he may not follow any more; undefined as long as he may. */
-  readonly refusal: () => AppError | undefined
+export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
+  /** One field for both: with another one each push takes half as long again. */
+  readonly caller: FollowingCaller
   #waiting: Uint8Array[] = []
   #bytes = 0
   #isOver = false
@@ -18,11 +28,11 @@ export class Member {
   /** Where the next piece goes, once one is asked for. */
   #sink: Sink | undefined
   #asked: PromiseWithResolvers<void> | undefined
-  /** His text where he joined, and that of whom he joined. */
-  #joined: { own: TextSum; other: TextSum } | undefined
+  /** The sums of its own text and of that of its group when it joined the group. */
+  #joined: { own: TextSum; group: TextSum } | undefined
 
-  constructor(refusal: () => AppError | undefined) {
-    this.refusal = refusal
+  constructor(caller: FollowingCaller) {
+    this.caller = caller
   }
 
   get isFull(): boolean {
@@ -40,22 +50,28 @@ export class Member {
     return true
   }
 
-  /** Counts what was sent to him. */
+  /** Counts what was sent. */
   count(): void {
     this.#sink?.count()
   }
 
-  /** The sum of his text, where the text of those whom he follows with has the sum `now`. */
+  /** The sum of its text, where that of its group has the sum `now`. */
   sumAt(now: TextSum): TextSum {
     if (this.#joined === undefined) return { ...now }
-    const { own, other } = this.#joined
-    const more = now.bytes - other.bytes
-    const crc = crcJoin(own.crc, crcBetween(other.crc, now.crc, more), more)
+    const { own, group } = this.#joined
+    const more = now.bytes - group.bytes
+    const crc = crcJoin(own.crc, crcBetween(group.crc, now.crc, more), more)
     return { crc, bytes: own.bytes + more }
   }
 
-  join(before: TextSum, other: TextSum): void {
-    this.#joined = { own: this.sumAt(before), other: { ...other } }
+  move(from: EventSource, to: EventSource): void {
+    this.#joined = { own: this.sumAt(from.encoder.sum), group: { ...to.encoder.sum } }
+  }
+
+  /** Cuts the stream off. */
+  fail(error: unknown): void {
+    this.end(error)
+    this.caller.leave()
   }
 
   /** Nothing follows; with an error what was sent is cut off. */
@@ -66,7 +82,7 @@ export class Member {
     this.#rest()
   }
 
-  /** While it is pending nobody asks, which is costly where a thousand follow. */
+  /** Pending while the client has all: asking a thousand clients each time is costly. */
   pull(to: Sink): Promise<void> | void {
     const isTaken = this.#bytes === 0 || to.put(this.#take())
     to.count()

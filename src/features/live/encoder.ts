@@ -1,0 +1,99 @@
+/** What is sent of rows: plain, or in gzip. */
+import type { Market } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import type { EventStream, MarketHistory } from '#src/history/history.ts'
+import type { FeedQuery } from '#src/live/feed.ts'
+import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+
+type EventPage = { bytes: Uint8Array<ArrayBuffer>; resume: Position; hasMore: boolean }
+
+export type EventEncoder = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
+  /** The events of rows: of each what `before` returns, and the JSON object after it. */
+  rows(query: FeedQuery, before: (row: Position) => string): EventPage
+  /** The event of a row that was just read. */
+  row(market: Market, row: LiveRow, before: string): Uint8Array<ArrayBuffer>
+  /** Another one in the same step, after another text. */
+  fork(sum: EventStream['sum']): EventEncoder
+}
+
+type EncoderOptions = {
+  filter: RowFilter
+  isGzip: boolean
+  /** Whether there are rows of several markets, so that each has to name its own. */
+  isMixed: boolean
+}
+
+export function createEventEncoder(
+  history: Pick<MarketHistory, 'events'>,
+  rows: RowReader,
+  { filter, isGzip, isMixed }: EncoderOptions,
+): EventEncoder {
+  const isNaming = isMixed && filter.channel !== 'snapshots'
+  if (!isGzip) return encodeTexts(plain, rows, filter, isNaming)
+  const isWhole = filter.channel === 'snapshots' && filter.depth === undefined
+  const stream = history.events()
+  return isWhole ? encodeBooks(stream, filter) : encodeTexts(stream, rows, filter, isNaming)
+}
+
+type TextStream = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
+  fork: (sum: EventStream['sum']) => TextStream
+}
+
+const encoder = new TextEncoder()
+
+/** Depends on nothing before it. */
+const plain: TextStream = {
+  event: (text) => encoder.encode(`${text}\n\n`),
+  step: '',
+  sum: { crc: 0, bytes: 0 },
+  fork: () => plain,
+  end: () => new Uint8Array(0),
+}
+
+/** Rows as they are read. `isNaming` where they do not name their market by themselves. */
+function encodeTexts(
+  stream: TextStream,
+  reader: RowReader,
+  filter: RowFilter,
+  isNaming: boolean,
+): EventEncoder {
+  const row: EventEncoder['row'] = ({ conditionId }, { text, outcome }, before) => {
+    const data = isNaming ? `{"conditionId":"${conditionId}",${text.slice(1)}` : text
+    return stream.event(before + data, `${conditionId} ${outcome}`)
+  }
+  return {
+    event: stream.event,
+    row,
+    rows(query, before) {
+      const { rows, resume, hasMore } = reader.after({ ...filter, ...query })
+      const events = rows.map((each) => row(query.market, each, before(each.position)))
+      return { bytes: Buffer.concat(events), resume, hasMore }
+    },
+    get step() {
+      return stream.step
+    },
+    sum: stream.sum,
+    fork: (sum) => encodeTexts(stream.fork(sum), reader, filter, isNaming),
+    end: stream.end,
+  }
+}
+
+/** Whole books, as they are stored. */
+const encodeBooks = (stream: EventStream, filter: RowFilter): EventEncoder => ({
+  event: stream.event,
+  row(market, { position, outcome }, before) {
+    const after = { ...position, id: position.id - 1 }
+    return stream.rows({ market, outcome: outcome ?? undefined, after, limit: 1 }, () => before)
+      .bytes
+  },
+  rows(query, before) {
+    const { bytes, last, hasMore } = stream.rows({ ...query, outcome: filter.outcome }, before)
+    return { bytes, resume: last ?? query.after, hasMore }
+  },
+  get step() {
+    return stream.step
+  },
+  sum: stream.sum,
+  fork: (sum) => encodeBooks(stream.fork(sum), filter),
+  end: stream.end,
+})

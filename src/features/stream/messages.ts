@@ -1,0 +1,108 @@
+/** Messages of subscriptions and replays, with the rows and cursors of the routes. */
+
+import type { Gap } from '#src/domain/coverage.ts'
+import {
+  type CursorCodec,
+  decodePosition,
+  decodeSeen,
+  encodeSpotPlace,
+} from '#src/domain/cursor.ts'
+import type { Coin, Market } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { seriesOf, type StoredTick } from '#src/domain/spot.ts'
+import { createRowCursors } from '#src/live/cursors.ts'
+import { gapMembers } from '#src/live/gaps.ts'
+import type { LiveRow, RowFilter } from '#src/live/rows.ts'
+import type { SpotFilter, SpotPosition } from '#src/live/spot.ts'
+
+/** What all subscribers of it are sent alike: each adds its id, and the numbers of rows. */
+export type Message = {
+  type: string
+  /** The number of a row, in the store. */
+  seq?: number
+  /** Names the state that a row is one of: only its newest row has to be known. */
+  state?: string | undefined
+  /** What comes after what each adds, up to the last brace. */
+  rest: string
+}
+
+export type RowType = 'row' | 'snapshot'
+
+type MessageOptions = {
+  cursors: CursorCodec
+  /** Names the store. */
+  epoch: string
+  /** The row of `GET /v1/{coin}/spot`. */
+  describeTick: (tick: StoredTick) => object
+  /** The greatest id of a price that is recorded. */
+  lastSpotId: () => number
+}
+
+export function createMessages({ cursors, epoch, describeTick, lastSpotId }: MessageOptions) {
+  const rowCursors = createRowCursors(cursors)
+  const spotScope = ({ coin, source, windowSeconds }: SpotFilter) =>
+    `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
+  /** Without a cursor, no client continues after the row. */
+  const tail = (cursor: string | undefined, data: string) =>
+    `${cursor === undefined ? '' : `"cursor":"${cursor}",`}"epoch":"${epoch}","data":${data}}`
+
+  return {
+    /** These two throw `cursor_invalid` and `cursor_mismatch`. */
+    positionOf: rowCursors.decode,
+    spotPositionOf(filter: SpotFilter, cursor: string): SpotPosition {
+      const payload = cursors.decode(spotScope(filter), cursor)
+      return { ...decodePosition(payload), seen: decodeSeen(payload) ?? lastSpotId() }
+    },
+
+    row(type: RowType, market: Market, filter: RowFilter, row: LiveRow): Message {
+      const { position, seq, outcome, text, isPart } = row
+      const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
+      const origin = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
+      // A trade is not the state of anything.
+      const state = filter.channel === 'trades' ? undefined : (outcome ?? '')
+      return { type, seq, state, rest: `,${origin},"seq":${seq},${tail(cursor, text)}` }
+    },
+
+    /** Without a cursor where no position is given. */
+    tick(
+      type: RowType,
+      filter: SpotFilter,
+      tick: StoredTick,
+      position: (Position & { seen?: number }) | undefined,
+    ): Message {
+      const cursor = position && cursors.encode(spotScope(filter), encodeSpotPlace(position))
+      const origin = `"channel":"spot","coin":"${filter.coin}","seq":${tick.id}`
+      const rest = `,${origin},${tail(cursor, JSON.stringify(describeTick(tick)))}`
+      return { type, seq: tick.id, state: seriesOf(tick), rest }
+    },
+  }
+}
+
+export type Messages = ReturnType<typeof createMessages>
+
+export const gapMessage = (market: Market, gap: Gap): Message => ({
+  type: 'gap',
+  rest: `,${gapMembers(market, gap)}}`,
+})
+
+/** `data` is the market as JSON. */
+export const marketMessage = (
+  kind: 'open' | 'update' | 'closed' | 'resolved',
+  data: string,
+): Message => ({ type: `market_${kind}`, rest: `,"data":${data}}` })
+
+export const marketEndMessage = ({ conditionId }: Market): Message => ({
+  type: 'market_end',
+  rest: `,"conditionId":"${conditionId}"}`,
+})
+
+/** From here on rows come as they are written. */
+export const liveMessage = (of: { conditionId: string } | { coin: Coin }): Message => ({
+  type: 'live',
+  rest: `,${JSON.stringify(of).slice(1)}`,
+})
+
+/** Answers a client that asks for last rows where there are none. */
+export const emptyMessage: Message = { type: 'snapshot_empty', rest: '}' }
+
+export const replayEndMessage: Message = { type: 'replay_end', rest: '}' }

@@ -1,0 +1,92 @@
+/** What groups of subscribers follow: rows and gaps of a market, or prices of a coin. */
+import type { FeedQuery, MarketCursor } from '#src/live/feed.ts'
+import type { Source } from '#src/live/group.ts'
+import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
+import { latestTicks, type SpotCursor, type SpotFilter, type SpotReads } from '#src/live/spot.ts'
+
+import { gapMessage, type Message, type Messages } from './messages.ts'
+
+/** Read at one go, and handed on together. */
+const ROWS_MAX = 200
+const TICKS_MAX = 5000
+
+export interface RowSource extends Source<Message, RowSource> {
+  next(limit?: number): Message[]
+  /** The last rows, after which it goes on. */
+  last(): Message[]
+}
+
+export function createMarketSource(
+  cursor: MarketCursor,
+  filter: RowFilter,
+  rows: RowReader,
+  messages: Messages,
+): RowSource {
+  const read = (query: FeedQuery) => rows.after({ ...filter, ...query })
+  let hasMore = false
+  return {
+    next(limit = ROWS_MAX) {
+      const found: Message[] = []
+      hasMore = false
+      while (found.length < limit) {
+        const event = cursor.next(read, limit - found.length)
+        if (event === undefined) return found
+        const { market } = cursor
+        if (event.kind === 'gap') {
+          found.push(gapMessage(market, event.gap))
+          continue
+        }
+        for (const row of event.rows.rows) found.push(messages.row('row', market, filter, row))
+        if (event.rows.hasMore) break
+      }
+      hasMore = true
+      return found
+    },
+
+    last() {
+      const market = cursor.look()
+      return lastRows(rows, { ...filter, market }).map((row) => {
+        cursor.skipTo(row.position)
+        return messages.row('snapshot', market, filter, row)
+      })
+    },
+
+    get hasMore() {
+      return hasMore
+    },
+    get step() {
+      return cursor.step
+    },
+    fork: () => createMarketSource(cursor.fork(), filter, rows, messages),
+    stop() {},
+  }
+}
+
+export function createSpotSource(
+  cursor: SpotCursor,
+  filter: SpotFilter,
+  history: SpotReads,
+  messages: Messages,
+): RowSource {
+  return {
+    next: (limit = TICKS_MAX) =>
+      cursor.next(limit).map(({ tick, position }) => messages.tick('row', filter, tick, position)),
+
+    last() {
+      const ticks = latestTicks(history, filter)
+      return ticks.map((tick) => {
+        const position = tick === ticks.at(-1) ? cursor.position : undefined
+        return messages.tick('snapshot', filter, tick, position)
+      })
+    },
+
+    get hasMore() {
+      return cursor.hasMore
+    },
+    get step() {
+      return cursor.step
+    },
+    fork: () => createSpotSource(cursor.fork(), filter, history, messages),
+    stop() {},
+  }
+}

@@ -1,0 +1,163 @@
+/** One that follows a market, or prices: it catches up, and then shares a group with others. */
+import { AppError, ifSound } from '#src/domain/errors.ts'
+import type { Fanout, Subscriber } from '#src/live/group.ts'
+import type { Paced } from '#src/live/runner.ts'
+
+import { emptyMessage, type Message } from './messages.ts'
+import { createSendQueue, type OnSlow, type Outlet } from './send-queue.ts'
+import type { RowSource } from './sources.ts'
+
+/** Rows that are read in one step of catching up. */
+const STEP_ROWS = 50
+/** The past is not read faster than it is taken: a client that takes no more is asked again so late. */
+export const SLOW_MS = 20
+
+export type Groups = Fanout<Message, RowSource>
+
+type SubscriberOptions = {
+  id: string
+  onSlow: OnSlow
+  /** Where it begins, and what names the rows of the source. */
+  source: RowSource
+  key: string
+  /** Sent once all that was held is; undefined for one that begins with the last rows. */
+  live: Message | undefined
+  groups: Groups
+  outlet: Outlet
+  /** Does work in turns with everybody else's. */
+  inTurns: (steps: Paced) => void
+  /** Says why nothing more comes. */
+  onFault: (error: AppError) => void
+}
+
+/** Begins to follow. */
+export function createSubscriber({
+  id,
+  onSlow,
+  source,
+  key,
+  live,
+  groups,
+  outlet,
+  inTurns,
+  onFault,
+}: SubscriberOptions) {
+  const queue = createSendQueue(id, onSlow, outlet)
+  let isSnapshotOwed = live === undefined
+  let [isLive, isOver] = [false, false]
+  let farewell: Message | undefined
+
+  const subscriber: Subscriber<Message, RowSource> = {
+    push(message) {
+      if (!isOver) queue.push(message)
+      return true
+    },
+    isFull: false,
+    move() {},
+    fail(error) {
+      if (!(error instanceof AppError)) throw error
+      onFault(error)
+    },
+  }
+
+  function pushAll(messages: readonly Message[]): void {
+    for (const message of messages) subscriber.push(message)
+  }
+
+  /** Returns whether there are any. */
+  function sendLast(from: RowSource): boolean {
+    const last = from.last()
+    pushAll(last)
+    return last.length > 0
+  }
+
+  /** Sends what was not handed on yet; returns where it goes on. */
+  function sendRest(): RowSource {
+    const own = groups.separate(subscriber) ?? source
+    do pushAll(own.next())
+    while (own.hasMore)
+    return own
+  }
+
+  /** From here on rows come as they are written. */
+  function goLive(): void {
+    isLive = true
+    groups.add(key, source, subscriber)
+    if (isSnapshotOwed && !sendLast(source) && live) queue.push(emptyMessage)
+    // Gaps that go on.
+    if (live === undefined) pushAll(source.next())
+    else queue.push(live)
+    if (farewell !== undefined) depart(farewell)
+  }
+
+  /** Leaves with a last message, after all that was written. */
+  function depart(last: Message): void {
+    ifSound(sendRest)
+    queue.push(last)
+    leave()
+  }
+
+  function leave(): void {
+    isOver = true
+    groups.leave(subscriber)
+  }
+
+  function* restWhileSlow(): Generator<number, boolean> {
+    let hasRested = false
+    for (; outlet.isSlow() && !isOver; hasRested = true) yield SLOW_MS
+    return hasRested
+  }
+
+  /** Sends what is held as fast as it is taken, and leaves nothing out. */
+  function* catchUp(): Paced {
+    for (let isBehind = true; isBehind;) {
+      isBehind = yield* restWhileSlow()
+      for (const message of source.next(STEP_ROWS)) {
+        isBehind = (yield* restWhileSlow()) || isBehind
+        if (isOver) return
+        queue.sendNow(message)
+      }
+      isBehind ||= source.hasMore
+      if (isBehind) yield 0
+      if (isOver) return
+    }
+    goLive()
+  }
+
+  if (live) inTurns(catchUp())
+  else goLive()
+
+  return {
+    /**
+     * Sends the last rows; where those that are held still come, after the last of them. Returns
+     * whether there are any, or will be said to be none.
+     */
+    snapshot(): boolean {
+      if (isLive) return sendLast(sendRest())
+      isSnapshotOwed = true
+      return true
+    },
+
+    drained: queue.drained,
+
+    /** Says something, after the rows before it. */
+    tell: queue.push,
+
+    /** Sends what was written, and then a last message. */
+    finish(last: Message): void {
+      farewell = last
+      if (isLive && !isOver) depart(last)
+    },
+
+    get isDone() {
+      return isOver && queue.isEmpty
+    },
+
+    end(): void {
+      leave()
+      queue.clear()
+    },
+  }
+}
+
+export type StreamSubscriber = ReturnType<typeof createSubscriber>

@@ -1,0 +1,169 @@
+/** A market as it goes on: a cursor that walks its rows and gaps, and waits at their end. */
+import type { Gap } from '#src/domain/coverage.ts'
+import type { Market } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+
+import { gapKeyOf, takenBack } from './gaps.ts'
+
+export type FeedQuery = {
+  market: Market
+  /** Exclusive. */
+  after: Position
+  toMs: number | undefined
+  limit: number
+}
+
+/** Rows that were read, and the position to continue from, whether there was a row or not. */
+type Page = { resume: Position; hasMore: boolean }
+
+/** A page may be without a row. */
+export type FeedEvent<Rows extends Page> = { kind: 'rows'; rows: Rows } | { kind: 'gap'; gap: Gap }
+
+export type FeedSources = {
+  findMarket: (conditionId: string) => Market | undefined
+  /** The same list as long as it is true. */
+  gaps: (market: Market) => readonly Gap[]
+}
+
+const ALL_MS = Number.POSITIVE_INFINITY
+
+export class MarketCursor {
+  market: Market
+  /** Everything up to here, inclusive, was read. */
+  position: Position
+  readonly #sources: FeedSources
+  /** Of the market at this revision, all before this time was read. */
+  #readRevision: number | undefined
+  #readMs = 0
+  /** The list that the next two were made of. */
+  #gaps: readonly Gap[] | undefined
+  #untold: Gap[] = []
+  /** By their keys: those that were returned, and those that were over before the cursor began. */
+  #told: Map<string, Gap>
+
+  constructor(
+    sources: FeedSources,
+    market: Market,
+    start: Position,
+    told = byKey(sources.gaps(market).filter(({ toMs }) => toMs <= start.timestampMs)),
+  ) {
+    this.#sources = sources
+    this.market = market
+    this.position = start
+    this.#told = told
+  }
+
+  /**
+   * Reads on: at most `limit` rows, or the next gap, which comes after the rows before it began.
+   * Returns undefined where there is nothing new. What `read` throws is thrown once; the cursor
+   * then waits until the market is written to.
+   */
+  next<Rows extends Page>(
+    read: (query: FeedQuery) => Rows,
+    limit: number,
+  ): FeedEvent<Rows> | undefined {
+    const { revision } = this.look()
+    const gap = this.#untold[0]
+    if (gap === undefined && revision === this.#readRevision && this.#readMs === ALL_MS)
+      return undefined
+    const toMs = gap && gap.fromMs + 1
+    if (!this.#isRead(toMs)) return { kind: 'rows', rows: this.#read(read, toMs, limit) }
+    if (gap === undefined) return undefined
+    this.#untold.shift()
+    this.#told = new Map(this.#told).set(gapKeyOf(gap), gap)
+    return { kind: 'gap', gap }
+  }
+
+  /** Takes the market and its gaps as they are now; returns the market. */
+  look(): Market {
+    this.market = this.#sources.findMarket(this.market.conditionId) ?? this.market
+    const gaps = this.#sources.gaps(this.market)
+    if (gaps === this.#gaps) return this.market
+    this.#gaps = gaps
+    const told = gaps.filter((gap) => this.#told.has(gapKeyOf(gap)))
+    const untold = gaps.filter((gap) => !this.#told.has(gapKeyOf(gap)))
+    this.#untold = [...takenBack(this.#told.values(), gaps), ...untold]
+    this.#told = byKey(told)
+    return this.market
+  }
+
+  /** Takes all rows that the market has now as read. */
+  waitForRows(): void {
+    this.#markRead()
+  }
+
+  /** Goes on after a row, if it is not past it. */
+  skipTo(position: Position): void {
+    const { timestampMs, id } = this.position
+    const isLater =
+      position.timestampMs > timestampMs ||
+      (position.timestampMs === timestampMs && position.id > id)
+    if (isLater) this.position = position
+  }
+
+  /** Whether all rows of the market as it is now were read. */
+  get hasAllRows(): boolean {
+    this.look()
+    return this.#isRead()
+  }
+
+  /** Names all that decides what comes next: cursors with the same name return the same. */
+  get step(): string {
+    const { timestampMs, id } = this.position
+    const gaps = this.#untold.length === 0 ? this.#gaps : undefined
+    return `${this.market.conditionId} ${timestampMs} ${id} ${numberOf(gaps)}`
+  }
+
+  /** Another one at the same place. */
+  fork(): MarketCursor {
+    const copy = new MarketCursor(this.#sources, this.market, this.position, this.#told)
+    copy.#readRevision = this.#readRevision
+    copy.#readMs = this.#readMs
+    copy.#gaps = this.#gaps
+    copy.#untold = [...this.#untold]
+    return copy
+  }
+
+  #isRead(toMs = ALL_MS): boolean {
+    const isReadNow = this.#readRevision === this.market.revision && toMs <= this.#readMs
+    return isReadNow || toMs <= this.position.timestampMs
+  }
+
+  #read<Rows extends Page>(
+    read: (query: FeedQuery) => Rows,
+    toMs: number | undefined,
+    limit: number,
+  ): Rows {
+    const { market, position: after } = this
+    try {
+      const rows = read({ market, after, toMs, limit })
+      this.skipTo(rows.resume)
+      if (!rows.hasMore) this.#markRead(toMs)
+      return rows
+    } catch (error) {
+      this.#markRead()
+      throw error
+    }
+  }
+
+  #markRead(toMs = ALL_MS): void {
+    this.#readRevision = this.market.revision
+    this.#readMs = toMs
+  }
+}
+
+const byKey = (gaps: readonly Gap[]): Map<string, Gap> =>
+  new Map(gaps.map((gap) => [gapKeyOf(gap), gap]))
+
+/** Numbers lists of gaps; undefined is like no other. */
+const numberOf = (() => {
+  const numbers = new WeakMap<readonly Gap[], number>()
+  let count = 0
+  return (gaps: readonly Gap[] | undefined): number => {
+    const known = gaps && numbers.get(gaps)
+    if (known !== undefined) return known
+    count++
+    if (gaps) numbers.set(gaps, count)
+    return count
+  }
+})()
