@@ -4,14 +4,7 @@ import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 
 import { gapKeyOf, takenBack } from './gaps.ts'
-
-export type FeedQuery = {
-  market: Market
-  /** Exclusive. */
-  after: Position
-  toMs: number | undefined
-  limit: number
-}
+import type { FeedQuery } from './rows.ts'
 
 /** Rows that were read, and the position to continue from, whether there was a row or not. */
 type Page = { resume: Position; hasMore: boolean }

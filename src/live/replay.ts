@@ -7,8 +7,8 @@ import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
-import { type FeedQuery, MarketCursor } from './feed.ts'
-import { lastRows, type LiveRow, type RowFilter, type RowReader } from './rows.ts'
+import { MarketCursor } from './feed.ts'
+import { type FeedQuery, lastRows, type LiveRow, type RowFilter, type RowReader } from './rows.ts'
 import { latestTicks, type SpotFilter } from './spot.ts'
 
 const ROWS_A_READ = 50

@@ -44,12 +44,14 @@ export type RowPage = {
   hasMore: boolean
 }
 
-type RowQuery = RowFilter & {
+/** Rows of a market after a position, exclusive. */
+export type FeedQuery = {
   market: Market
   after: Position
   toMs?: number | undefined
   limit: number
 }
+type RowQuery = RowFilter & FeedQuery
 type LastQuery = RowFilter & { market: Market; toMs?: number | undefined }
 type LatestQuery = LastQuery & { outcome: Outcome }
 export type RowReader = {

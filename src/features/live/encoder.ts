@@ -2,8 +2,7 @@
 import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
-import type { FeedQuery } from '#src/live/feed.ts'
-import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+import type { FeedQuery, LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 
 type EventPage = { bytes: Uint8Array<ArrayBuffer>; resume: Position; hasMore: boolean }
 

@@ -10,11 +10,18 @@ import {
 import type { Position } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { CoinCursors, RowCursors } from '#src/live/cursors.ts'
-import { type FeedQuery, type FeedSources, MarketCursor } from '#src/live/feed.ts'
+import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
 import { gapMembers } from '#src/live/gaps.ts'
 import type { Source } from '#src/live/group.ts'
 import { type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
-import { lastRows, type LiveRow, type RowFilter, type RowReader, START } from '#src/live/rows.ts'
+import {
+  type FeedQuery,
+  lastRows,
+  type LiveRow,
+  type RowFilter,
+  type RowReader,
+  START,
+} from '#src/live/rows.ts'
 
 import type { EventEncoder } from './encoder.ts'
 

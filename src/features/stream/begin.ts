@@ -15,7 +15,6 @@ import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
 import type { MarketWatch } from '#src/live/market-watch.ts'
 import { marketAsOf } from '#src/live/replay.ts'
 import type { RowFilter, RowReader } from '#src/live/rows.ts'
-import type { Paced } from '#src/live/runner.ts'
 import { SpotCursor, type SpotFilter } from '#src/live/spot.ts'
 
 import { createMessages, liveMessage } from './messages.ts'
@@ -42,13 +41,6 @@ export type BeginOptions = {
   recorded?: { history: MarketHistory; rows: RowReader; clock: Clock } | undefined
   /** The row of `GET /v1/{coin}/spot`. */
   describeTick: (tick: StoredTick) => object
-}
-
-/** Of the connection that begins something. */
-export type Connected = Outlet & {
-  inTurns(steps: Paced): void
-  /** Says why nothing more comes. */
-  onFault(error: AppError): void
 }
 
 type Begun = Operations['subscribe'] | Operations['replay']
@@ -87,7 +79,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     market: Market,
     filter: RowFilter,
     from: Position | undefined,
-    connection: Connected,
+    outlet: Outlet,
   ): StreamSubscriber {
     const { conditionId } = market
     const cursor = new MarketCursor(sources, market, from ?? rows.end(market, filter))
@@ -99,15 +91,13 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       key: `${conditionId} ${filter.channel} ${filter.outcome} ${filter.depth}`,
       live: from && liveMessage({ conditionId }),
       groups,
-      outlet: connection,
-      inTurns: connection.inTurns,
-      onFault: connection.onFault,
+      outlet,
     })
   }
 
   function followSpot(
     { id, onSlow, coin, from, ...asked }: Operations['subscribe'],
-    connection: Connected,
+    outlet: Outlet,
   ): StreamSubscriber {
     const filter = spotFilterOf({ coin, ...asked })
     const position =
@@ -122,17 +112,15 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       key: `${coin} ${filter.source} ${filter.windowSeconds}`,
       live: position && liveMessage({ coin }),
       groups: spotGroups,
-      outlet: connection,
-      inTurns: connection.inTurns,
       // Prices that cannot be read now are looked at again.
-      onFault() {},
+      outlet: { ...outlet, onFault() {} },
     })
   }
 
-  function subscribe(asked: Operations['subscribe'], connection: Connected): Subscription {
+  function subscribe(asked: Operations['subscribe'], outlet: Outlet): Subscription {
     const { id, coin, timeframe, channel, from, onSlow } = asked
-    const { push: send } = createSendQueue(id, onSlow, connection)
-    if (channel === 'spot') return subscribeSpot(followSpot(asked, connection), send)
+    const { push: send } = createSendQueue(id, onSlow, outlet)
+    if (channel === 'spot') return subscribeSpot(followSpot(asked, outlet), send)
     const market = findNamed(asked)
     const filter = filterOf(asked)
     const position =
@@ -147,14 +135,14 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       follow:
         channel === 'markets'
           ? undefined
-          : (each) => followMarket(asked, each, filter, position, connection),
+          : (each) => followMarket(asked, each, filter, position, outlet),
       describeMarket: (each) => options.describeMarket(each, clock()),
       send,
-      onFault: connection.onFault,
+      onFault: outlet.onFault,
     })
   }
 
-  function replay(asked: Operations['replay'], connection: Connected): Subscription {
+  function replay(asked: Operations['replay'], outlet: Outlet): Subscription {
     const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
     const hasMarkets = channel !== 'spot'
     const named = findNamed(asked)
@@ -174,8 +162,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       messages,
       describeEvent: (event) =>
         options.describeMarket(marketAsOf(event.market, event), event.timeMs),
-      outlet: connection,
-      inTurns: connection.inTurns,
+      outlet,
     })
   }
 
@@ -190,19 +177,19 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     return spot && messages.spotPositionOf(spot, cursor)
   }
 
-  return (asked: Begun, connection: Connected): Subscription => {
+  return (asked: Begun, outlet: Outlet): Subscription => {
     const { id, channel, coin } = asked
     // Whatever is wrong is said before anything is sent.
     const unsent: string[] = []
     let isReady = false
-    const send = (text: string) => (isReady ? connection.send(text) : void unsent.push(text))
+    const send = (text: string) => (isReady ? outlet.send(text) : void unsent.push(text))
     const begun =
       asked.op === 'replay'
-        ? replay(asked, { ...connection, send })
-        : subscribe(asked, { ...connection, send })
+        ? replay(asked, { ...outlet, send })
+        : subscribe(asked, { ...outlet, send })
     isReady = true
-    connection.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
-    for (const text of unsent) connection.send(text)
+    outlet.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
+    for (const text of unsent) outlet.send(text)
     return begun
   }
 }

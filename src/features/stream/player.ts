@@ -47,7 +47,6 @@ type ReplayOptions = {
   messages: Messages
   describeEvent: (event: MarketEvent) => string
   outlet: Outlet
-  inTurns: (steps: Paced) => void
 }
 
 /** Begins a replay. */
@@ -62,7 +61,6 @@ export function startReplay({
   messages,
   describeEvent,
   outlet,
-  inTurns,
 }: ReplayOptions): Subscription & { player: Player } {
   const createQueue = () => createSendQueue(id, 'close', outlet)
   const own = createQueue()
@@ -130,10 +128,10 @@ export function startReplay({
     queues.clear()
     pace.set({})
     events = read({ ...range, after: undefined, fromMs: toMs })
-    inTurns(play(events))
+    outlet.inTurns(play(events))
   }
 
-  inTurns(play(events))
+  outlet.inTurns(play(events))
   return {
     // It asks by itself whether the connection takes more.
     drained() {},

@@ -1,13 +1,21 @@
 /** What a subscriber is sent, and what waits while its connection takes no more rows. */
+
+import type { AppError } from '#src/domain/errors.ts'
+import type { Paced } from '#src/live/runner.ts'
+
 import type { Message } from './messages.ts'
 
-/** What subscriptions have of their connection. */
+/** What subscriptions and replays have of their connection. */
 export type Outlet = {
   send(text: string): void
   /** True while the connection takes no more rows. */
   isSlow(): boolean
   /** Accounts for bytes that wait, negative for those that do not any more. */
   hold(bytes: number): void
+  /** Does work in turns with everybody else's. */
+  inTurns(steps: Paced): void
+  /** Says why nothing more comes. */
+  onFault(error: AppError): void
 }
 
 export type OnSlow = 'conflate' | 'close'

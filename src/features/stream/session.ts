@@ -8,11 +8,11 @@ import { streamsMaxOf } from '#src/domain/selling/tier.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { Paced } from '#src/live/runner.ts'
 
-import type { Connected } from './begin.ts'
 import { createHolder, type HolderPorts } from './holder.ts'
 import { idOf, readOperation } from './operation.ts'
 import type { Player } from './player.ts'
 import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './schema.ts'
+import type { Outlet } from './send-queue.ts'
 import type { Subscription } from './subscription.ts'
 
 const HEARTBEAT_MS = 30_000
@@ -46,10 +46,7 @@ export type SessionPorts = HolderPorts & {
   clock: Clock
   /** Throws `tier_route` and `tier_coin`. */
   entitle(caller: Caller, channel: Channel, coin: Coin): void
-  begin(
-    operation: Operations['subscribe'] | Operations['replay'],
-    connection: Connected,
-  ): Subscription
+  begin(operation: Operations['subscribe'] | Operations['replay'], outlet: Outlet): Subscription
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
   run(by: { owner: string; level: number }, steps: Paced, onError: (error: unknown) => void): void
@@ -87,7 +84,7 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       list.endUnentitled(caller, say)
     },
   })
-  const list = createSubscriptions(ports, line.connectionOf, () => line.isOver)
+  const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
   const { subscriptions } = list
   const perform = createOperations(list, holder.look, {
     auth: (operation) => holder.authenticate(operation.key),
@@ -226,7 +223,7 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
       if (error instanceof AppError) line.say(problemOf(error, id))
       else line.end('internal')
     },
-    connectionOf: (id: string): Connected => ({
+    outletOf: (id: string): Outlet => ({
       send: line.send,
       isSlow: () => wire.buffered() > SLOW_BYTES,
       hold(bytes) {
@@ -272,7 +269,7 @@ const createOperations = (
 /** What a connection has subscribed to, by the names that it gave. */
 function createSubscriptions(
   ports: SessionPorts,
-  connectionOf: (id: string) => Connected,
+  outletOf: (id: string) => Outlet,
   isOver: () => boolean,
 ) {
   const subscriptions = new Map<string, Subscription>()
@@ -298,7 +295,7 @@ function createSubscriptions(
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
         throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
-      const begun = ports.begin(operation, connectionOf(id))
+      const begun = ports.begin(operation, outletOf(id))
       // What it sent may have ended the connection, and with it all that was subscribed to.
       if (isOver()) begun.end()
       else {

@@ -1,7 +1,7 @@
 /** What groups of subscribers follow: rows and gaps of a market, or prices of a coin. */
-import type { FeedQuery, MarketCursor } from '#src/live/feed.ts'
+import type { MarketCursor } from '#src/live/feed.ts'
 import type { Source } from '#src/live/group.ts'
-import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
+import { type FeedQuery, lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
 import { latestTicks, type SpotCursor, type SpotFilter, type SpotReads } from '#src/live/spot.ts'
 
 import { gapMessage, type Message, type Messages } from './messages.ts'

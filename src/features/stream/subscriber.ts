@@ -24,10 +24,6 @@ type SubscriberOptions = {
   live: Message | undefined
   groups: Groups
   outlet: Outlet
-  /** Does work in turns with everybody else's. */
-  inTurns: (steps: Paced) => void
-  /** Says why nothing more comes. */
-  onFault: (error: AppError) => void
 }
 
 /** Begins to follow. */
@@ -39,8 +35,6 @@ export function createSubscriber({
   live,
   groups,
   outlet,
-  inTurns,
-  onFault,
 }: SubscriberOptions) {
   const queue = createSendQueue(id, onSlow, outlet)
   let isSnapshotOwed = live === undefined
@@ -56,7 +50,7 @@ export function createSubscriber({
     move() {},
     fail(error) {
       if (!(error instanceof AppError)) throw error
-      onFault(error)
+      outlet.onFault(error)
     },
   }
 
@@ -124,7 +118,7 @@ export function createSubscriber({
     goLive()
   }
 
-  if (live) inTurns(catchUp())
+  if (live) outlet.inTurns(catchUp())
   else goLive()
 
   return {
