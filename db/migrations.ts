@@ -22,10 +22,12 @@ import knownEvents from './history/migrations/0016_known_events.sql' with { type
 import segments from './history/migrations/0017_segments.sql' with { type: 'text' }
 import tradeTransactions from './history/migrations/0018_trade_transactions.sql' with { type: 'text' }
 import fees from './history/migrations/0019_fees.sql' with { type: 'text' }
+import evidence from './history/migrations/0020_evidence.sql' with { type: 'text' }
 import postgresHistory from './history/postgres/0000_history.sql' with { type: 'text' }
 import postgresSegments from './history/postgres/0001_segments.sql' with { type: 'text' }
 import postgresTradeTransactions from './history/postgres/0002_trade_transactions.sql' with { type: 'text' }
 import postgresFees from './history/postgres/0003_fees.sql' with { type: 'text' }
+import postgresEvidence from './history/postgres/0004_evidence.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -65,6 +67,7 @@ export const historyMigrations: readonly string[] = [
   segments,
   tradeTransactions,
   fees,
+  evidence,
 ]
 /** The same for PostgreSQL. */
 export const postgresHistoryMigrations: readonly string[] = [
@@ -72,6 +75,7 @@ export const postgresHistoryMigrations: readonly string[] = [
   postgresSegments,
   postgresTradeTransactions,
   postgresFees,
+  postgresEvidence,
 ]
 export const postgresLedgerMigrations: readonly string[] = [
   postgresLedger,

@@ -219,8 +219,8 @@ export const gap = sqliteTable(
     /** 0 up, 1 down. */
     outcome: integer('outcome').notNull(),
     /**
-     * 0 when it was recorded; when it follows from the snapshots, 1 from their
-     * times and 2 from their verdicts.
+     * 0 when it was recorded; -1 when it follows from what imports said (`evidence`); when it
+     * follows from the snapshots, 1 from their times and 2 from their verdicts.
      */
     kind: integer('is_derived').notNull(),
     fromMs: integer('from_ms').notNull(),
@@ -233,6 +233,14 @@ export const gap = sqliteTable(
     }),
   ],
 )
+
+/** What the sources of imports said of a market's books: domain/evidence.ts. */
+export const evidence = sqliteTable('evidence', {
+  marketId: integer('market_id').primaryKey(),
+  /** JSON: history/tables/evidence-table.ts. */
+  said: text('said').notNull(),
+  checksum: integer('checksum').notNull(),
+})
 
 /**
  * What is held of each coin, kept by triggers on `market`, so that

@@ -7,6 +7,7 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import {
   batch,
   chunk,
+  evidence,
   gap,
   manifest,
   manifestBody,
@@ -29,7 +30,7 @@ import { COPYING, createMeta } from './tables/meta-table.ts'
 
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [
-  ...[market, chunk, tail, trade, gap, spot, batch],
+  ...[market, chunk, tail, trade, gap, evidence, spot, batch],
   ...[segment, revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
 ]
 

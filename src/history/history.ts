@@ -1,5 +1,6 @@
 /** The history of books as verbs, so that engines can be exchanged. */
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
+import type { Statement } from '#src/domain/evidence.ts'
 import type {
   Market,
   MarketFacts,
@@ -205,18 +206,12 @@ export type Batch = {
   id: string
   source: Source
   snapshots: readonly Snapshot[]
-  /** Why there is nothing where its snapshots are far apart; `import` when absent. */
+  /**
+   * Why there is nothing where its snapshots are far apart. When absent, it is a part of an import:
+   * `import`, or `venue_silent` where another source listened.
+   */
   gapReason?: GapReason | undefined
-  /** Its verified snapshots that follow each other without a pause. */
-  runs?: readonly VerifiedRun[] | undefined
 }
-
-/**
- * Times of verified snapshots of an outcome, ascending, that one source has without a pause between
- * them. Where one of them is in a gap that a recorder noted, the gap is gone from the first of them
- * to the last. Where none is, the source did not know more than the recorder.
- */
-export type VerifiedRun = { conditionId: string; outcome: Outcome; timesMs: readonly number[] }
 
 type TradeBatch = {
   /** As of `Batch`. */
@@ -228,6 +223,8 @@ type TradeBatch = {
 export type Recording = {
   /** Of all its markets; `recorded` when absent. */
   source?: Source | undefined
+  /** Whether it is a part of an import, whose pauses are as those of `Batch`. */
+  isImport?: boolean | undefined
   snapshots: readonly Snapshot[]
   trades: readonly { conditionId: string; trade: Trade }[]
   /** In the order in which they were noticed. */
@@ -238,11 +235,12 @@ export type GapChange = { conditionId: string } & (
   | { kind: 'opened'; gap: Gap }
   /**
    * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive, or is gone. One
-   * that is withdrawn never was. No recorded gap (with `reason`) has a time that is filled.
+   * that is withdrawn never was. What an import says joins what imports said before, and the gaps
+   * follow from all of it.
    */
   | { kind: 'ended'; outcome: Outcome; atMs: number }
   | { kind: 'withdrawn'; gap: Gap }
-  | { kind: 'filled'; outcome: Outcome; fromMs: number; toMs: number; reason?: GapReason }
+  | { kind: 'said'; outcome: Outcome; statement: Statement }
 )
 
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */

@@ -11,13 +11,7 @@ import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'
 import { backfill } from './backfill.ts'
-import type {
-  AppendResult,
-  HistoryWriter,
-  MarketHistory,
-  Recording,
-  VerifiedRun,
-} from './history.ts'
+import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createEventReads } from './reads/events.ts'
 import {
   changing,
@@ -38,6 +32,7 @@ import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createDelete, createOldestList } from './writes/delete.ts'
+import { checkedIn, createEvidence, type Said } from './writes/evidence.ts'
 import { createRecord, lateTrades, spanOfGaps } from './writes/record.ts'
 import { createRuns, type Runs } from './writes/runs.ts'
 
@@ -158,14 +153,27 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
   const { putMarket, touch } = createNoting(tables)
 
-  function fillGaps({ conditionId, outcome, timesMs }: VerifiedRun): void {
-    changing(conditionId, () => {
-      const market = getMarket(conditionId)
-      // A market that never had a gap costs nothing more.
-      if (market.gapRevision === 0) return
-      const filled = gaps.fillWhere(market.id, outcome, timesMs)
-      if (filled.length > 0) touch(market, [{ why: 'gap_closed', ...spanOfGaps(filled) }])
-    })
+  const evidence = createEvidence(tables)
+
+  /** Writes a part of an import; `said` is what it says of the books of each of its markets. */
+  function importing<T>(said: ReadonlyMap<string, Said>, body: () => T): T {
+    for (const conditionId of said.keys())
+      changing(conditionId, () => {
+        const market = markets.find(conditionId)
+        if (market !== undefined) evidence.begin(market)
+      })
+    const result = body()
+    for (const [conditionId, own] of said)
+      changing(conditionId, () => {
+        const market = getMarket(conditionId)
+        const { came, went, isChanged } = evidence.add(market, own)
+        const changes = [
+          ...(came.length > 0 ? [{ why: 'gap_noted' as const, ...spanOfGaps(came) }] : []),
+          ...(went.length > 0 ? [{ why: 'gap_closed' as const, ...spanOfGaps(went) }] : []),
+        ]
+        if (isChanged) touch(market, changes)
+      })
+    return result
   }
 
   const record = createRecord({ ...tables, applyBatch, getMarket, touch })
@@ -173,12 +181,17 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   return {
     append: (batch) =>
       writeOnce(batch.id, () => {
-        const counts = applyBatch(batch)
-        for (const run of batch.runs ?? []) fillGaps(run)
-        return counts
+        const apply = () => applyBatch(batch)
+        return batch.gapReason === undefined
+          ? importing(checkedIn(batch.snapshots), apply)
+          : apply()
       }),
 
-    record: (recording) => write(() => record(recording), marketsOf(recording)),
+    record: (recording) =>
+      write(() => {
+        const apply = () => record(recording)
+        return recording.isImport ? importing(saidIn(recording), apply) : apply()
+      }, marketsOf(recording)),
 
     putTrades: ({ id, conditionId, trades: found }) =>
       changing(conditionId, () =>
@@ -216,6 +229,16 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
 const marketsOf = ({ snapshots, trades, gaps }: Recording): Set<string> =>
   new Set([...snapshots, ...trades, ...gaps].map(({ conditionId }) => conditionId))
+
+/** Of all its markets, also those of which nothing is said. */
+function saidIn(recording: Recording): Map<string, Said> {
+  const all = new Map(
+    [...marketsOf(recording)].map((id): [string, Said] => [id, { up: [], down: [] }]),
+  )
+  for (const change of recording.gaps)
+    if (change.kind === 'said') all.get(change.conditionId)?.[change.outcome].push(change.statement)
+  return all
+}
 
 function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
   return {

@@ -9,7 +9,6 @@ import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
 import { skipSpace } from '#src/domain/wire/json-bytes.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/domain/wire/snapshot-json.ts'
-import type { VerifiedRun } from '#src/history/history.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
@@ -59,7 +58,6 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     if (batch.firstLine === 1) {
       before = undefined
       check.begin()
-      run.verifiedRuns.begin()
     }
     const id = nameOf(batch)
     const endsAt = timeTextOf(batch.bytes, 'last')
@@ -121,13 +119,11 @@ type Part = {
   batchId: string
   lines: readonly number[]
   snapshots: readonly Snapshot[]
-  /** Of all of them. */
-  runs: readonly VerifiedRun[]
   from: number
   to: number
 }
 
-type Sourced = Omit<Part, 'source' | 'runs' | 'from' | 'to'> & { sources: readonly Source[] }
+type Sourced = Omit<Part, 'source' | 'from' | 'to'> & { sources: readonly Source[] }
 
 /** Keeps the snapshots of each source that the lines name in a batch of its own. */
 export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): void {
@@ -139,7 +135,6 @@ export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): 
       batchId: source === run.source ? batch.batchId : `${batch.batchId}:${source}`,
       lines: places.map((at) => batch.lines[at] ?? 0),
       snapshots,
-      runs: run.verifiedRuns.take(source, snapshots),
     })
   }
 }
@@ -151,11 +146,9 @@ function append(run: ImportRun, part: Part): void {
   const isWhole = to - from === lines.length
   const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
   const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
-  // What is refused would be a hole in a run.
-  const runs = isWhole ? part.runs : []
   const refusal = refusalOf(() => {
     const { accepted } = report
-    countRows(report, history.append({ id, source, snapshots, runs }), snapshots.length)
+    countRows(report, history.append({ id, source, snapshots }), snapshots.length)
     report.withoutGaps += report.accepted - accepted
   })
   if (refusal === undefined) return

@@ -14,9 +14,9 @@ import { decodeUtf8 } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
-import { guardHeld } from './held-before.ts'
 import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
+import { createFactsOf, takeMessages, takeRecording } from './message-evidence.ts'
 import { createRebuild, createReplays, type OfMarket } from './replay.ts'
 import { holdsWrapped, readKeptMessage } from './wrapped-messages.ts'
 
@@ -35,18 +35,14 @@ export function createMessageImport(run: ImportRun) {
   const replay = createReplays({ history, ...rows })
   /** Markets of which a message did not say when it was received. */
   const untimed = new Set<string>()
-  const rebuild = createRebuild({
-    record() {
-      const recorded = rows.record()
-      const add = (entry: Entry): void => {
-        const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
-        recorded.add(
-          isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
-        )
-      }
-      return { ...recorded, add }
-    },
-  })
+  const rebuild = createRebuild(() =>
+    takeMessages((entry) => {
+      const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
+      rows.add(
+        isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
+      )
+    }),
+  )
   const findMarket = createFind(run)
   let messagesTaken = 0
 
@@ -115,7 +111,6 @@ export function createMessageImport(run: ImportRun) {
       if (report.ending === 'complete') {
         replay.end()
         rebuild.end()
-        rows.end()
         rows.store()
       }
       report.hashes.mismatched += replay.counts.mismatched + rebuild.counts.mismatched
@@ -139,7 +134,9 @@ function createRows(run: ImportRun) {
   const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
   const write = createWrite(
     {
-      history: { record: (recording) => history.record({ ...recording, source: run.source }) },
+      history: {
+        record: (recording) => history.record({ ...recording, source: run.source, isImport: true }),
+      },
       reporter: {
         report: (_, text) => refuse(run, rows.place, text),
         settle() {},
@@ -148,7 +145,7 @@ function createRows(run: ImportRun) {
     },
     counts,
   )
-  const held = guardHeld({ history, nowMs: run.clock(), add })
+  const factsOf = createFactsOf(history)
   let waiting: Entry[] = []
   let prices: SpotTick[] = []
 
@@ -168,10 +165,10 @@ function createRows(run: ImportRun) {
 
   const rows = {
     place: { file: '' } as ImportPlace,
-    record: held.record,
-    end: held.end,
+    add,
+    record: () => takeRecording(add),
     putMarket(facts: MarketFacts, atMs: number): void {
-      history.putMarket({ ...held.factsOf(facts, atMs), source: run.source })
+      history.putMarket({ ...factsOf(facts, atMs), source: run.source })
     },
     addPrices(ticks: readonly SpotTick[]): void {
       if (run.source === 'recorded') prices.push(...ticks)

@@ -16,8 +16,6 @@ import type { Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
-import type { createVerifiedRuns } from './verified-runs.ts'
-
 /** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }
 
@@ -43,8 +41,6 @@ export type ImportOptions = {
 
 export type ImportRun = ImportOptions & {
   report: ImportReport
-  /** Of the file that is read. */
-  verifiedRuns: ReturnType<typeof createVerifiedRuns>
   /** Markets of which snapshots were read. */
   touched: Set<string>
   /** Condition ids of markets that were left out, and why: their messages are left out too. */

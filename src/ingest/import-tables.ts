@@ -30,7 +30,6 @@ export const splitCells = (line: string): string[] =>
 export function createTableImport(run: ImportRun, form: TableForm, takeMessage: TakeMessage) {
   const find = createFindMarket(run.history)
   const check = createBookCheck()
-  run.verifiedRuns.begin()
   let group: Group | undefined
   let held: Held[] = []
   let rowsTaken = 0

@@ -25,7 +25,6 @@ import { createTableImport, isTableHeader, splitCells, type TableImport } from '
 import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
-import { createVerifiedRuns } from './verified-runs.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
@@ -48,7 +47,6 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     ...options,
     report,
     touched: new Set(),
-    verifiedRuns: createVerifiedRuns(),
     marketsLeftOut: new Map(),
   }
   const messages = createMessageImport(run)

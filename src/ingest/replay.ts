@@ -2,8 +2,14 @@
  * Makes rows of what a recorder heard as the recorder does: of its own lines the same rows, and of
  * messages that others kept those that it would have made.
  */
-import { ENDLESS_MS } from '#src/domain/coverage.ts'
-import type { Market, MarketFacts, Outcome, OutcomeMap } from '#src/domain/market.ts'
+import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
+import {
+  type Market,
+  type MarketFacts,
+  type Outcome,
+  type OutcomeMap,
+  outcomes,
+} from '#src/domain/market.ts'
 import { RecordFault } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -18,10 +24,14 @@ import { createSpotReader, type SpotReader } from '#src/recorder/spot-reader.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-type Recorded = { add(entry: Entry): void; finish(conditionId: string): void }
+type Recorded = { add(entry: Entry): void; finish(conditionId: string): void; end(): void }
+/** What takes the rows and gaps of messages that others kept. */
+type Followed = Pick<Recorded, 'add' | 'end'> & {
+  addUnproved(conditionId: string, outcome: Outcome, span: Span): void
+}
 type ReplayOptions = {
   history: Pick<MarketHistory, 'findMarket'>
-  /** Makes what takes the rows and gaps of one recorder, or of messages that others kept. */
+  /** Makes what takes the rows and gaps of one recorder. */
   record(): Recorded
   /** Throws what the history's throws. */
   putMarket(facts: MarketFacts, atMs: number): void
@@ -99,15 +109,15 @@ function createReplay(
   const rates = new Map<string, number | undefined>()
   const recordings = new Map<string, MarketRecording>()
   const sources = createSources()
-  /** What is held of markets that were recorded before. */
+  /** The last states of markets that it recorded before. */
   const held = new Map<string, OutcomeMap<number>>()
 
-  function recordingOf(conditionId: string, nowMs: number): MarketRecording[] {
+  function recordingOf(conditionId: string): MarketRecording[] {
     const known = recordings.get(conditionId)
     if (known !== undefined) return [known]
     const market = history.findMarket(conditionId)
     if (market === undefined) return []
-    const heldMs = held.get(conditionId) ?? heldBefore(market, nowMs)
+    const heldMs = held.get(conditionId) ?? {}
     const maxPerSecond = rates.get(conditionId)
     const recording = recordMarket({ ...shared, market: recordedOf(market), heldMs, maxPerSecond })
     recordings.set(conditionId, recording)
@@ -137,7 +147,7 @@ function createReplay(
     },
     opened({ connection, markets }, atMs) {
       if (journal.open.has(connection)) return
-      const followed = markets.flatMap((conditionId) => recordingOf(conditionId, atMs))
+      const followed = markets.flatMap((conditionId) => recordingOf(conditionId))
       journal.begin(followMarkets(followed, atMs), atMs, connection)
     },
     message({ connection, text }, atMs) {
@@ -168,6 +178,7 @@ function createReplay(
     end(): void {
       for (const following of journal.open.values()) following.settle(Number.POSITIVE_INFINITY)
       endAll(Number.NEGATIVE_INFINITY)
+      recorded.end()
     },
   }
 }
@@ -196,18 +207,17 @@ type Takers = {
   [kind in Heard['kind']]: (heard: Extract<Heard, { kind: kind }>, atMs: number) => void
 }
 
-/** Of a time before `nowMs` only: what comes later was imported before. */
-const heldBefore = ({ spans }: Market, nowMs: number): OutcomeMap<number> => ({
-  up: before(spans.up?.lastMs, nowMs),
-  down: before(spans.down?.lastMs, nowMs),
-})
-const before = (timeMs: number | undefined, nowMs: number): number | undefined =>
-  timeMs !== undefined && timeMs < nowMs ? timeMs : undefined
-
-type Rebuilt = { books: MarketBooks; file: string; lastMs: number; end(): void }
+type Rebuilt = {
+  books: MarketBooks
+  file: string
+  lastMs: number
+  /** To be called with what speaks of the book of an outcome. */
+  noteFirst(outcome: Outcome, atMs: number): void
+  end(): void
+}
 
 /** Takes what messages say of which nobody says what connections they came by. */
-export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
+export function createRebuild(follow: () => Followed) {
   const counts = noCounts()
   const shared = { ...createJudges(), counts }
   const rebuilt = new Map<string, Rebuilt>()
@@ -215,10 +225,15 @@ export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
 
   function begin(market: Market): Rebuilt {
     const { conditionId } = market
-    const { add } = record()
-    const open = new Set<Outcome>()
-    const end = (outcome: Outcome, atMs: number): void => {
-      if (open.delete(outcome)) add({ kind: 'ended', conditionId, outcome, atMs })
+    const { add, addUnproved, end } = follow()
+    /** When the first message came of each book that is not known yet. */
+    const firstMs = new Map<Outcome, number>()
+    const found = new Set<Outcome>()
+
+    function find(outcome: Outcome, atMs: number): void {
+      const fromMs = found.has(outcome) ? undefined : firstMs.get(outcome)
+      found.add(outcome)
+      if (fromMs !== undefined) addUnproved(conditionId, outcome, { fromMs, toMs: atMs })
     }
     const books = createMarketBooks({
       ...shared,
@@ -226,21 +241,26 @@ export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
       output: {
         state: (snapshot) => add({ kind: 'state', snapshot }),
         trade: (trade) => add({ kind: 'trade', conditionId, trade }),
-        lost(loss) {
-          open.add(loss.outcome)
-          add({ kind: 'opened', conditionId, gap: { ...loss, toMs: ENDLESS_MS } })
+        lost: (loss) => add({ kind: 'opened', conditionId, gap: { ...loss, toMs: ENDLESS_MS } }),
+        found({ outcome, atMs }) {
+          find(outcome, atMs)
+          add({ kind: 'ended', conditionId, outcome, atMs })
         },
-        found: ({ outcome, atMs }) => end(outcome, atMs),
         missed: (gap) => add({ kind: 'opened', conditionId, gap }),
       },
     })
     return {
       books,
-      ...{ file: '', lastMs: 0 },
+      file: '',
+      lastMs: 0,
+      noteFirst(outcome, atMs) {
+        if (!firstMs.has(outcome)) firstMs.set(outcome, atMs)
+      },
       end() {
         books.settle(Number.POSITIVE_INFINITY)
         books.end()
-        for (const outcome of open) end(outcome, market.windowEndMs ?? ENDLESS_MS)
+        for (const outcome of outcomes) find(outcome, ENDLESS_MS)
+        end()
       },
     }
   }
@@ -262,6 +282,7 @@ export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
       const found = find(market, file, event.timestampMs)
       found.file = file
       found.lastMs = Math.max(found.lastMs, event.timestampMs)
+      for (const outcome of outcomesOf(event, market)) found.noteFirst(outcome, event.timestampMs)
       found.books.take(event, receivedMs)
     },
 
@@ -270,6 +291,14 @@ export function createRebuild({ record }: Pick<ReplayOptions, 'record'>) {
       for (const { end } of all) end()
     },
   }
+}
+
+/** Whose books an event speaks of. */
+function outcomesOf(event: OfMarket, { assetIds }: Market): Outcome[] {
+  const ids: string[] = []
+  if (event.kind === 'book') ids.push(event.assetId)
+  if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
+  return outcomes.filter((outcome) => ids.includes(assetIds[outcome] ?? ''))
 }
 
 type Message = { file: string; market: Market; event: OfMarket; receivedMs: number }

@@ -130,10 +130,20 @@ function besides(history: MarketHistory, seed: string): (() => void)[] {
     () => history.putMarket({ ...facts, strike: '70500.5' }),
     putTrades,
     () =>
-      record([
-        { conditionId, kind: 'filled', outcome: 'up', ...span(START_MS + 40_000, 5000) },
-        { conditionId, kind: 'withdrawn', gap: { ...gap, ...span(START_MS + 30_000, 10_000) } },
-      ]),
+      history.record({
+        source: 'simulated',
+        isImport: true,
+        snapshots: [],
+        trades: [],
+        gaps: [
+          {
+            conditionId,
+            kind: 'said',
+            outcome: 'up',
+            statement: { kind: 'known', ...span(START_MS + 40_000, 5000) },
+          },
+        ],
+      }),
     () => history.close(conditionId),
     () => history.putMarket({ ...facts, winner: 'down', finalPrice: '70400' }),
     () => [putSpot(), putTrades()],

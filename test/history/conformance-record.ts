@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import type { Statement } from '#src/domain/evidence.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { GapChange, MarketHistory, Recording } from '#src/history/history.ts'
 
@@ -117,24 +118,85 @@ function conformTakenBack(use: Use): void {
   )
 
   test(
-    'behavior: a time that is filled is in no recorded gap, or in none of a reason',
+    'behavior: what one source of an import knows is no gap of another, or of a recorder, and stays so',
     use((history) => {
       put(history)
-      const seen: Gap = { ...down, reason: 'venue_silent' }
-      const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: seen }]
-      record(history, { snapshots: someSnapshots(1), gaps })
+      const span = { fromMs: START_MS + 1, toMs: START_MS + 1000 }
+      const away: Gap = { ...down, ...span }
+      record(history, {
+        snapshots: someSnapshots(1),
+        gaps: [{ kind: 'opened', conditionId, gap: away }],
+      })
       const [fromMs, toMs] = [START_MS + 500, START_MS + 600]
-      const filled = { kind: 'filled', conditionId, outcome: 'up', fromMs, toMs } as const
-      record(history, { gaps: [{ ...filled, reason: 'recorder_down' }] })
+      const say = (statement: Statement): void =>
+        void record(history, {
+          isImport: true,
+          gaps: [{ kind: 'said', conditionId, outcome: 'up', statement }],
+        })
+      say({ kind: 'known', fromMs, toMs })
       const parts = [
-        { ...down, toMs: fromMs },
-        { ...down, fromMs: toMs },
+        { ...away, toMs: fromMs },
+        { ...away, fromMs: toMs },
       ]
-      expect(gapsOf(history).filter(({ reason }) => reason === 'recorder_down')).toEqual(parts)
-      expect(gapsOf(history)).toContainEqual(seen)
-      record(history, { gaps: [filled] })
-      const both = parts.flatMap((part) => [part, { ...part, reason: seen.reason }])
-      expect(gapsOf(history)).toEqual(both)
+      expect(gapsOf(history)).toEqual(parts)
+      say({ kind: 'away', ...span })
+      expect(gapsOf(history)).toEqual(parts)
+      say({ kind: 'missed', fromMs: fromMs - 100, toMs: toMs + 100, reason: 'hash_mismatch' })
+      expect(gapsOf(history)).toEqual([
+        { ...away, toMs: fromMs - 100 },
+        { ...away, fromMs: fromMs - 100, toMs: fromMs, reason: 'hash_mismatch' },
+        { ...away, fromMs: toMs, toMs: toMs + 100, reason: 'hash_mismatch' },
+        { ...away, fromMs: toMs + 100 },
+      ])
+      say({ kind: 'known', ...span })
+      expect(gapsOf(history)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: what a recorder covered before the first import is known, and later gaps do not reach it',
+    use((history) => {
+      put(history)
+      const snapshots = someSnapshots(3)
+      record(history, { snapshots })
+      const { spans } = getMarket(history)
+      const lastMs = spans.up?.lastMs ?? 0
+      record(history, {
+        isImport: true,
+        gaps: [
+          {
+            kind: 'said',
+            conditionId,
+            outcome: 'up',
+            statement: { kind: 'away', fromMs: START_MS - 1000, toMs: lastMs + 1000 },
+          },
+        ],
+      })
+      expect(gapsOf(history)).toEqual([
+        { ...down, fromMs: START_MS - 1000, toMs: START_MS },
+        { ...down, fromMs: lastMs + 1, toMs: lastMs + 1000 },
+      ])
+    }),
+  )
+
+  test(
+    "behavior: a pause in which a source of an import listened is the venue's",
+    use((history) => {
+      put(history)
+      const [first, , third] = someSnapshots(3)
+      if (!first || !third) throw new Error('Three were asked for.')
+      const toMs = START_MS + 9000
+      const later = { ...third, timestampMs: toMs }
+      record(history, { isImport: true, snapshots: [first, later] })
+      const pause = { outcome: 'up', fromMs: START_MS + 1, toMs } as const
+      expect(gapsOf(history)).toEqual([{ ...pause, reason: 'import' }])
+      const statement = { kind: 'known', fromMs: START_MS, toMs: toMs + 1 } as const
+      record(history, {
+        isImport: true,
+        gaps: [{ kind: 'said', conditionId, outcome: 'up', statement }],
+      })
+      expect(gapsOf(history)).toEqual([{ ...pause, reason: 'venue_silent' }])
       expect([...history.verify()]).toEqual([])
     }),
   )

@@ -40,10 +40,10 @@ export function createImportHarness() {
     },
 
     /** Imports into a history of its own unless one is given, and collects what was refused. */
-    async run(files: string[], options: Partial<ImportOptions> = {}) {
+    async run(files: string[], { history = aHistory(), ...options }: Partial<ImportOptions> = {}) {
       const faults: ImportFault[] = []
       const report = await importFiles({
-        history: aHistory(),
+        history,
         files,
         source: 'recorded',
         clock: () => NOW_MS,

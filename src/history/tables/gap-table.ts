@@ -4,8 +4,8 @@ import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checks
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/domain/coverage.ts'
+import type { OwnGap } from '#src/domain/evidence.ts'
 import { type Outcome, outcomes } from '#src/domain/market.ts'
-import { cutFrom } from '#src/domain/spans.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
@@ -13,11 +13,15 @@ import type { EventTable } from './event-table.ts'
 import type { StoredMarket } from './market-table.ts'
 
 export type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
-/** A gap of one outcome, which its list is of. */
-export type OwnGap = Span & Pick<GapRow, 'reason'>
+export type { OwnGap }
 
-/** What gaps follow from: times of snapshots, or verdicts on them; 0 is what was recorded. */
-const kinds = { time: 1, verdict: 2 } as const
+/** Rows that a change removed, and those that it added. */
+export type GapRows = { went: readonly GapRow[]; came: readonly GapRow[] }
+
+/** What gaps follow from: evidence of imports, times of snapshots, or verdicts on them. */
+const kinds = { evidence: -1, time: 1, verdict: 2 } as const
+/** What was recorded. */
+const RECORDED = 0
 /** Whose derived gaps: those of a kind and an outcome of a market. */
 export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
 
@@ -72,9 +76,9 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
 
   const lasts = createCache<string, { gapRevision: number; gap: OwnGap | undefined }>(OWNERS_MAX)
 
-  /** Makes `known` gaps those that are `now`; no two of either begin together. */
-  function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): number {
-    if (known.length + now.length === 0) return 0
+  /** Makes `known` gaps those that are `now`. */
+  function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): GapRows {
+    if (known.length + now.length === 0) return { went: [], came: [] }
     const removed = without(known, now).flatMap(({ fromMs, toMs, reason }) =>
       remove.all({ ...owner, fromMs, toMs, reason }),
     )
@@ -83,7 +87,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
       revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
       events.noteGaps(removed, added)
     }
-    return removed.length + added.length
+    return { went: removed, came: added }
   }
 
   return {
@@ -116,6 +120,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     /** Longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
+    /** Returns the rows that came or went. */
     replaceDerived: replace,
 
     /** Records gaps, of which empty ones are none; returns how many were not there. */
@@ -123,7 +128,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
       const added = gaps
         .filter(({ fromMs, toMs }) => fromMs < toMs)
         .flatMap(({ outcome, ...each }) =>
-          insert.all({ marketId, outcome: outcomeCodes[outcome], kind: 0, ...each }),
+          insert.all({ marketId, outcome: outcomeCodes[outcome], kind: RECORDED, ...each }),
         )
       if (added.length > 0) {
         revise.run({ sum: sumOf(added), marketId })
@@ -134,7 +139,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
 
     /** Ends the recorded gaps of an outcome that have no end yet; returns how many there were. */
     end(marketId: number, outcome: Outcome, atMs: number): number {
-      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
+      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: RECORDED }
       const open = endless.all(owner)
       replace(
         owner,
@@ -144,37 +149,17 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
       return open.length
     },
 
-    /**
-     * Takes a time out of the recorded gaps of an outcome, or those with `reason`; returns how many
-     * had any of it.
-     */
-    fill(marketId: number, outcome: Outcome, span: Span & { reason?: GapReason }): number {
-      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
-      const cut = derived
-        .all({ ...owner, ...EVER })
-        .filter(({ fromMs, toMs }) => fromMs < span.toMs && toMs > span.fromMs)
-        .filter(({ reason }) => (span.reason ?? reason) === reason)
-      for (const each of cut) replace(owner, [each], cutFrom(each, [span]))
-      return cut.length
-    },
-
-    /**
-     * Takes the time from the first to the last of some moments, ascending, out of the recorded gaps
-     * of an outcome that have one of them; returns these gaps.
-     */
-    fillWhere(marketId: number, outcome: Outcome, timesMs: readonly number[]): readonly OwnGap[] {
-      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
-      const span = { fromMs: timesMs[0] ?? 0, toMs: (timesMs.at(-1) ?? -1) + 1 }
-      const cut = derived
-        .all({ ...owner, ...EVER })
-        .filter(({ fromMs, toMs }) => timesMs.some((timeMs) => timeMs >= fromMs && timeMs < toMs))
-      for (const each of cut) replace(owner, [each], cutFrom(each, [span]))
-      return cut
-    },
-
     /** Takes a recorded gap back; returns how many there were. */
     withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
-      replace({ marketId, outcome: outcomeCodes[outcome], kind: 0 }, [gap], []),
+      replace({ marketId, outcome: outcomeCodes[outcome], kind: RECORDED }, [gap], []).went.length,
+
+    /** Takes recorded gaps out that are over, or all of them; returns these. */
+    takeRecorded(marketId: number, outcome: Outcome, isClosed: boolean): readonly GapRow[] {
+      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: RECORDED }
+      const recorded = derived.all({ ...owner, ...EVER })
+      const taken = isClosed ? recorded : recorded.filter(({ toMs }) => toMs < ENDLESS_MS)
+      return replace(owner, taken, []).went
+    },
   }
 }
 
@@ -184,8 +169,9 @@ export const sumOf = (rows: readonly GapRow[]): number =>
   rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
 function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
-  const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
-  return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
+  const textOf = ({ fromMs, toMs, reason }: OwnGap): string => `${fromMs} ${toMs} ${reason}`
+  const known = new Set(others.map(textOf))
+  return gaps.filter((gap) => !known.has(textOf(gap)))
 }
 
 /** As `list`, of the rows of a market in any order. */

@@ -24,7 +24,7 @@ const LAST_MARKET_ID = 'last_market_id'
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
 /** Tables that are only added to, and events, which go with their market. */
-type Log = 'revision' | 'manifest' | 'market_event' | 'segment' | MomentLog
+type Log = 'revision' | 'manifest' | 'market_event' | 'segment' | 'evidence' | MomentLog
 export type MomentLog = 'moment' | 'trade_moment' | 'spot_moment'
 
 export function createMetaTable(db: Database) {

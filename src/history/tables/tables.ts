@@ -10,6 +10,7 @@ import type { Chunk } from '../codec/chunk.ts'
 import { createArchive } from './archive.ts'
 import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
 import { createEventTable } from './event-table.ts'
+import { createEvidenceTable } from './evidence-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
@@ -55,6 +56,7 @@ export function createTables(
     markets: createMarketTable(db, meta),
     tails: createTailTable(db),
     gaps: createGapTable(db, events),
+    evidence: createEvidenceTable(db, logMeta),
     trades: createTradeTable(db, moments.trades),
     spot: createSpotTable(db, meta, moments.spot),
     revisions: createRevisionTable(db, logMeta, clock),

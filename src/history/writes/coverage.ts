@@ -243,8 +243,27 @@ function inherit(
   })
 }
 
-function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
+export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
+    /** Whether a verified row of an outcome is within a span. */
+    hasVerified({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): boolean {
+      const has = (run: Chunk, besideOf: ReadBeside): boolean => {
+        for (let row = 0; row < run.count; row++) {
+          const timeMs = run.timeMs(row)
+          const isIn = timeMs >= fromMs && timeMs < toMs && run.outcome(row) === outcome
+          if (isIn && besideOf(row, timeMs).isVerified === true) return true
+        }
+        return false
+      }
+      for (const ref of chunks.listRefs(marketId)) {
+        if (ref.lastMs < fromMs || ref.firstMs >= toMs) continue
+        const run = chunks.load(ref)
+        if (has(run, chunks.loadBeside(ref, run))) return true
+      }
+      const tail = tails.read(marketId)
+      return tail !== undefined && has(tail.chunk, tail.beside)
+    },
+
     /** Runs with an outcome's rows of a span, its end included, and those before and after. */
     around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
@@ -283,7 +302,7 @@ function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) 
   }
 }
 
-type MarketTimes = ReturnType<typeof createMarketTimes>
+export type MarketTimes = ReturnType<typeof createMarketTimes>
 
 function skipUnreadable(read: () => void): void {
   try {

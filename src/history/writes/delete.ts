@@ -56,6 +56,7 @@ export function createDelete({
   runs,
   revisions,
   events,
+  evidence,
   segments,
 }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
@@ -72,6 +73,7 @@ export function createDelete({
   const discount = prepareDiscount(db)
   function deleteRest(id: number): void {
     for (const part of parts) if (part.run(id).changes > 0) return
+    if (evidence.remove(id)) return
     if (events.remove(id, ROWS_MAX) > 0) return
     meta.settleDeletion()
   }

@@ -25,14 +25,16 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
       return trades.insert(market.id, [heard.trade])
     }
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
-    if (heard.kind === 'filled') return gaps.fill(market.id, heard.outcome, heard)
+    // The gaps follow once all is written.
+    if (heard.kind === 'said') return 0
     return heard.kind === 'opened'
       ? gaps.record(market.id, [heard.gap])
       : gaps.withdraw(market.id, heard.gap)
   }
 
-  return ({ source = 'recorded', snapshots, ...beside }: Recording) => {
-    const counts = applyBatch({ id: '', source, gapReason: 'venue_silent', snapshots })
+  return ({ source = 'recorded', isImport = false, snapshots, ...beside }: Recording) => {
+    const gapReason = isImport ? undefined : ('venue_silent' as const)
+    const counts = applyBatch({ id: '', source, gapReason, snapshots })
     const heard: Heard[] = [...beside.trades, ...beside.gaps]
     for (const [conditionId, own] of Map.groupBy(heard, (each) => each.conditionId)) {
       changing(conditionId, () => {
@@ -64,7 +66,7 @@ function describe(market: StoredMarket, heard: readonly Heard[]): MarketChange[]
 
 function spanOfChange(change: GapChange): Span {
   if (change.kind === 'ended') return { fromMs: change.atMs, toMs: ENDLESS_MS }
-  return change.kind === 'filled' ? change : change.gap
+  return change.kind === 'said' ? change.statement : change.gap
 }
 
 /** From the first to the last; without an end where one has none. */

@@ -1,0 +1,156 @@
+/**
+ * What the sources of an import said of the book of one outcome, and the gaps that follow from it.
+ * Evidence is only ever added to, and joining it is a union: so the gaps do not depend on the order
+ * in which files are imported, on how they are split, or on how often one is imported.
+ */
+import { ENDLESS_MS, type GapReason, type Span } from './coverage.ts'
+import { cutFrom } from './spans.ts'
+
+export type OwnGap = Span & { readonly reason: GapReason }
+
+export type Evidence = {
+  /** A source had the book and missed nothing. */
+  known: readonly Span[]
+  /** From the first to the last of verified books in files of lines, without a long pause. */
+  checked: readonly Span[]
+  /** The same of states in messages whose connections nobody kept. */
+  followed: readonly Span[]
+  /** Nobody listened. */
+  away: readonly Span[]
+  /** A source listened, and did not have the book; where it never had it again, endless. */
+  missed: readonly OwnGap[]
+  /** From a message before the first book of its file to that book. */
+  unproved: readonly Span[]
+}
+
+export type Statement = Span &
+  ({ kind: Exclude<keyof Evidence, 'missed'> } | { kind: 'missed'; reason: GapReason })
+
+export const noEvidence: Evidence = {
+  known: [],
+  checked: [],
+  followed: [],
+  away: [],
+  missed: [],
+  unproved: [],
+}
+
+/** Joins statements; a pause of at most `quietMs` between two states ends no run of them. */
+export function withStatements(
+  evidence: Evidence,
+  statements: readonly Statement[],
+  quietMs: number,
+): Evidence {
+  const sound = statements.filter(({ fromMs, toMs }) => fromMs < toMs)
+  const join = (kind: Exclude<keyof Evidence, 'missed'>): Span[] => [
+    ...evidence[kind],
+    ...sound.flatMap(({ fromMs, toMs, ...each }) => (each.kind === kind ? { fromMs, toMs } : [])),
+  ]
+  const missed = sound.flatMap(({ fromMs, toMs, ...each }) =>
+    each.kind === 'missed' ? { fromMs, toMs, reason: each.reason } : [],
+  )
+  return {
+    known: unite(join('known')),
+    checked: unite(join('checked'), quietMs - 1),
+    followed: unite(join('followed'), quietMs - 1),
+    away: unite(join('away')),
+    missed: uniteMissed([...evidence.missed, ...missed]),
+    unproved: distinct(join('unproved')),
+  }
+}
+
+/** Makes spans that touch one, and those whose distance is at most `distanceMs`. */
+function unite(spans: readonly Span[], distanceMs = 0): Span[] {
+  const united: Span[] = []
+  for (const span of spans.toSorted(compareSpans)) {
+    const last = united.at(-1)
+    if (last === undefined || span.fromMs - last.toMs > distanceMs) united.push(span)
+    else if (span.toMs > last.toMs)
+      united[united.length - 1] = { fromMs: last.fromMs, toMs: span.toMs }
+  }
+  return united
+}
+
+/** Each reason by itself. What has no end yet stays apart: where it ends depends on its start. */
+function uniteMissed(gaps: readonly OwnGap[]): OwnGap[] {
+  const byReason = Map.groupBy(gaps, ({ reason }) => reason)
+  return [...byReason]
+    .sort(([a], [b]) => Number(a > b) - Number(a < b))
+    .flatMap(([reason, own]) => {
+      const isEndless = ({ toMs }: Span): boolean => toMs === ENDLESS_MS
+      const finite = unite(own.filter((gap) => !isEndless(gap)))
+      return [...finite, ...distinct(own.filter(isEndless))].map(({ fromMs, toMs }) => ({
+        fromMs,
+        toMs,
+        reason,
+      }))
+    })
+}
+
+function distinct(spans: readonly Span[]): Span[] {
+  const sorted = spans.toSorted(compareSpans)
+  return sorted.filter((span, at) => {
+    const before = sorted[at - 1]
+    return before === undefined || compareSpans(before, span) !== 0
+  })
+}
+
+const compareSpans = (a: Span, b: Span): number => a.fromMs - b.fromMs || a.toMs - b.toMs
+
+/**
+ * The gaps that follow from evidence. A time that a source knows is none, and neither is one in
+ * which nobody listened where books of other sources go on without a long pause. A gap that a source
+ * saw is refuted by verified lines only if one of them is within it (`hasVerified`): books around
+ * it do not show how the book changed in between.
+ */
+export function gapsOf(evidence: Evidence, hasVerified: (span: Span) => boolean): OwnGap[] {
+  const { known, checked, followed, away } = evidence
+  const seen = [...Map.groupBy(seenGaps(evidence), ({ reason }) => reason)].flatMap(
+    ([reason, gaps]) => unite(gaps).map((gap) => ({ ...gap, reason })),
+  )
+  const left = seen.flatMap((gap) => {
+    const inside = checked
+      .map((run) => overlapOf(run, gap))
+      .filter((part) => part.fromMs < part.toMs && hasVerified(part))
+    return cutFrom(gap, [...known, ...inside])
+  })
+  const read = unite([...checked, ...followed])
+  const unheard = away.flatMap((span) => cutFrom(span, [...known, ...read, ...seen]))
+  const down = [...left.filter(isDown), ...unheard]
+  return [
+    ...left.filter((gap) => !isDown(gap)),
+    ...unite(down).map((span) => ({ ...span, reason: 'recorder_down' as const })),
+  ].sort(compareSpans)
+}
+
+const isDown = ({ reason }: OwnGap): boolean => reason === 'recorder_down'
+
+const overlapOf = (a: Span, b: Span): Span => ({
+  fromMs: Math.max(a.fromMs, b.fromMs),
+  toMs: Math.min(a.toMs, b.toMs),
+})
+
+/** The gaps that sources saw, with the ends that other sources know. */
+function seenGaps({ known, missed, unproved }: Evidence): OwnGap[] {
+  const endOf = (fromMs: number): number => {
+    const next = known.find((span) => span.toMs > fromMs)
+    return next === undefined ? ENDLESS_MS : Math.max(next.fromMs, fromMs)
+  }
+  const whole = ({ fromMs, toMs, reason }: OwnGap): OwnGap => ({
+    fromMs,
+    toMs: toMs === ENDLESS_MS ? endOf(fromMs) : toMs,
+    reason,
+  })
+  // Without a book before it, the message changed nothing that is known.
+  const unprovedGaps = unproved.flatMap((span): OwnGap[] => {
+    const last = known.findLast(({ fromMs }) => fromMs <= span.fromMs)
+    return last === undefined
+      ? []
+      : [whole({ fromMs: last.toMs, toMs: span.toMs, reason: 'hash_mismatch' })]
+  })
+  return [...missed.map(whole), ...unprovedGaps].filter(({ fromMs, toMs }) => fromMs < toMs)
+}
+
+/** Whether one source listened during all of a span. */
+export const isKnown = ({ known }: Evidence, { fromMs, toMs }: Span): boolean =>
+  known.some((span) => span.fromMs <= fromMs && span.toMs >= toMs)
