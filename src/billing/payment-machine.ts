@@ -229,15 +229,14 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
 
 /** Holds a lease for as long as the work takes. */
 async function whileLeased<T>(
-  { deps, ...flow }: Flow,
+  { deps }: Flow,
   { id, attempts }: Payment,
   work: () => Promise<T>,
 ): Promise<T> {
   const { ms, renewMs } = deps.lease ?? { ms: LEASE_MS, renewMs: RENEW_LEASE_MS }
   const renew = () => {
     try {
-      const lease = { attempts, untilMs: deps.clock() + ms }
-      deps.ledger.payments.renewLease(id, lease, deedOf({ deps, ...flow }))
+      deps.ledger.payments.renewLease(id, { attempts, untilMs: deps.clock() + ms })
     } catch (error) {
       // Without it another process may send the same bytes, which moves no more money.
       deps.log(`billing: the lease of ${id} is not renewed: ${String(error)}`, 'warn')

@@ -258,10 +258,16 @@ function* compare(name: string, row: AuditedRow, audited?: LastState): Generator
     return
   }
   const [now, then] = [parse(row.state), parse(audited.state)]
-  const fields = Object.keys({ ...then, ...now }).filter((field) => now[field] !== then[field])
+  const fields = Object.keys({ ...then, ...now })
+    .filter((field) => now[field] !== then[field])
+    .filter((field) => !(field === 'leaseUntilMs' && isRenewedLease(then, now)))
   if (fields.length === 0) return
   yield `${name} differs from its last audited state, row ${audited.seq}, in ${fields.join(', ')}.`
 }
+
+/** True if a payment is still being submitted under the audited lease, which was made longer. */
+const isRenewedLease = (then: Record<string, unknown>, now: Record<string, unknown>): boolean =>
+  now.state === 'settling' && Number(now.leaseUntilMs) >= Number(then.leaseUntilMs)
 
 /** The fields of a state; one that is no longer JSON has none. */
 function parse(state: string): Record<string, unknown> {

@@ -118,8 +118,11 @@ export type PaymentStore = {
    * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
    */
   lease(id: string, untilMs: number, by: Deed): Payment | undefined
-  /** Holds the lease of an attempt for longer; false if the attempt is over. */
-  renewLease(id: string, lease: { attempts: number; untilMs: number }, by: Deed): boolean
+  /**
+   * Holds the lease of an attempt for longer, never for shorter; false if the attempt is over. The
+   * state stays, so there is no audit row.
+   */
+  renewLease(id: string, lease: { attempts: number; untilMs: number }): boolean
 
   /**
    * Turns a `settled` payment into what it bought, once: its requests, or its period, which moves

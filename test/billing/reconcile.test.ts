@@ -157,8 +157,14 @@ describe('reconcile', () => {
     const by = { actor: 'system', nowMs: script.nowMs } as const
     expect(ledger.payments.lease(onlyPayment(world).id, script.nowMs + 1, by)).toBeUndefined()
     answered.resolve()
-    expect((await settled).payment.state).toBe('provisioned')
+    const { payment } = await settled
+    expect(payment.state).toBe('provisioned')
     expect(until()).toBeUndefined()
+    // Renewing the lease changed no state, so the audit chain has the states alone.
+    const actions = ledger.listAudit(0, 1000).filter(({ subject }) => subject === payment.id)
+    expect(actions.map(({ action }) => action)).toEqual(
+      ['received', 'screened', 'settling', 'settled', 'provisioned'].map((to) => `payment.${to}`),
+    )
     expect([...ledger.verifyAudit()]).toEqual([])
   })
 

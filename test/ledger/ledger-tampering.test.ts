@@ -375,6 +375,23 @@ onEachEngine((engine) => {
     test("behavior: the last use of a key is nobody's gain and no fault", () =>
       expect(faultsAfter((db) => void db.run('UPDATE api_key SET last_used_ms = 5'))).toEqual([]))
 
+    test('behavior: a lease is renewed without an audit row; any other change of it is a fault', () => {
+      const { db, ledger, dispose } = openTampered(() => {})
+      const { id, leaseUntilMs = 0 } = claimUpTo(ledger, 1, { state: 'settling' })
+      const row = ledger.auditHead()?.seq
+      const faultsWith = (set: string) => {
+        db.run(`UPDATE payment SET ${set} WHERE id = '${id}'`)
+        return [...ledger.verifyAudit()]
+      }
+      const fault = `payment ${id} differs from its last audited state, row ${row}, in`
+      expect(faultsWith(`lease_until_ms = ${leaseUntilMs + 1}`)).toEqual([])
+      expect(faultsWith(`lease_until_ms = ${leaseUntilMs - 1}`)).toEqual([`${fault} leaseUntilMs.`])
+      expect(faultsWith('lease_until_ms = NULL')).toEqual([`${fault} leaseUntilMs.`])
+      ledger.payments.move(id, { from: ['settling'], to: 'unknown' }, by())
+      expect(faultsWith(`lease_until_ms = ${leaseUntilMs + 1}`)).toHaveLength(1)
+      dispose()
+    })
+
     test('behavior: every column of the audited tables is audited, but for the last use of a key', () => {
       const { db, ledger, dispose } = openTampered(() => {})
       for (const table of ['tier', 'account', 'api_key', 'subscription']) {

@@ -404,15 +404,19 @@ function conformLease(use: UsePayments): void {
     use((ledger) => {
       const { renewLease, lease, move, findPayment } = ledger.payments
       const { id } = claimUpTo(ledger, 1, { state: 'settling', leaseUntilMs: untilMs })
-      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 50 }, by(NOW_MS + 1))).toBe(true)
+      const before = auditLength(ledger)
+      for (const longerMs of [50, 20])
+        expect(renewLease(id, { attempts: 1, untilMs: untilMs + longerMs })).toBe(true)
       expect(findPayment(id)).toMatchObject({ leaseUntilMs: untilMs + 50, updatedMs: NOW_MS })
+      expect(auditLength(ledger)).toBe(before)
+      expect([...ledger.verifyAudit()]).toEqual([])
       expect(lease(id, untilMs + 99, by(untilMs))).toBeUndefined()
       expect(lease(id, untilMs + 99, by(untilMs + 50))).toMatchObject({ attempts: 2 })
-      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 200 }, by())).toBe(false)
+      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 200 })).toBe(false)
       move(id, { from: ['settling'], to: 'unknown' }, by())
       const after = findPayment(id)
-      expect(renewLease(id, { attempts: 2, untilMs: untilMs + 200 }, by())).toBe(false)
-      expect(renewLease('pay_none', { attempts: 1, untilMs }, by())).toBe(false)
+      expect(renewLease(id, { attempts: 2, untilMs: untilMs + 200 })).toBe(false)
+      expect(renewLease('pay_none', { attempts: 1, untilMs })).toBe(false)
       expect(findPayment(id)).toEqual(after)
       expect([...ledger.verifyAudit()]).toEqual([])
     }),

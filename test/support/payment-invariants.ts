@@ -37,7 +37,7 @@ export type PaymentFact = {
 }
 type Transfer = { place: string; asset: string; from: string; amount: bigint; blockNumber: number }
 type Head = { number: number; seconds: number }
-type Step = { seq: number; action: string; subject: string }
+type Step = { seq: number; action: string; subject: string; state: string }
 type Span = { account: string; tier: string; days: number }
 type Ledger = {
   payments: PaymentFact[]
@@ -62,7 +62,7 @@ const moves: Record<string, readonly string[]> = {
   '': ['received'],
   received: ['screened', 'rejected', 'void', 'review'],
   screened: ['settling', 'pending', 'unknown', 'settled', 'rejected', 'void', 'review'],
-  settling: ['screened', 'pending', 'unknown', 'settled', 'void', 'review'],
+  settling: ['screened', 'settling', 'pending', 'unknown', 'settled', 'void', 'review'],
   pending: ['settling', 'pending', 'unknown', 'settled', 'void', 'review'],
   unknown: ['settling', 'pending', 'unknown', 'settled', 'void', 'review'],
   settled: ['provisioned'],
@@ -119,11 +119,13 @@ function* checkPayment(facts: Facts, payment: PaymentFact): Generator<string> {
 }
 
 /**
- * Each move is one that may be made, and nothing is sent for a payer who was not just found clear.
+ * Each move is one that may be made, nothing is sent for a payer who was not just found clear, and
+ * each `settling` is an attempt of its own.
  */
 function* checkSteps({ steps }: Facts, { id, payer, state }: PaymentFact): Generator<string> {
   let [before, screening] = ['', 'none']
-  for (const { seq, action, subject } of steps) {
+  let attempts = 0
+  for (const { seq, action, subject, state: row } of steps) {
     if (subject === payer && action.startsWith('screening.')) screening = action
     if (subject !== id || !action.startsWith('payment.')) continue
     const next = action.slice('payment.'.length)
@@ -132,6 +134,11 @@ function* checkSteps({ steps }: Facts, { id, payer, state }: PaymentFact): Gener
     if (next === 'settling' && screening !== 'screening.clear') {
       yield `${id} was sent in row ${seq} after ${screening}.`
     }
+    const after = (JSON.parse(row) as { attempts: number }).attempts
+    if (after !== attempts + (next === 'settling' ? 1 : 0)) {
+      yield `${id} went from ${before} to ${next} in row ${seq} with ${after} attempts.`
+    }
+    attempts = after
     before = next
   }
   if (before !== state) yield `${id} is ${state}, but its last audited move was to ${before}.`
@@ -204,7 +211,7 @@ function readLedger(path: string): Ledger {
     const unmatched = `SELECT tx_hash || ' ' || log_index AS place FROM unmatched_transfer`
     return {
       payments: payments.map((payment) => ({ ...payment, proof: payment.proof ?? undefined })),
-      steps: all<Step>('SELECT seq, action, subject FROM audit ORDER BY seq'),
+      steps: all<Step>('SELECT seq, action, subject, state FROM audit ORDER BY seq'),
       periods: all<{ id: string }>(
         'SELECT payment_id AS id FROM subscription WHERE payment_id IS NOT NULL',
       ).map(({ id }) => id),

@@ -159,11 +159,12 @@ function createMoves(tables: Tables) {
         return write({ ...payment, state: 'settling', attempts, ...lease }, by)
       }),
 
-    renewLease: (id, { attempts, untilMs }, by) =>
+    renewLease: (id, { attempts, untilMs }) =>
       atomically(() => {
         const payment = payments.find(id)
         if (payment?.state !== 'settling' || payment.attempts !== attempts) return false
-        write({ ...payment, leaseUntilMs: untilMs }, by)
+        const leaseUntilMs = Math.max(payment.leaseUntilMs ?? untilMs, untilMs)
+        payments.update({ ...payment, leaseUntilMs })
         return true
       }),
 
