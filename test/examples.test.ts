@@ -1,5 +1,5 @@
 /** Each file in examples/ does what it says against a real server, so that a copy of it works. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,9 @@ import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'
-import { startSandbox } from './support/sandbox-process.ts'
+import { SANDBOX_TEST_MS_MAX, startSandbox } from './support/sandbox-process.ts'
+
+setDefaultTimeout(SANDBOX_TEST_MS_MAX)
 
 const root = join(import.meta.dir, '..')
 const bun = process.execPath
@@ -111,7 +113,7 @@ beforeAll(async () => {
   key = (await new Response(child.stdout).text()).trim()
   server = await startKillableServer({ ...data, BOOKFEED_LOG: 'off' })
   markets = (await get<{ data: Market[] }>('/v1/btc/markets')).data
-}, 60_000)
+}, SANDBOX_TEST_MS_MAX)
 
 afterAll(async () => {
   await server?.kill()
@@ -241,27 +243,23 @@ describe('examples in curl', () => {
 })
 
 describe('examples that pay', () => {
-  test.skipIf(!hasAnvil)(
-    'default: buys a tier of a sandbox with the stock client',
-    async () => {
-      const sandbox = await startSandbox(join(folder, 'sandbox'))
-      try {
-        const { greeting, origin, script } = sandbox
-        const variables = {
-          KEY: /bf_live_\w+/.exec(greeting)?.[0] ?? '',
-          SERVER: origin,
-          WALLET_KEY: /0x[0-9a-f]{64}/.exec(readFileSync(script, 'utf8'))?.[0] ?? '',
-        }
-        const example = join('examples', 'typescript', 'buy-tier.ts')
-        run.add(example)
-        const text = await print([bun, example, 'pro'], variables)
-        expect(text).toMatch(/^active 0x[0-9a-f]{64}\ntier: pro\n$/)
-      } finally {
-        await sandbox.stop()
+  test.skipIf(!hasAnvil)('default: buys a tier of a sandbox with the stock client', async () => {
+    const sandbox = await startSandbox(join(folder, 'sandbox'))
+    try {
+      const { greeting, origin, script } = sandbox
+      const variables = {
+        KEY: /bf_live_\w+/.exec(greeting)?.[0] ?? '',
+        SERVER: origin,
+        WALLET_KEY: /0x[0-9a-f]{64}/.exec(readFileSync(script, 'utf8'))?.[0] ?? '',
       }
-    },
-    60_000,
-  )
+      const example = join('examples', 'typescript', 'buy-tier.ts')
+      run.add(example)
+      const text = await print([bun, example, 'pro'], variables)
+      expect(text).toMatch(/^active 0x[0-9a-f]{64}\ntier: pro\n$/)
+    } finally {
+      await sandbox.stop()
+    }
+  })
 })
 
 describe.skipIf(!languages.python.isHere)('a manifest, checked by Python', () => {

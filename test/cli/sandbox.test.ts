@@ -8,7 +8,7 @@ import { renderBuyScript } from '#dev/sandbox/buy-script.ts'
 import { listMissingPackages } from '#dev/sandbox/dev-packages.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
-import { startSandbox } from '../support/sandbox-process.ts'
+import { SANDBOX_TEST_MS_MAX, startSandbox } from '../support/sandbox-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -33,7 +33,7 @@ describe('bookfeed sandbox', () => {
         expect(await stop()).toBe(0)
       }
     },
-    60_000,
+    SANDBOX_TEST_MS_MAX,
   )
 
   test('error: a folder that has a ledger is refused, before a chain is started', async () => {

@@ -11,9 +11,9 @@ import { hasAnvil } from '#dev/sandbox/anvil.ts'
 
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { bookfeed } from '../support/program.ts'
-import { startSandbox } from '../support/sandbox-process.ts'
+import { SANDBOX_TEST_MS_MAX, startSandbox } from '../support/sandbox-process.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(SANDBOX_TEST_MS_MAX)
 const root = join(import.meta.dir, '../..')
 const source = join(root, 'clients/typescript')
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-readme-'))

@@ -1,6 +1,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { chromiumPath as chromium } from '../support/browser.ts'
+import {
+  BROWSER_MS_MAX,
+  BROWSER_TEST_MS_MAX,
+  chromiumPath as chromium,
+} from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
@@ -11,8 +15,9 @@ afterAll(async () => {
   await server.stop(true)
 })
 
-// A browser beside other tests takes its time.
-setDefaultTimeout(60_000)
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
+/** How long an element is waited for. */
+const wait = { timeout: BROWSER_MS_MAX }
 
 const LAPTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
@@ -34,19 +39,19 @@ async function openPage(size = LAPTOP) {
     if (!url.startsWith(server.url.href) && !url.startsWith('data:')) faults.push(url)
   })
   await view.navigate(`${server.url}swagger`)
-  await view.scrollTo('.opblock')
+  await view.scrollTo('.opblock', wait)
   return Object.assign(view, { faults })
 }
 type Page = Awaited<ReturnType<typeof openPage>>
 
 const click = async (view: Page, selector: string) => {
-  await view.scrollTo(selector)
+  await view.scrollTo(selector, wait)
   await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 }
 
 async function authorize(view: Page) {
   await click(view, '.btn.authorize')
-  await view.click('.auth-container input')
+  await view.click('.auth-container input', wait)
   await view.type(key)
   await click(view, '.auth-btn-wrapper .authorize')
   await click(view, '.auth-btn-wrapper .btn-done')
@@ -65,7 +70,7 @@ const LONGEST = ['listMarkets', 'listSnapshots', 'getPanel', 'exportDay', 'creat
 async function measure(view: Page) {
   for (const name of LONGEST) {
     await click(view, `[id$="-${name}"] .opblock-summary-control`)
-    await view.scrollTo(`[id$="-${name}"] .responses-table > tbody`)
+    await view.scrollTo(`[id$="-${name}"] .responses-table > tbody`, wait)
   }
   return await view.evaluate<{ height: number; sideways: number }>(`(() => {
     const heights = [...document.querySelectorAll('.opblock')].map((each) => each.clientHeight)
@@ -78,7 +83,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
   test('default: loads without a complaint, and from nowhere else', async () => {
     await using view = await openPage()
     await view.reload()
-    await view.scrollTo('.opblock')
+    await view.scrollTo('.opblock', wait)
     expect(view.faults).toEqual([])
   })
 
@@ -96,7 +101,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
   test('behavior: uses the key of the tab, and the tab the key that is given there', async () => {
     await using view = await openPage()
     await authorize(view)
-    await view.scrollTo('.btn.authorize.locked')
+    await view.scrollTo('.btn.authorize.locked', wait)
     const shown = () => view.evaluate<string>("document.querySelector('.key-menu').textContent")
     expect(await shown()).toContain(`…${key.slice(-4)}`)
     expect(JSON.stringify(await storageOf(view))).not.toContain(key)
@@ -105,9 +110,9 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
     expect(await shown()).toContain('Use a key')
     await view.evaluate(`sessionStorage.setItem('bookfeed.key', '${key}')`)
     await view.reload()
-    await view.scrollTo('.btn.authorize.locked')
+    await view.scrollTo('.btn.authorize.locked', wait)
     await using other = await openPage()
-    await other.scrollTo('.btn.authorize.unlocked')
+    await other.scrollTo('.btn.authorize.unlocked', wait)
     expect(JSON.stringify(await storageOf(other))).not.toContain(key)
   })
 
@@ -141,10 +146,12 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
       await click(view, `${operation} .opblock-summary-control`)
       const answer = `${operation} .live-responses-table .response`
       await view.evaluate(`(async () => {
-        // An operation takes in its examples some time after it is there.
+        // An operation takes in its examples some time after it is there, and sends nothing before.
+        // While a request is under way no other is sent: its answer would be drawn twice.
         while (document.querySelector('${answer} .microlight') === null) {
-          document.querySelector('${operation} .execute')?.click()
-          await new Promise((next) => setTimeout(next, 500))
+          const isUnderWay = document.querySelector('${operation} .loading') !== null
+          if (!isUnderWay) document.querySelector('${operation} .execute')?.click()
+          await new Promise((next) => setTimeout(next, 100))
         }
       })()`)
       const { status, text, width } = await view.evaluate<Answer>(`(() => {

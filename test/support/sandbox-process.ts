@@ -1,6 +1,12 @@
 /** `bookfeed sandbox` as a user starts it: a process of its own, with its chain and its server. */
 import { join } from 'node:path'
 
+/**
+ * Of a test that starts a sandbox: on a loaded machine its start alone takes half a minute. At the
+ * end of a test's time Bun ends every process that its file has started, so the tests after it fail.
+ */
+export const SANDBOX_TEST_MS_MAX = 300_000
+
 const program = join(import.meta.dir, '../../src/main.ts')
 
 /**
