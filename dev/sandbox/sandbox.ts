@@ -1,4 +1,5 @@
 /** A server that can be paid, with money that is none: what `bookfeed sandbox` runs. */
+
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -8,7 +9,7 @@ import { readConfig } from '#src/config/config.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
-import { type CliContext, CliError } from '#src/server/context.ts'
+import { type CliContext, commandError } from '#src/server/context.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
 
 import { hasAnvil } from './anvil.ts'
@@ -51,9 +52,9 @@ function findPackages(): string {
   const missing = listMissingPackages()
   if (missing.length === 0 && hasAnvil) return packagesFolder
   if (missing.length === 0) {
-    throw new CliError('A sandbox needs anvil, which has no binary for this platform.')
+    throw commandError('A sandbox needs anvil, which has no binary for this platform.')
   }
-  throw new CliError(
+  throw commandError(
     `A sandbox needs packages that this install does not have: ${missing.join(', ')}. Run bun install in a checkout of the project, without --production.`,
   )
 }
@@ -62,7 +63,7 @@ function openFolder(data: string | undefined): string {
   if (data === undefined) return mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-'))
   // Its payments would be of a chain that is gone, or worse, of the real one.
   if (existsSync(ledgerPathOf(data))) {
-    throw new CliError(
+    throw commandError(
       `${data} has a ledger already. Every sandbox starts from scratch: name an empty folder.`,
     )
   }

@@ -1,8 +1,10 @@
 /** The connection to the Redis in which servers count together, and how many of them there are. */
+
 import { RedisClient } from 'bun'
 
+import { isFault } from '#src/platform/fault.ts'
 import { codeOf, messageOf } from '#src/platform/message.ts'
-import { NoAnswer, within } from '#src/platform/patience.ts'
+import { within } from '#src/platform/patience.ts'
 
 const CONNECT_MS_MAX = 1_000
 /** Longer than an answer takes, and shorter than anybody minds to wait for one. */
@@ -36,7 +38,7 @@ export type LinkOptions = {
 function reasonOf(error: unknown): string {
   const message = messageOf(error)
   if (message.startsWith('NOAUTH')) return 'it asks for a password'
-  const isSilent = error instanceof NoAnswer || /CONNECTION/.test(codeOf(error))
+  const isSilent = isFault(error, 'no_answer') || /CONNECTION/.test(codeOf(error))
   return isSilent ? 'nothing answers there' : message.replace(/\.$/, '')
 }
 

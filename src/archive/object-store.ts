@@ -2,13 +2,18 @@
  * Objects of a bucket of any S3-compatible service. Endpoint, region and credentials are in the
  * variables that Bun's client reads, `S3_…` or `AWS_…`. Names are keys without the place's prefix.
  */
+
 import type { S3Options } from 'bun'
 
 import type { BucketPlace } from '#src/platform/bucket-place.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
 
-/** Every method rejects with an ObjectFault alone. */
+/**
+ * Every method rejects with an `object_missing` or `object_unreachable` fault alone. After the
+ * latter the caller may try again, and a writer does not know whether the object was stored.
+ */
 export type ObjectStore = {
   /** Stores, or replaces, and reads all of it back; returns its SHA-256, in hexadecimal. */
   put(key: string, bytes: Uint8Array): Promise<string>
@@ -23,20 +28,6 @@ export type ObjectStore = {
   probe(): Promise<void>
   /** Nothing happens where there is none. */
   remove(key: string): Promise<void>
-}
-
-/**
- * `missing`: the service says that the object, or this part of it, is not there. `unreachable`:
- * nobody knows; whoever asks may try again, and whoever wrote does not know whether it was stored.
- */
-export class ObjectFault extends Error {
-  override name = 'ObjectFault'
-  readonly reason: 'missing' | 'unreachable'
-
-  constructor(message: string, options: ErrorOptions & Pick<ObjectFault, 'reason'>) {
-    super(message, options)
-    this.reason = options.reason
-  }
 }
 
 /** `limitMs` bounds each try, `waitMs` is the wait after the first one; it doubles with each. */
@@ -71,9 +62,9 @@ export function createObjectStore(
       } catch (cause) {
         const code = codeOf(cause)
         if (code === 'NoSuchKey')
-          throw new ObjectFault(`${what}: it is not there.`, { cause, reason: 'missing' })
+          throw new Fault(`${what}: it is not there.`, { kind: 'object_missing', cause })
         if (--left === 0 || final.test(code))
-          throw new ObjectFault(`${what} (${code}). ${advice}`, { cause, reason: 'unreachable' })
+          throw new Fault(`${what} (${code}). ${advice}`, { kind: 'object_unreachable', cause })
       }
       await Bun.sleep(wait)
     }
@@ -104,7 +95,7 @@ export function createObjectStore(
         }),
       )
       if (bytes.length === length) return bytes
-      throw new ObjectFault(`${what}: there are ${bytes.length}.`, { reason: 'missing' })
+      throw new Fault(`${what}: there are ${bytes.length}.`, { kind: 'object_missing' })
     },
     get: (key) => attempt(`${urlOf(key)} cannot be read`, reads, () => fetchAll(key)),
     async list(start) {

@@ -3,16 +3,16 @@
  * else stands still. Objects are fetched in blocks, because most reads go on where the last ended.
  */
 
-import { Damage } from '#src/database/checksum.ts'
-import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
+import { SOON_SECONDS, storageError } from '#src/database/database.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { Missing, readingNow } from '#src/platform/eventually.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 import { createTrials } from '#src/platform/patience.ts'
 import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { createDiskCache, type DiskCachePlace } from './disk-cache.ts'
-import { createObjectStore, ObjectFault, type ObjectStore } from './object-store.ts'
+import { createObjectStore, type ObjectStore } from './object-store.ts'
 
 const BLOCK_BYTES = 128 * 1024
 /** What was fetched besides what was asked for. */
@@ -28,13 +28,14 @@ const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
 /** `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
 type Range = Pick<Part, 'name' | 'at' | 'length'>
-type WaitingAnswer = { bytes: Uint8Array } | { reason: ObjectFault['reason'] }
+type Reason = 'missing' | 'unreachable'
+type WaitingAnswer = { bytes: Uint8Array } | { reason: Reason }
 
 export type RangeReader = ReturnType<typeof createRangeReader>
 
 export function openArchive(place: string): ObjectStore {
   const bucket = parseBucketPlace(place)
-  if (bucket === undefined) throw new StoreFault(`${place} is no place of an archive.`)
+  if (bucket === undefined) throw storageError(`${place} is no place of an archive.`)
   return createObjectStore(bucket, { reads: patience })
 }
 
@@ -63,7 +64,8 @@ export function createRangeReader(place: string, { isServing, cache }: ReaderOpt
       keep(range, bytes, found)
       void disk?.keep(range, bytes)
     } catch (error) {
-      const fault = error instanceof ObjectFault ? faults.end(error.reason, range.name) : error
+      const isAnswer = isFault(error, 'object_missing', 'object_unreachable')
+      const fault = isAnswer ? faults.end(reasonOf(error), range.name) : error
       for (const block of blocksOf(range.at, range.length))
         found.set(keyOf(range.name, block), fault)
     }
@@ -90,7 +92,10 @@ export function createRangeReader(place: string, { isServing, cache }: ReaderOpt
   }
 
   return {
-    /** A copy. Throws `Missing` within a read that runs again, `StoreFault` and `Damage`. */
+    /**
+     * A copy. Throws `Missing` within a read that runs again, `storage_unavailable` and a `damage`
+     * fault.
+     */
     read(part: Part): Uint8Array {
       const reading = readingNow()
       const range = missingRange(part)
@@ -113,9 +118,11 @@ function createFaults() {
     },
 
     /** Returns what is to be thrown for a reason. */
-    end(reason?: ObjectFault['reason'], name = ''): Error {
+    end(reason?: Reason, name = ''): Error {
       trials.end(reason !== 'unreachable')
-      return reason === 'missing' ? new Damage(`${name} is not in the archive.`) : unreachable()
+      return reason === 'missing'
+        ? new Fault(`${name} is not in the archive.`, { kind: 'damage' })
+        : unreachable()
     },
   }
 }
@@ -200,10 +207,13 @@ function blocksOf(at: number, length: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-const unreachable = (): StoreFault =>
-  new StoreFault('Older books are in an archive that does not answer. Try again in a moment.', {
+const unreachable = () =>
+  storageError('Older books are in an archive that does not answer. Try again in a moment.', {
     retryAfterSeconds: SOON_SECONDS,
   })
+
+const reasonOf = (error: unknown): Reason =>
+  isFault(error, 'object_missing') ? 'missing' : 'unreachable'
 
 const archiveWorker = defineWorker(
   { name: 'archive', purpose: 'reads the archive', file: import.meta.filename },
@@ -213,7 +223,7 @@ const archiveWorker = defineWorker(
       try {
         return { bytes: await store.read(name, at, length) }
       } catch (error) {
-        return { reason: error instanceof ObjectFault ? error.reason : 'unreachable' }
+        return { reason: reasonOf(error) }
       }
     })
   },

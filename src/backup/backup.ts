@@ -3,8 +3,10 @@
  * A block that is stored already is not stored again, so a backup costs what has changed since the
  * one before.
  */
+
 import type { FileFormat } from '#src/database/sqlite/database.ts'
 import { freezeFile, type FrozenPart } from '#src/database/sqlite/frozen-file.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { compareSome } from './compare.ts'
 import {
@@ -21,7 +23,7 @@ import {
   removeManifest,
   writeManifest,
 } from './manifest.ts'
-import { BackupFault, type BackupStore } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 /** Blocks that are on their way at a time, each in memory. */
 const ON_THE_WAY = 4
@@ -86,7 +88,7 @@ async function newestManifest(store: BackupStore): Promise<Manifest | undefined>
     try {
       return await readManifest(store, name)
     } catch (error) {
-      if (!(error instanceof BackupFault)) throw error
+      if (!isFault(error, 'backup')) throw error
     }
   }
   return undefined
@@ -176,8 +178,9 @@ async function assertThere(store: BackupStore, files: readonly BackupFile[]): Pr
   for (const { bytes, blocks } of files)
     for (const [index, digest] of blocks.entries())
       if (known.get(blockPath(digest)) !== blockBytes(bytes, index))
-        throw new BackupFault(
+        throw new Fault(
           'Blocks of the backup vanished while it was made: another one uses the same place. Give each data folder a place of its own, and try again.',
+          { kind: 'backup' },
         )
 }
 

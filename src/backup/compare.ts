@@ -1,4 +1,6 @@
 /** Reads blocks back and compares them with the digests under which they are stored. */
+
+import { isFault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
 
 import {
@@ -11,7 +13,7 @@ import {
   type Manifest,
   readManifest,
 } from './manifest.ts'
-import { BackupFault, type BackupStore } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 /** A backup reads back so many bytes of blocks at least, */
 const COMPARED_BYTES_MIN = 1024 ** 3
@@ -63,7 +65,7 @@ export async function isSound(store: BackupStore, digest: string): Promise<boole
 
 /** A place that does not answer is no damage. */
 export const isReadFault = (error: unknown): boolean =>
-  error instanceof BackupFault && ['EIO', 'ENOENT'].includes(codeOf(error.cause))
+  isFault(error, 'backup') && ['EIO', 'ENOENT'].includes(codeOf(error.cause))
 
 /** What is known of a backup. */
 export type BackupState = {
@@ -91,7 +93,7 @@ export async function examineBackups(
   const states: BackupState[] = []
   for (const name of await listBackups(store)) {
     const manifest = await readManifest(store, name).catch((error: unknown) => {
-      if (error instanceof BackupFault) return undefined
+      if (isFault(error, 'backup')) return undefined
       throw error
     })
     const faults = manifest === undefined ? ['its manifest cannot be read'] : []

@@ -1,10 +1,12 @@
 /** Files of a folder, which is its owner's alone. */
+
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+import { Fault } from '#src/platform/fault.ts'
 import { codeOf, messageOf } from '#src/platform/message.ts'
 
-import { BackupFault, type BackupStore } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 /** What is not whole yet. */
 const PART = '.part'
@@ -14,9 +16,9 @@ export function createFolderStore(folder: string, assertRoom: () => void): Backu
     try {
       return await answer
     } catch (cause) {
-      throw new BackupFault(
+      throw new Fault(
         `The backups in ${folder} cannot be used (${messageOf(cause)}). Give this user the right to read and write them, or name another place.`,
-        { cause },
+        { kind: 'backup', cause },
       )
     }
   }

@@ -1,7 +1,9 @@
 /** What a backup consists of. It is written last: without it there is no backup. */
+
+import { Fault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { BackupFault, type BackupStore } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 /** Bytes of a block but the last of a file. */
 export const BLOCK_BYTES = 4 * 1024 * 1024
@@ -58,13 +60,14 @@ export const writeManifest = (store: BackupStore, name: string, manifest: Manife
   store.put(pathOf(name), new TextEncoder().encode(JSON.stringify(manifest)))
 export const removeManifest = (store: BackupStore, name: string) => store.remove(pathOf(name))
 
-/** Throws `BackupFault`. */
+/** Throws a `backup` fault. */
 export async function readManifest(store: BackupStore, name: string): Promise<Manifest> {
   const text = new TextDecoder().decode(await store.get(pathOf(name)))
   try {
     return asManifest(JSON.parse(text))
   } catch (cause) {
-    throw new BackupFault(`${name} cannot be read (${messageOf(cause)}). Use another backup.`, {
+    throw new Fault(`${name} cannot be read (${messageOf(cause)}). Use another backup.`, {
+      kind: 'backup',
       cause,
     })
   }

@@ -2,11 +2,13 @@
  * Puts a backup back: into an empty folder, and only what was compared, every byte of it. A database
  * that is damaged in one backup is taken from the newest older one in which it is whole.
  */
+
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { isReadFault } from './compare.ts'
 import { syncFolder } from './folder-store.ts'
@@ -20,7 +22,7 @@ import {
   type Manifest,
   readManifest,
 } from './manifest.ts'
-import { BackupFault, type BackupStore } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 /** In the folder, as long as the restore is not finished: no command uses what is there. */
 export const RESTORING = 'restoring'
@@ -42,7 +44,7 @@ export type RestoreReport = {
   faults: string[]
 }
 
-/** Throws `BackupFault` where nothing can be restored, and leaves the folder as it was. */
+/** Throws a `backup` fault where nothing can be restored, and leaves the folder as it was. */
 export async function restoreBackup(task: Task): Promise<RestoreReport> {
   const { folder, formats } = task
   const staging = join(folder, RESTORING)
@@ -87,13 +89,13 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
     const { startedMs, version } = source.manifest
     restored.push({ name: database, backup: source.name, startedMs, version })
   }
-  if (restored.length === 0) throw new BackupFault(faults.join(' '))
+  if (restored.length === 0) throw new Fault(faults.join(' '), { kind: 'backup' })
   return { restored, faults }
 }
 
-type Fault = { database: string; fault: string; name: string; older: string | undefined }
+type DatabaseFault = { database: string; fault: string; name: string; older: string | undefined }
 
-const faultText = ({ database, fault, name, older }: Fault): string =>
+const faultText = ({ database, fault, name, older }: DatabaseFault): string =>
   older === undefined
     ? `${database} was not restored: ${fault} No backup of the place has it whole. See: bookfeed backup verify.`
     : `${database} of ${name} was not restored: ${fault} It is as of ${older}, the newest older backup that has it whole.`
@@ -111,7 +113,7 @@ async function fetchOlder(
   for (const name of await listBackups(store)) {
     if (name >= task.name) continue
     const manifest = await readManifest(store, name).catch((error: unknown) => {
-      if (error instanceof BackupFault) return undefined
+      if (isFault(error, 'backup')) return undefined
       throw error
     })
     if (manifest === undefined || !hasDatabase(manifest, database)) continue
@@ -136,19 +138,16 @@ async function fetchDatabase(wanted: Wanted, staging: string): Promise<string | 
     for (const part of parts) await fetchFile(wanted, part, staging)
     return undefined
   } catch (error) {
-    if (!(error instanceof DamagedPart)) throw error
+    if (!isFault(error, 'damage')) throw error
     for (const { name } of parts) rmSync(join(staging, name), { force: true })
     return error.message
   }
 }
 
-/** What is stored is not what was backed up. */
-class DamagedPart extends Error {}
-
-const unwritten = (folder: string, cause: Error): BackupFault =>
-  new BackupFault(
+const unwritten = (folder: string, cause: Error): Fault =>
+  new Fault(
     `${folder} cannot be written (${cause.message}), and nothing was put in place. Make room, or choose another folder with BOOKFEED_DATA, and run it again.`,
-    { cause },
+    { kind: 'backup', cause },
   )
 
 /** A restore that was killed may have put one of the files in place. */
@@ -157,8 +156,9 @@ function assertEmpty(folder: string, formats: Task['formats']): void {
   const isOurs = (name: string): boolean =>
     name === RESTORING || name === 'lost+found' || (isUnfinished && name in formats)
   if (readdirSync(folder).every(isOurs)) return
-  throw new BackupFault(
+  throw new Fault(
     `${folder} is not empty. Set BOOKFEED_DATA to a new folder; nothing is ever written over.`,
+    { kind: 'backup' },
   )
 }
 
@@ -170,10 +170,12 @@ async function fetchFile({ store, onProgress, known }: Wanted, file: BackupFile,
     for (const [index, digest] of file.blocks.entries()) {
       const length = blockBytes(file.bytes, index)
       if (known.get(blockPath(digest)) === undefined)
-        throw new DamagedPart(`Block ${digest} of ${file.name} is missing.`)
+        throw new Fault(`Block ${digest} of ${file.name} is missing.`, { kind: 'damage' })
       const block = await getBlock(store, digest)
       if (block?.length !== length || digestOf(block) !== digest)
-        throw new DamagedPart(`Block ${digest} of ${file.name} is damaged where it is kept.`)
+        throw new Fault(`Block ${digest} of ${file.name} is damaged where it is kept.`, {
+          kind: 'damage',
+        })
       whole.update(block)
       await target.writeFile(block)
       done += block.length
@@ -184,7 +186,7 @@ async function fetchFile({ store, onProgress, known }: Wanted, file: BackupFile,
     await target.close()
   }
   if (whole.digest('hex') === file.sha256) return
-  throw new DamagedPart(`${file.name} is not what the backup says it is.`)
+  throw new Fault(`${file.name} is not what the backup says it is.`, { kind: 'damage' })
 }
 
 /** Undefined where the disk of the place cannot read it. */

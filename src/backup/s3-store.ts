@@ -1,8 +1,10 @@
 /** Backups as objects of a bucket. */
-import { createObjectStore, ObjectFault, type Patience } from '#src/archive/object-store.ts'
-import type { BucketPlace } from '#src/platform/bucket-place.ts'
 
-import { BackupFault, type BackupStore } from './store.ts'
+import { createObjectStore, type Patience } from '#src/archive/object-store.ts'
+import type { BucketPlace } from '#src/platform/bucket-place.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
+
+import type { BackupStore } from './store.ts'
 
 /** Nobody waits for a backup, and a block may take long on a slow line. */
 const patience: Patience = { tries: 5, waitMs: 500, limitMs: 600_000 }
@@ -21,6 +23,6 @@ export function createS3Store(place: BucketPlace): BackupStore {
 }
 
 function explain(cause: unknown): never {
-  if (!(cause instanceof ObjectFault)) throw cause
-  throw new BackupFault(cause.message, { cause })
+  if (!isFault(cause, 'object_missing', 'object_unreachable')) throw cause
+  throw new Fault(cause.message, { kind: 'backup', cause })
 }

@@ -8,8 +8,3 @@ export type BackupStore = {
   get(name: string): Promise<Uint8Array>
   remove(name: string): Promise<void>
 }
-
-/** A backup that cannot be made or used. `message` says what to do. */
-export class BackupFault extends Error {
-  override name = 'BackupFault'
-}

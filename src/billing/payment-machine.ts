@@ -17,8 +17,9 @@ import {
   VALID_BEFORE_MS_MAX,
 } from '#src/domain/selling/payment.ts'
 import type { Actor, Deed } from '#src/ledger/ledger.ts'
-import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
+import type { PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/platform/assert.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import type { BillingDeps, Origin } from './billing.ts'
 import { describeDrift, latestOf, type Moment, readMoment } from './chain-clock.ts'
@@ -350,7 +351,7 @@ function unlessRefused(change: () => Payment, instead: () => Payment | false): P
   try {
     return change()
   } catch (error) {
-    const other = error instanceof LedgerRuleError && instead()
+    const other = isFault(error, 'ledger_rule') && instead()
     if (other === false) throw error
     return other
   }

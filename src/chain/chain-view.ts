@@ -1,10 +1,11 @@
 import type { ChainHead, ChainView, FoundTransfer } from '#src/domain/selling/chain-view.ts'
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
 import type { Clock } from '#src/domain/time.ts'
+import { isFault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { amountOf, findLogs, type Head, look, topics, toProof } from './look.ts'
-import { type Block, type Rpc, RpcFault, toTopic } from './rpc.ts'
+import { type Block, type Rpc, rpcFault, toTopic } from './rpc.ts'
 import { checkChain, type Confirmations, preflight } from './token-checks.ts'
 
 export type ChainViewOptions = {
@@ -28,7 +29,7 @@ export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView 
     head: heads.recent,
     async transfersTo(to, range) {
       const { final } = await heads.ask()
-      if (range.to > final.number) throw new RpcFault(`Block ${range.to} is not final yet.`)
+      if (range.to > final.number) throw rpcFault(`Block ${range.to} is not final yet.`)
       return findTransfers(rpc, to, range)
     },
     check: () => checkChain(rpc, options),
@@ -63,7 +64,7 @@ async function orUnavailable<T>(
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof RpcFault) return { kind: 'unavailable', reason: error.message }
+    if (isFault(error, 'rpc')) return { kind: 'unavailable', reason: error.message }
     throw error
   }
 }
@@ -92,7 +93,7 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
   let asked: Promise<Head> | undefined
   let count = 0
 
-  /** Throws `RpcFault` without an answer, and once when the node went back. */
+  /** Throws an `rpc` fault without an answer, and once when the node went back. */
   async function ask(): Promise<Head> {
     // Answers may overtake each other: one is compared with what was known when it was asked for.
     const before = seen?.head
@@ -103,7 +104,7 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
     // The next answer is compared with this one: a new node is not refused forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
     log(fault, 'warn')
-    throw new RpcFault(fault)
+    throw rpcFault(fault)
   }
 
   return {
@@ -138,7 +139,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       return { final, latestNumber: latest.number, latestTime: latest.time }
     }
   }
-  throw new RpcFault('The RPC knows no block that is final.')
+  throw rpcFault('The RPC knows no block that is final.')
 }
 
 const isTakenBack = (before: Block, after: Block): boolean =>

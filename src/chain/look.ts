@@ -1,8 +1,10 @@
 /** What became of a payment: by nonces, logs of transfers, and receipts. */
+
 import type { Hex } from 'viem'
 
 import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
 import type { PaymentProof, SignedPayment } from '#src/domain/selling/payment.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import {
   askWord,
@@ -12,7 +14,7 @@ import {
   type LogQuestion,
   type Receipt,
   type Rpc,
-  RpcFault,
+  rpcFault,
   toTopic,
 } from './rpc.ts'
 
@@ -46,7 +48,7 @@ type Hint = { fromBlock: number; txHash?: string | undefined }
 
 /**
  * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
- * block. What a node does not show is never taken for proof. Throws `RpcFault`.
+ * block. What a node does not show is never taken for proof. Throws an `rpc` fault.
  */
 export async function look(
   rpc: Rpc,
@@ -75,7 +77,7 @@ async function paid({ rpc, final }: Search, transfer: ChainLog): Promise<ChainVe
   if (transfer.blockNumber > final.number) return { kind: 'paid', proof, isFinal: false }
   const block = await rpc.getBlock(transfer.blockNumber)
   if (block?.hash === transfer.blockHash) return { kind: 'paid', proof, isFinal: true }
-  throw new RpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
+  throw rpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
 }
 
 /** The verdict for what makes a payment impossible: none while a reorganisation may undo it. */
@@ -107,7 +109,7 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
   const event = (await logs.next()).value
   if (event === undefined) {
     if (await wasUsedBefore(search)) return settled(search, range.from - 1, 'used_elsewhere')
-    throw new RpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
+    throw rpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
   }
   if (event.topics[0] === topics.canceled) return settled(search, event.blockNumber, 'canceled')
   const transfer = findAuthorizedTransfer(signed, await receiptOf(rpc, event))
@@ -151,9 +153,7 @@ async function lookAtSpending(search: Search): Promise<ChainVerdict> {
   const block = await findSpendingBlock(search)
   const logs = await rpc.getLogs({ addresses: [], topics: [], from: block, to: block })
   if (logs.length === 0) {
-    throw new RpcFault(
-      `The RPC does not show what the Permit2 nonce of ${signed.payer} was used for.`,
-    )
+    throw rpcFault(`The RPC does not show what the Permit2 nonce of ${signed.payer} was used for.`)
   }
   const transfer = await pickTransfer(search, logs)
   return transfer ? paid(search, transfer) : settled(search, block, 'used_elsewhere')
@@ -183,7 +183,7 @@ async function pickTransfer(
     if (binding === 'indirect') unbound.push(log)
   }
   if (unbound.length > 1) {
-    throw new RpcFault(`More than one transfer of ${signed.payer} may be the payment.`)
+    throw rpcFault(`More than one transfer of ${signed.payer} may be the payment.`)
   }
   return unbound[0]
 }
@@ -207,7 +207,7 @@ type Binding = 'own' | 'foreign' | 'indirect'
 async function bindingOf({ rpc, signed }: Search, log: ChainLog): Promise<Binding> {
   const receipt = await receiptOf(rpc, log)
   const call = await rpc.getInput(log.txHash)
-  if (call === undefined) throw new RpcFault(`The RPC does not know the transaction ${log.txHash}.`)
+  if (call === undefined) throw rpcFault(`The RPC does not know the transaction ${log.txHash}.`)
   const proxy = rpc.chain.permit2Proxy.toLowerCase()
   if (call.to === proxy) {
     const permit = await readPermit(call.input)
@@ -243,7 +243,7 @@ async function readPermit(data: Hex): Promise<{ owner: string; nonce: bigint } |
 const wordOf = (nonce: string): bigint => BigInt(nonce) >> 8n
 const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
 
-/** Whether the nonce of a payment is spent or given up, as of a block. Throws `RpcFault`. */
+/** Whether the nonce of a payment is spent or given up, as of a block. Throws an `rpc` fault. */
 export async function isNonceUsed(
   rpc: Rpc,
   {
@@ -266,7 +266,7 @@ export async function isNonceUsed(
 const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =>
   range.from > 0 && (await isNonceUsed(rpc, signed, range.from - 1))
 
-/** Logs of a range of any length. Throws `RpcFault` if any piece of it is missing. */
+/** Logs of a range of any length. Throws an `rpc` fault if any piece of it is missing. */
 export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
   Array.fromAsync(logsOf(rpc, question))
 
@@ -283,7 +283,7 @@ async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]
     return await rpc.getLogs(question)
   } catch (error) {
     const { from, to } = question
-    if (!(error instanceof RpcFault) || to - from + 1 <= RANGE_BLOCKS_MIN) throw error
+    if (!isFault(error, 'rpc') || to - from + 1 <= RANGE_BLOCKS_MIN) throw error
     const middle = from + Math.floor((to - from) / 2)
     const first = await findInPieces(rpc, { ...question, to: middle })
     return [...first, ...(await findInPieces(rpc, { ...question, from: middle + 1 }))]
@@ -312,5 +312,5 @@ export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentPro
 async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
   const receipt = await rpc.getReceipt(log.txHash)
   if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt
-  throw new RpcFault(`The RPC contradicts itself about the transaction ${log.txHash}.`)
+  throw rpcFault(`The RPC contradicts itself about the transaction ${log.txHash}.`)
 }

@@ -73,7 +73,7 @@ export async function createPayer(privateKey: Hex) {
   }
 }
 
-/** How much of a token Permit2 may take from an owner. Throws `RpcFault`. */
+/** How much of a token Permit2 may take from an owner. Throws an `rpc` fault. */
 export async function readPermit2Allowance(
   rpc: Pick<Rpc, 'call'>,
   { chain, token, owner }: { chain: PaymentChain; token: PaymentToken; owner: string },

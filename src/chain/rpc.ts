@@ -6,6 +6,7 @@
 import type { Hex } from 'viem'
 
 import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 import { isRecord } from '#src/platform/record.ts'
 
@@ -56,13 +57,9 @@ export type RpcOptions = {
   log?: Log | undefined
 }
 
-/** The node gave no answer that may be relied upon. `message` is fit for the operator. */
-export class RpcFault extends Error {
-  override name = 'RpcFault'
-}
-
-/** Why there is no answer, without the URL: "cannot be reached". */
-class NoAnswer extends Error {}
+/** The node gave no answer that can be relied upon. The message is fit for the operator. */
+export const rpcFault = (message: string, options: ErrorOptions = {}): Fault =>
+  new Fault(message, { kind: 'rpc', ...options })
 
 /** The result where a contract undid an `eth_call`. */
 const reverted = Symbol('reverted')
@@ -71,7 +68,7 @@ type Request = (question: Question) => Promise<unknown>
 /** Takes a question and what makes sense of its result, which throws if it cannot. */
 type Ask = <T>(question: Question, read: (result: unknown) => T) => Promise<T>
 
-/** Each question throws `RpcFault` for want of an answer. */
+/** Each question throws an `rpc` fault for want of an answer. */
 export type Rpc = ReturnType<typeof createRpc>
 
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
@@ -118,7 +115,7 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
     const result = await request({ method: 'eth_chainId', params: [] })
     const chainId = isHex(result) ? Number(result) : Number.NaN
     if (chainId !== chain.chainId) {
-      throw new NoAnswer(`is on chain ${chainId}, not on ${chain.chainId}`)
+      throw new Fault(`is on chain ${chainId}, not on ${chain.chainId}`, { kind: 'no_answer' })
     }
   }
 
@@ -131,13 +128,13 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
       isFailing = false
       return answer
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
+      if (!isFault(error, 'no_answer')) throw error
       identity = undefined
       const reason = error.message || `answers ${question.method} with something odd`
       const message = `The RPC at ${origin} ${reason}.`
       if (!isFailing) log(message, 'warn')
       isFailing = true
-      throw new RpcFault(message, { cause: error })
+      throw rpcFault(message, { cause: error })
     }
   }
 }
@@ -159,7 +156,7 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Requ
       if (!signal.aborted) reason = reasonOf(answer, statusOf(node.viem, error))
     }
     // Without its cause, which holds the URL.
-    throw new NoAnswer(reason)
+    throw new Fault(reason, { kind: 'no_answer' })
   }
 }
 
@@ -178,7 +175,7 @@ const orMissing =
     result === null ? undefined : read(result)
 
 const odd = (): never => {
-  throw new NoAnswer()
+  throw new Fault('', { kind: 'no_answer' })
 }
 
 const readHex = (value: unknown): Hex => (isHex(value) ? value : odd())
@@ -269,11 +266,11 @@ export async function askContract(
   return answer !== undefined && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : undefined
 }
 
-/** As `askContract`, of a function that always answers: throws `RpcFault` where it does not. */
+/** As `askContract`, of a function that always answers: throws an `rpc` fault where it does not. */
 export async function askWord(rpc: Rpc, question: ContractQuestion): Promise<bigint> {
   const answer = await askContract(rpc, question)
   if (answer !== undefined) return BigInt(answer)
-  throw new RpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
+  throw rpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
 }
 
 export const toTopic = (address: string): Hex =>

@@ -1,10 +1,12 @@
 /** Asks tokens whether a payment would go through now, and whether anything could be sold. */
+
 import type { ChainView, PaymentFault, Preflight } from '#src/domain/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/domain/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { isNonceUsed } from './look.ts'
-import { askContract, askWord, type Rpc, RpcFault } from './rpc.ts'
+import { askContract, askWord, type Rpc } from './rpc.ts'
 import { domainSeparatorOf, hashPayment } from './typed-data.ts'
 import { isPaymentSignature } from './wallets.ts'
 
@@ -14,7 +16,7 @@ export type Confirmations = 'final' | number
 /** What a wallet signed, without the text that it came in. */
 export type PaymentTerms = Omit<SignedPayment, 'payload' | 'payloadHash'>
 
-/** Asks all that can be asked at once. Throws `RpcFault`. */
+/** Asks all that can be asked at once. Throws an `rpc` fault. */
 export async function preflight(
   rpc: Rpc,
   token: PaymentToken,
@@ -103,7 +105,7 @@ async function reasonOf(check: () => Promise<string | undefined>): Promise<strin
   try {
     return await check()
   } catch (error) {
-    if (error instanceof RpcFault) return error.message
+    if (isFault(error, 'rpc')) return error.message
     throw error
   }
 }

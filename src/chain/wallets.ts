@@ -103,7 +103,7 @@ async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim): Promis
 
 /**
  * Whether the tokens would take a signature. As they do, it goes by the code at the address: with
- * code the contract decides, also of an account that delegates (EIP-7702). Throws `RpcFault`.
+ * code the contract decides, also of an account that delegates (EIP-7702). Throws an `rpc` fault.
  */
 export async function isPaymentSignature(
   rpc: Rpc,

@@ -8,7 +8,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { inTurn } from '#src/platform/job.ts'
 
-import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
 import { openDataFolder, turnOf } from '../server/open-data-folder.ts'
 import { integerIn } from './command-line.ts'
 
@@ -61,7 +61,7 @@ async function archiveIn(
   const { archive: archiver } = history
   const known = archiver.place()
   if (known !== undefined && known !== place)
-    throw new CliError(`Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that.`)
+    throw commandError(`Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that.`)
   // Before anything is noted.
   await store.probe()
   if (known === undefined) archiver.setPlace(place)
@@ -85,7 +85,7 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
   let [objects, bytes, shownMs] = [0, 0, clock()]
   for (const [at, marketId] of due.entries()) {
     for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
-      if (stop.signal.aborted) throw new CliError('Stopped. Run it again to go on.')
+      if (stop.signal.aborted) throw commandError('Stopped. Run it again to go on.')
       await store.put(packed.name, packed.bytes)
       if (packed.seal()) {
         objects++

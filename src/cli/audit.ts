@@ -6,7 +6,7 @@ import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import { formatCount } from '#src/platform/count.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { ledgerOf, openExistingLedger } from '../server/open-data-folder.ts'
 import { integerIn, printFaults, printTable, renderJson } from './command-line.ts'
 
@@ -61,7 +61,7 @@ function verify(context: CliContext, noted: Head | undefined): void {
   const head = ledger.auditHead()
   const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
   if (faults > 0)
-    throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
+    throw commandError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
   if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
   else context.print('sound: no rows')
 }

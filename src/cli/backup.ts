@@ -7,13 +7,13 @@ import { type BackupReport, pruneBackups } from '#src/backup/backup.ts'
 import { type BackupState, examineBackups } from '#src/backup/compare.ts'
 import { listBackups } from '#src/backup/manifest.ts'
 import { restoreBackup } from '#src/backup/restore.ts'
-import { BackupFault } from '#src/backup/store.ts'
 import { type FileFormat, historyFormat, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { toIso } from '#src/domain/time.ts'
 import { count } from '#src/platform/count.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { backUp, examineQuickly, openPlace, progressOf } from '../server/backups.ts'
-import { type CliContext, CliError, usageError } from '../server/context.ts'
+import { type CliContext, commandError, usageError } from '../server/context.ts'
 import { asTyped } from '../server/invocation.ts'
 import { printFaults, printTable, renderJson } from './command-line.ts'
 
@@ -96,7 +96,7 @@ async function backupNow(context: CliContext, to: string | undefined): Promise<v
     const gone = await pruneBackups(openPlace(context, where), backupsKept)
     if (gone.length > 0) context.print(`${count(gone.length, 'older backup')} deleted.`)
   } catch (error) {
-    if (!(error instanceof BackupFault)) throw error
+    if (!isFault(error, 'backup')) throw error
     context.printError(`bookfeed: no older backup was deleted: ${error.message}`)
   }
 }
@@ -164,7 +164,7 @@ async function verify(context: CliContext, { from }: { from?: string }): Promise
   }).finally(() => progress.end())
   const faults = states.flatMap(({ name, faults: own }) => own.map((fault) => `${name}: ${fault}`))
   if (printFaults(context, faults) > 0)
-    throw new CliError(
+    throw commandError(
       `${count(faults.length, 'fault')} in ${count(states.length, 'backup')} of ${where}. A new backup stores damaged blocks again that the files still have: bookfeed backup`,
     )
   context.print(`sound: ${count(states.length, 'backup')} of ${where}`)
@@ -177,7 +177,7 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   const names = await listBackups(store)
   const name = flags.backup ?? names[0]
   if (name === undefined || !names.includes(name)) {
-    throw new CliError(`There is no ${name ?? 'backup'} in ${where}. See: bookfeed backup list`)
+    throw commandError(`There is no ${name ?? 'backup'} in ${where}. See: bookfeed backup list`)
   }
   const progress = await progressOf(context, 'restore')
   const { restored, faults } = await restoreBackup({
@@ -196,5 +196,5 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   }
   const check = 'Check it: bookfeed verify, and bookfeed audit verify with the head you noted.'
   context.print(asTyped(check, context.invocation))
-  if (faults.length > 0) throw new CliError(faults.join(' '))
+  if (faults.length > 0) throw commandError(faults.join(' '))
 }

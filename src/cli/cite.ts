@@ -22,7 +22,10 @@ export const citeCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((id: string, flags: CiteFlags) => cite(context, { id, ...flags }, realWorld))
 
-/** Prints what a server says of a citation. Throws `CliError` where it knows none of that name. */
+/**
+ * Prints what a server says of a citation. Throws a `command` fault where it knows none of that
+ * name.
+ */
 export async function cite(
   { print }: CliContext,
   { id, server, json }: CiteFlags & { id: string },

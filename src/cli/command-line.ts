@@ -1,8 +1,10 @@
 /** What commands read and print alike: option values, tables, numbers. */
+
 import { InvalidArgumentError, Option } from 'commander'
 
 import * as values from '#src/operator/values.ts'
-import { OperatorFault, toPrintable } from '#src/operator/values.ts'
+import { toPrintable } from '#src/operator/values.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import type { CliContext } from '../server/context.ts'
 
@@ -22,7 +24,9 @@ export const asOption =
     try {
       return read(text)
     } catch (error) {
-      throw error instanceof OperatorFault ? new InvalidArgumentError(error.message) : error
+      throw isFault(error, 'wrong_value', 'wrong_state')
+        ? new InvalidArgumentError(error.message)
+        : error
     }
   }
 

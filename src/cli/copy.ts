@@ -6,7 +6,7 @@ import { messageOf } from '#src/platform/message.ts'
 import { addressOf, isPostgres } from '#src/postgres/address.ts'
 import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
-import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
 import { type Copy, copyInWorker, type Store, stores } from '../server/copy-in-worker.ts'
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '../server/open-data-folder.ts'
 
@@ -61,7 +61,7 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
   try {
     await copyInWorker(start, stop.signal, { print, progress: printError })
   } catch (cause) {
-    throw new CliError(messageOf(cause), { cause })
+    throw commandError(messageOf(cause), { cause })
   }
 }
 

@@ -4,17 +4,18 @@ import { Command } from 'commander'
 
 import { probeLimits } from '#src/access/limits-link.ts'
 import { openArchive } from '#src/archive/range-reader.ts'
-import { type Config, ConfigError } from '#src/config/config.ts'
+import type { Config } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from '../server/billing.ts'
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { asTyped } from '../server/invocation.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
@@ -55,7 +56,7 @@ async function examine(context: CliContext, { json }: { json?: true }): Promise<
   else
     for (const finding of findings)
       for (const line of toLines(finding)) context.print(asTyped(line, context.invocation))
-  if (wrong > 0) throw new CliError(`${count(wrong, 'thing')} wrong.`)
+  if (wrong > 0) throw commandError(`${count(wrong, 'thing')} wrong.`)
 }
 
 const STATE_WIDTH = 'skipped '.length
@@ -115,7 +116,7 @@ function checkConfiguration({ config, env }: CliContext): Finding {
     const set = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_') && env[name])
     return found('ok', `${count(set.length, 'variable')} set, the others have their defaults.`)
   } catch (error) {
-    const todo = error instanceof ConfigError ? 'See docs/configuration.md.' : undefined
+    const todo = isFault(error, 'config') ? 'See docs/configuration.md.' : undefined
     return found('wrong', messageOf(error), todo)
   }
 }

@@ -8,7 +8,7 @@ import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'
 import { assertRoomLeft, workSignal } from '../server/room.ts'
@@ -164,7 +164,7 @@ function checkFiles(files: readonly string[]): Map<string, number | undefined> {
       faults.push(`${file}: ${readFaultOf(error) ?? `cannot be read (${codeOf(error)})`}`)
     }
   }
-  if (faults.length > 0) throw new CliError(`Nothing was imported. ${faults.join('; ')}.`)
+  if (faults.length > 0) throw commandError(`Nothing was imported. ${faults.join('; ')}.`)
   return sizes
 }
 
@@ -186,19 +186,19 @@ const forms =
   "snapshots, trades, the venue's markets or tokens, its messages or those a recorder kept, outcomes, exports of this service, or a table of books"
 
 function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportReport): void {
-  if (ending === 'stopped') throw new CliError('Stopped. Run the same command again to continue.')
+  if (ending === 'stopped') throw commandError('Stopped. Run the same command again to continue.')
   if (ending === 'refused') {
-    throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')
+    throw commandError('Stopped at a bad line, because of --strict. Mend it and run this again.')
   }
   if (filesFailed > 0)
-    throw new CliError(`Could not read ${count(filesFailed, 'file')} to the end.`)
+    throw commandError(`Could not read ${count(filesFailed, 'file')} to the end.`)
   const expected = filesRefused.length > 0 ? ` A file holds ${forms}: see --help.` : ''
   if (invalid > 0) {
-    throw new CliError(
+    throw commandError(
       `Not all was kept: the bad lines and entries above were left out.${expected}`,
     )
   }
-  if (expected !== '') throw new CliError(`A file holds nothing that can be kept.${expected}`)
+  if (expected !== '') throw commandError(`A file holds nothing that can be kept.${expected}`)
 }
 
 function summarize(report: ImportReport): string[] {

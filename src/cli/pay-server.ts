@@ -1,10 +1,11 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
+
 import { parseMillionths } from '#src/domain/decimal.ts'
 import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 256 * 1024
@@ -58,17 +59,17 @@ export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
   return {
     url,
     ask,
-    /** Returns the body. Throws `CliError` if the answer has another status. */
+    /** Returns the body. Throws a `command` fault if the answer has another status. */
     async expect(status: number, path: string, request: Request): Promise<Body> {
       const answer = await ask(path, request)
       if (answer.status === status) return answer.body
-      throw new CliError(describeFault(answer))
+      throw commandError(describeFault(answer))
     },
     /** As `expect`, of a route that is open and answers with a list of objects. */
     async expectList(path: string): Promise<Body[]> {
       const answer = await ask(path, {})
       if (answer.status === 200 && answer.list) return answer.list.map(toRecord)
-      throw new CliError(describeFault(answer))
+      throw commandError(describeFault(answer))
     },
   }
 }
@@ -113,7 +114,9 @@ export function describeFault({ status, body }: Answer): string {
   return `The server says ${status}${code && ` ${code}`}: ${detail}${action && ` (next: ${action})`}`
 }
 
-/** Reads the answer to a request for a quote. Throws `CliError` for what nobody should sign. */
+/**
+ * Reads the answer to a request for a quote. Throws a `command` fault for what nobody should sign.
+ */
 export function readQuote(body: Body) {
   const accepted = toRecord(body.paymentRequirements)
   const extra = toRecord(accepted.extra)
@@ -127,7 +130,7 @@ export function readQuote(body: Body) {
     Number(accepted.maxTimeoutSeconds) > 0 &&
     Object.values(extra).every((value) => typeof value === 'string') &&
     isMatch(body.quoteId, /^[A-Za-z0-9_-]{1,100}$/)
-  if (!isSound) throw new CliError('The server answered with a quote that cannot be read.')
+  if (!isSound) throw commandError('The server answered with a quote that cannot be read.')
   return {
     quoteId: toText(body.quoteId),
     expiresAt: toText(body.expiresAt),
@@ -143,17 +146,19 @@ const readInFlight = ({ paymentId, paymentState, pollUrl }: Body) => ({
   pollUrl: toText(pollUrl),
 })
 
-/** Price and length of a tier in the catalogue. Throws `CliError` where it cannot be bought. */
+/**
+ * Price and length of a tier in the catalogue. Throws a `command` fault where it cannot be bought.
+ */
 export function readTier(tiers: readonly Body[], id: string) {
   const tier = tiers.find(({ tierId }) => tierId === id)
   if (tier === undefined) {
     const names = tiers.map(({ tierId }) => toText(tierId)).join(', ')
-    throw new CliError(`The server has no tier ${id}. It has ${names}.`)
+    throw commandError(`The server has no tier ${id}. It has ${names}.`)
   }
   const { priceUsdc, periodDays, isForSale, contact } = tier
   const price = typeof priceUsdc === 'string' ? parseMillionths(priceUsdc) : undefined
   if (isForSale !== true || price === undefined || !Number.isInteger(periodDays)) {
-    throw new CliError(`The server does not sell the tier ${id}. ${toText(contact)}`.trim())
+    throw commandError(`The server does not sell the tier ${id}. ${toText(contact)}`.trim())
   }
   return { price, periodDays: Number(periodDays) }
 }
@@ -188,21 +193,23 @@ type Purchase = Connection & { body: { paymentPayload: Signed } | { quoteId: str
 const doNotPayAgain =
   'Do not pay again: this payment may still go through. GET /v1/billing/payments shows it, and GET /v1/billing/subscription the tier.'
 
-/** Sees one signed payment through, and never signs a second. Throws `CliError` if not paid. */
+/**
+ * Sees one signed payment through, and never signs a second. Throws a `command` fault if not paid.
+ */
 export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
   let answer = await submit(context, purchase)
   const isInFlight = ({ status, body }: Answer) =>
     status === 202 || (status === 200 && body.status === 'pending')
   for (let count = 0; isInFlight(answer); count++) {
-    if (count === LOOKS_MAX) throw new CliError(`The payment is still in flight. ${doNotPayAgain}`)
+    if (count === LOOKS_MAX) throw commandError(`The payment is still in flight. ${doNotPayAgain}`)
     answer = await look(context, purchase, answer)
   }
-  if (answer.status !== 200) throw new CliError(describeFault(answer))
+  if (answer.status !== 200) throw commandError(describeFault(answer))
   const status = toText(answer.body.status)
   if (status !== 'active') {
     const { reason, retryAction } = answer.body
     const end = [toText(reason), toText(retryAction)].filter(Boolean).join(', next: ')
-    throw new CliError(`The payment is ${status}: ${end}.`)
+    throw commandError(`The payment is ${status}: ${end}.`)
   }
   for (const line of describeReceipt(answer.body)) context.printError(line)
 }
@@ -217,7 +224,7 @@ export async function follow(
   const { status } = await server.ask('/v1/billing/x402/settle', { key, body: { quoteId } })
   // The server asks for a payment: the one in flight is for another order.
   if (status === 402) {
-    throw new CliError(
+    throw commandError(
       `Another payment of the account is in flight: ${inFlight?.paymentId}, ${inFlight?.paymentState}. Nothing was signed. Run the command again once ${inFlight?.pollUrl} says that it is decided, or add --another-period to pay beside it.`,
     )
   }
@@ -231,7 +238,7 @@ async function submit(context: CliContext, purchase: Purchase): Promise<Answer> 
   for (let attempt = 1; ; attempt++) {
     const answer = await server.ask('/v1/billing/x402/settle', request)
     if (!isRetried(answer)) return answer
-    if (attempt === ATTEMPTS_MAX) throw new CliError(`${describeFault(answer)} ${doNotPayAgain}`)
+    if (attempt === ATTEMPTS_MAX) throw commandError(`${describeFault(answer)} ${doNotPayAgain}`)
     context.printError(`${describeFault(answer)} Sending the same payment again.`)
     await sleep(1000 * (answer.retryAfterSeconds ?? WAIT_SECONDS))
   }
@@ -257,7 +264,7 @@ async function look(context: CliContext, purchase: Purchase, last: Answer): Prom
 function pollPathOf({ url }: PayServer, { body }: Answer): string {
   const target = URL.parse(toText(body.pollUrl), url.href)
   if (target?.origin === url.origin) return `${target.pathname}${target.search}`
-  throw new CliError(`The server says to look at another place. ${doNotPayAgain}`)
+  throw commandError(`The server says to look at another place. ${doNotPayAgain}`)
 }
 
 function describeReceipt(body: Body): string[] {

@@ -22,7 +22,7 @@ import type { SignIn } from '#src/domain/selling/wallet.ts'
 import { readPrice } from '#src/operator/values.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
-import { type CliContext, CliError, usageError } from '../server/context.ts'
+import { type CliContext, commandError, usageError } from '../server/context.ts'
 import { asOption, optionWith } from './command-line.ts'
 import {
   createPayServer,
@@ -150,7 +150,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
 async function openWallet(path: string): Promise<Payer> {
   const secret = readSecretFile(path, `--key-file: ${path}`)
   if (isPrivateKey(secret)) return await createPayer(secret)
-  throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
+  throw commandError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
 }
 
 /** What the catalogue says of the purchase: asked of routes that are open to everyone. */
@@ -159,9 +159,9 @@ async function describeOffer({ server, flags }: Buyer): Promise<string[]> {
   const tier = readTier(await server.expectList('/v1/billing/tiers'), id)
   const sold = readToken(await server.expectList('/v1/billing/x402/chains'), { network, symbol })
   const { chain, token } = findToken(network, symbol)
-  if (sold !== undefined) throw new CliError(`${symbol} on ${chain.name}: ${sold}`)
+  if (sold !== undefined) throw commandError(`${symbol} on ${chain.name}: ${sold}`)
   if (tier.price > max) {
-    throw new CliError(
+    throw commandError(
       `The server asks for ${formatMillionths(tier.price)} ${symbol}, more than --max ${formatMillionths(max)}.`,
     )
   }
@@ -206,11 +206,11 @@ async function signUp({ server, payer, flags }: Buyer, once: string): Promise<st
   const headers = { 'idempotency-key': once }
   const answer = await server.ask('/v1/keys', { body, headers })
   if (answer.status === 409 && answer.body.code === 'key_limit') {
-    throw new CliError(
+    throw commandError(
       `${describeFault(answer)} Give the key that this wallet has by --api-key-file. If it is lost, add --replace-key: the old key of an account that has never paid ends then. Nothing was paid, and no key was changed.`,
     )
   }
-  if (answer.status !== 201) throw new CliError(describeFault(answer))
+  if (answer.status !== 201) throw commandError(describeFault(answer))
   return toText(answer.body.key)
 }
 
@@ -220,7 +220,7 @@ async function assertOurs(message: string, { url }: PayServer, payer: Payer): Pr
   const read = await wallets.readSignIn(message)
   const isOurs = read.domain === url.host && read.address === payer.address
   if (isOurs && isWhole(read) && (await wallets.writeSignIn(read)) === message) return
-  throw new CliError(
+  throw commandError(
     `The server wants a message signed that is not for ${url.host} and this wallet. Nothing was signed.`,
   )
 }
@@ -244,22 +244,22 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
   const { network: quoted, asset, amount } = quote.requirements
   const { chain, token } = findToken(network, symbol)
   if (quoted !== network || token.address.toLowerCase() !== asset.toLowerCase()) {
-    throw new CliError(`The server quotes another token than ${symbol} on ${chain.name}: ${asset}.`)
+    throw commandError(`The server quotes another token than ${symbol} on ${chain.name}: ${asset}.`)
   }
   // Millionths of a dollar, in units of the token.
   if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
     const [price, limit] = [formatAmount(amount, token), formatMillionths(max)]
-    throw new CliError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
+    throw commandError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
   }
   return { quote, chain, token }
 }
 
-/** Of the tables of this command, whatever a server says. Throws `CliError`. */
+/** Of the tables of this command, whatever a server says. Throws a `command` fault. */
 function findToken(network: string, symbol: string): { chain: PaymentChain; token: PaymentToken } {
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
   if (chain && token) return { chain, token }
-  throw new CliError(`${symbol} cannot be paid with on ${chain?.name ?? network}.`)
+  throw commandError(`${symbol} cannot be paid with on ${chain?.name ?? network}.`)
 }
 
 const describeSignature = (chain: PaymentChain, token: PaymentToken): string =>
@@ -290,7 +290,7 @@ async function checkAllowance(deal: Deal, { payer, flags }: Buyer): Promise<void
   const rpc = createRpc({ chain, url: flags.rpc })
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
   if (allowance >= BigInt(quote.requirements.amount)) return
-  throw new CliError(
+  throw commandError(
     `Permit2 may not take ${token.symbol} from ${payer.address} yet. Send one transaction from this wallet, which needs a little ${chain.gasSymbol}: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
   )
 }

@@ -1,16 +1,14 @@
 /** The command line as a whole: its help, its commands, and how failures end it. */
+
 import { Command, CommanderError } from 'commander'
 
-import { ObjectFault } from '#src/archive/object-store.ts'
-import { BackupFault } from '#src/backup/store.ts'
-import { ConfigError, configVariables } from '#src/config/config.ts'
+import { configVariables } from '#src/config/config.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
-import { OperatorFault } from '#src/operator/values.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { SecretFault } from '#src/platform/secret-file.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import type { CliContext } from '../server/context.ts'
 import { asTyped, type CommandName, isCommandName } from '../server/invocation.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
 
@@ -125,21 +123,24 @@ function renderVariables(): string {
   return ['Environment variables:', ...lines].join('\n')
 }
 
+/** Faults whose message says by itself what to do. */
+const expectedFaults = [
+  'command',
+  'usage',
+  'config',
+  'secret_file',
+  'wrong_value',
+  'wrong_state',
+  'backup',
+  'object_missing',
+  'object_unreachable',
+] as const
+
 /** One line a failure; commander has printed its own already. */
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
-  const expected = [
-    CliError,
-    ConfigError,
-    AppError,
-    SecretFault,
-    OperatorFault,
-    BackupFault,
-    ObjectFault,
-  ]
-  const isExpected = expected.some((kind) => error instanceof kind)
+  const isExpected = error instanceof AppError || isFault(error, ...expectedFaults)
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
-  if (error instanceof OperatorFault) return error.kind === 'value' ? USAGE_EXIT_CODE : 1
-  return error instanceof CliError ? error.exitCode : 1
+  return isFault(error, 'usage', 'wrong_value') ? USAGE_EXIT_CODE : 1
 }

@@ -6,7 +6,7 @@ import { createReporter, type Every, type OpenSocket } from '#src/recorder/ports
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { type CliContext, CliError, stopSignal } from '../server/context.ts'
+import { type CliContext, commandError, stopSignal } from '../server/context.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createRawFiles } from '../server/raw-files.ts'
 import { createStatusFile } from '../server/recorder-status.ts'
@@ -117,7 +117,7 @@ function keepRaw({ clock, config, printError }: CliContext, preamble: () => stri
   try {
     return createRawFiles({ folder, bytesMax, clock, every, log: printError, hasRoom, preamble })
   } catch (cause) {
-    throw new CliError(`BOOKFEED_RAW is ${folder}, which cannot be used: ${messageOf(cause)}.`, {
+    throw commandError(`BOOKFEED_RAW is ${folder}, which cannot be used: ${messageOf(cause)}.`, {
       cause,
     })
   }

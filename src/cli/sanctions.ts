@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 
-import { ListFault } from '#src/screening/list-format.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
-import { type CliContext, CliError, stopSignal, usageError } from '../server/context.ts'
+import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
 import { openLedgerFile } from '../server/open-data-folder.ts'
 
 export function sanctionsCommand(context: CliContext): Command {
@@ -38,7 +38,7 @@ async function refresh(context: CliContext, acceptsLoss: boolean): Promise<void>
     const what = isChanged ? 'is now the current list' : 'is confirmed'
     context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
   } catch (cause) {
-    if (!(cause instanceof ListFault)) throw cause
-    throw new CliError(`The list ${cause.message}. The current list stays.`, { cause })
+    if (!isFault(cause, 'sanctions_list')) throw cause
+    throw commandError(`The list ${cause.message}. The current list stays.`, { cause })
   }
 }

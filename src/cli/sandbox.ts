@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 
 /** It is for development, and an image of the service does not contain it. */
 const folder = join(import.meta.dir, '../../dev/sandbox')
@@ -28,7 +28,7 @@ export const sandboxCommand = (context: CliContext): Command =>
     .option('--data <folder>', 'where to keep the files; empty or absent')
     .addHelpText('after', help)
     .action(async ({ data }: { data?: string }) => {
-      if (!existsSync(folder)) throw new CliError(absent)
+      if (!existsSync(folder)) throw commandError(absent)
       const { sandbox } = await import('#dev/sandbox/sandbox.ts')
       await sandbox(context, data)
     })

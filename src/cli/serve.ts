@@ -2,7 +2,7 @@ import { Command } from 'commander'
 
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
-import { SOON_SECONDS, StoreFault } from '#src/database/database.ts'
+import { isStorageError, SOON_SECONDS } from '#src/database/database.ts'
 import { ifSound } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
@@ -20,7 +20,7 @@ import { hasRecorded } from '#src/simulator/moving-market.ts'
 import { makeSample } from '#src/simulator/simulator.ts'
 
 import { createShop, describeBilling } from '../server/billing.ts'
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { joinLimits } from '../server/joint-limits.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
@@ -166,7 +166,7 @@ async function patiently<T>(act: () => T): Promise<T> {
     try {
       return act()
     } catch (error) {
-      const isSoon = error instanceof StoreFault && error.extras.retryAfterSeconds === SOON_SECONDS
+      const isSoon = isStorageError(error) && error.extras.retryAfterSeconds === SOON_SECONDS
       if (!isSoon || tries === TRIES_MAX) throw error
       await Bun.sleep(SOON_SECONDS * 1000)
     }
@@ -178,7 +178,7 @@ function configOf({ config }: CliContext): Config {
   const given = config()
   if (given.history === '') return given
   if (given.isRecording && threadsOf(given) === 0) {
-    throw new CliError(
+    throw commandError(
       'A thread that serves does not record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',
     )
   }

@@ -12,7 +12,7 @@ import { codeOf } from '#src/platform/message.ts'
 import { simulate, type SimulateOptions, storeSimulation } from '#src/simulator/simulator.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { type CliContext, CliError, stopSignal } from '../server/context.ts'
+import { type CliContext, commandError, stopSignal } from '../server/context.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'
 import { assertRoomLeft, workSignal } from '../server/room.ts'
@@ -97,7 +97,7 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   if (!stop.signal.aborted) return
   assertRoomLeft(stop.signal)
   const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
-  throw new CliError(`Stopped. ${next}`)
+  throw commandError(`Stopped. ${next}`)
 }
 
 async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
@@ -146,7 +146,7 @@ async function writeFile(path: string, texts: AsyncIterable<string>): Promise<vo
   try {
     await (path.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file))
   } catch (cause) {
-    throw new CliError(`Cannot write ${path}: ${toReason(cause)}.`, { cause })
+    throw commandError(`Cannot write ${path}: ${toReason(cause)}.`, { cause })
   }
 }
 

@@ -2,9 +2,10 @@ import { Command } from 'commander'
 
 import { toIso } from '#src/domain/time.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { readRecorderStatus, type RecorderStatus } from '../server/recorder-status.ts'
 import { printTable, renderJson } from './command-line.ts'
 
@@ -43,17 +44,17 @@ type Flags = { json?: true; health?: true }
 /** Of an address that stands for all of a machine, its loopback. */
 const loopbacks: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
 
-/** For container engines and service managers. Throws `CliError` where it is not healthy. */
+/** For container engines and service managers. Throws a `command` fault where it is not healthy. */
 async function askHealth(context: CliContext): Promise<void> {
   const { host, port } = context.config()
   const name = loopbacks[host] ?? (host.includes(':') ? `[${host}]` : host)
   const url = `http://${name}:${port}/healthz`
   try {
     const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS_MAX) })
-    if (!ok) throw new CliError(`${url} answered ${status}.`)
+    if (!ok) throw commandError(`${url} answered ${status}.`)
   } catch (cause) {
-    if (cause instanceof CliError) throw cause
-    throw new CliError(`${url} does not answer: ${messageOf(cause)}`, { cause })
+    if (isFault(cause, 'command', 'usage')) throw cause
+    throw commandError(`${url} does not answer: ${messageOf(cause)}`, { cause })
   }
   context.print('healthy')
 }
@@ -65,7 +66,7 @@ function showStatus(context: CliContext, { json }: Flags): void {
   if (status === undefined) {
     const fault = `No recorder runs on ${dataPath}. bookfeed record starts one, and bookfeed serve does unless BOOKFEED_RECORD is off.`
     if (json) context.print(renderJson({ fault }))
-    throw new CliError(fault)
+    throw commandError(fault)
   }
   if (json) {
     context.print(renderJson(status))

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { sentenceOf } from '#src/platform/message.ts'
 import { testStores } from '#src/simulator/test-day.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress } from '../server/progress.ts'
 import { roomFault } from '../server/room.ts'
@@ -37,7 +37,9 @@ async function runTestData(context: CliContext): Promise<void> {
   try {
     for (const share of makeFiles(dataPath, missing)) progress.update(++windows, share)
   } catch (cause) {
-    throw new CliError(`The data of test mode cannot be made: ${sentenceOf(cause)}`, { cause })
+    throw commandError(`The data of test mode cannot be made: ${sentenceOf(cause)}`, {
+      cause,
+    })
   } finally {
     progress.end()
   }

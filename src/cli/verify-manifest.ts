@@ -1,4 +1,5 @@
 /** Checks a server's manifests as a stranger would: by its public routes alone. */
+
 import { createHash } from 'node:crypto'
 
 import { InvalidArgumentError } from 'commander'
@@ -19,7 +20,7 @@ import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { printFaults } from './command-line.ts'
 
 export type VerifyWorld = {
@@ -50,7 +51,7 @@ const WAITS_MAX = 20
 const WAIT_SECONDS_MAX = 60
 const PAGE = 1000
 
-/** Prints each fault; throws `CliError` where there is one. */
+/** Prints each fault; throws a `command` fault where there is one. */
 export async function verifyManifest(
   context: CliContext,
   { manifest: url = new URL('http://localhost'), publicKey, apiKeyFile }: VerifyFlags,
@@ -75,7 +76,7 @@ export async function verifyManifest(
     }
   }
   if (printFaults(context, faults.map(toPrintable)) > 0)
-    throw new CliError(`${count(faults.length, 'fault')} in ${name}, or the chain to it.`)
+    throw commandError(`${count(faults.length, 'fault')} in ${name}, or the chain to it.`)
   const compared = key
     ? `${count(markets.length, 'market')} compared with what is served`
     : 'no market compared: give --api-key-file for that'
@@ -103,18 +104,18 @@ export function createServer(url: URL, key: string | undefined, { fetch, sleep }
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (!(seconds <= WAIT_SECONDS_MAX) || waits === WAITS_MAX) {
         const text = (await response.text()).slice(0, PAGE)
-        throw new CliError(toPrintable(`${path}: the server answers ${response.status}. ${text}`))
+        throw commandError(toPrintable(`${path}: the server answers ${response.status}. ${text}`))
       }
       await sleep(Math.max(1, seconds) * 1000)
     }
   }
   return {
     ask,
-    /** Throws `CliError` for a failure, with what the server says. */
+    /** Throws a `command` fault for a failure, with what the server says. */
     async json(path: string): Promise<Record<string, unknown>> {
       const value: unknown = JSON.parse(await (await ask(path)).text())
       if (isRecord(value)) return value
-      throw new CliError(`${path}: the answer is no object. Is this a bookfeed server?`)
+      throw commandError(`${path}: the answer is no object. Is this a bookfeed server?`)
     },
   }
 }

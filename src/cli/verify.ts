@@ -7,7 +7,7 @@ import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { verifyDayFiles } from '#src/files/verify.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
-import { type CliContext, CliError } from '../server/context.ts'
+import { type CliContext, commandError } from '../server/context.ts'
 import { historyPathOf, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'
 import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
@@ -52,7 +52,7 @@ function verify(context: CliContext): void {
   const { dataPath, history: address } = context.config()
   // Opening would make an empty one, which is sound and not what was meant.
   if (address === '' && !existsSync(historyPathOf(dataPath))) {
-    throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
+    throw commandError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
   // Before it is opened: SQLite then writes over what it drops.
   const logFaults = address === '' ? listLogFaults(historyPathOf(dataPath)) : []
@@ -74,6 +74,6 @@ function verify(context: CliContext): void {
   const { markets, snapshots } = history.totals()
   const held = `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
   const seconds = ((clock() - startMs) / 1000).toFixed(1)
-  if (faults > 0) throw new CliError(`${count(faults, 'fault')} in ${held}.`)
+  if (faults > 0) throw commandError(`${count(faults, 'fault')} in ${held}.`)
   print(`sound: ${held}, read in ${seconds} s`)
 }

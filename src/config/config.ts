@@ -1,4 +1,7 @@
 /** The configuration comes from `BOOKFEED_*` environment variables alone. */
+
+import { Fault } from '#src/platform/fault.ts'
+
 import { type ConfigVariable, variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -10,12 +13,7 @@ export type Config = Readonly<{
 /** In the order in which they are documented. */
 export const configVariables: readonly ConfigVariable[] = Object.values(variables)
 
-/** A start that cannot succeed: the message names the variable, its value and what is accepted. */
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-}
-
-/** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws `ConfigError`. */
+/** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws a `config` fault. */
 export function readConfig(env: Env): Config {
   assertKnown(env)
   const entries = Object.entries<ConfigVariable>(variables)
@@ -31,8 +29,9 @@ export function readConfig(env: Env): Config {
 function assertCredentials({ spotSources, spotKey }: Config): void {
   if (spotKey !== '' || spotSources.every(({ name }) => name !== 'live')) return
   const { spotKey: key, spotSources: sources } = variables
-  throw new ConfigError(
+  throw new Fault(
     `${key.name} is empty, but \`live\` in ${sources.name} needs it. Set it to ${key.accepts}, or take \`live\` out of ${sources.name}.`,
+    { kind: 'config' },
   )
 }
 
@@ -41,7 +40,7 @@ function read(env: Env, variable: ConfigVariable): unknown {
   const value = variable.parse(text)
   if (value === undefined) {
     const shown = variable.isSecret ? 'not valid: it' : `${JSON.stringify(text)}, but`
-    throw new ConfigError(`${variable.name} is ${shown} must be ${variable.accepts}.`)
+    throw new Fault(`${variable.name} is ${shown} must be ${variable.accepts}.`, { kind: 'config' })
   }
   return value
 }
@@ -52,5 +51,7 @@ function assertKnown(env: Env): void {
   const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))
   const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return
-  throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
+  throw new Fault(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`, {
+    kind: 'config',
+  })
 }

@@ -3,24 +3,23 @@
  * read. Rows have a column for it, blobs end with it. Rows that could vanish without a trace are
  * covered by a sum of their checksums in the row of their market.
  */
+
 import { crc32 } from '#src/platform/crc32.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 const SEAL_BYTES = 4
 /** Above every CRC, so that a text is never taken for a number, nor bytes for a text. */
 const TEXT = 2 ** 40
 const BYTES = 2 ** 41
 
-/** Stored bytes are not what was written. */
-export class Damage extends Error {}
-
-/** Throws `Damage` unless a row agrees with its checksum. */
+/** Throws a `damage` fault unless a row agrees with its checksum. */
 export function assertSealed(row: Row & { checksum: number | null }, name: string): void {
   assertSound(checksumOf(row) === row.checksum, name)
 }
 
-/** Throws `Damage` unless the stored thing is sound; `name` says what and where it is. */
+/** Throws a `damage` fault unless the stored thing is sound; `name` says what and where it is. */
 export function assertSound(isSound: boolean, name: string): asserts isSound {
-  if (!isSound) throw new Damage(`${name} is not as it was written.`)
+  if (!isSound) throw new Fault(`${name} is not as it was written.`, { kind: 'damage' })
 }
 
 type Row = Readonly<Record<string, unknown>>

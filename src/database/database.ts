@@ -60,7 +60,10 @@ export type Engine = {
   close(db: Database): void
   /** What a failed write says of the storage, if that is at fault. */
   faultOf(error: unknown): string | undefined
-  /** Runs `body` with no other process there. Throws `StoreFault` while another has it open. */
+  /**
+   * Runs `body` with no other process there. Throws `storage_unavailable` while another has it
+   * open.
+   */
   alone<T>(db: Database, body: () => T): T
   /** Gives ids from now on after the greatest of a table that gives its own. */
   continueIds(db: Database, table: string): void
@@ -87,17 +90,21 @@ const RETRY_AFTER_SECONDS = 30
 /** Of what another machine may answer soon. */
 export const SOON_SECONDS = 2
 
-/** Says what to do; names a file only at its opening. */
-export class StoreFault extends AppError {
-  constructor(message: string, options: ErrorOptions & { retryAfterSeconds?: number } = {}) {
-    super('storage_unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options })
-    this.name = 'StoreFault'
-  }
-}
+type StorageErrorOptions = ErrorOptions & { retryAfterSeconds?: number }
+
+/** The message says what to do; it names a file only at its opening. */
+export const storageError = (message: string, options: StorageErrorOptions = {}): AppError =>
+  new AppError('storage_unavailable', message, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    ...options,
+  })
+
+export const isStorageError = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'storage_unavailable'
 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
- * would commit at the first await. Throws `StoreFault` where the disk is full or fails.
+ * would commit at the first await. Throws `storage_unavailable` where the disk is full or fails.
  */
 export function transact<T>(db: Database, body: () => T): T {
   try {
@@ -110,7 +117,7 @@ export function transact<T>(db: Database, body: () => T): T {
     // A full disk may have rolled back by itself.
     if (db.inTransaction) db.run('ROLLBACK')
     const message = db.engine.faultOf(error)
-    throw message === undefined ? error : new StoreFault(message, { cause: error })
+    throw message === undefined ? error : storageError(message, { cause: error })
   }
 }
 

@@ -65,6 +65,8 @@ export type ErrorExtras = {
   retryAction?: RetryAction
   paymentRequired?: unknown
   paymentResponse?: PaymentFailure
+  /** Of a header, not of the body: how long the file is (RFC 9110, 15.5.17). */
+  contentRange?: string
 }
 
 /** The SettleResponse of x402 v2 where nothing was settled. */

@@ -1,9 +1,11 @@
-/** What is wrong with a recorded object, for the person who recorded it. */
-export class RecordFault extends Error {
-  override name = 'RecordFault'
-}
+import { Fault, isFault } from '#src/platform/fault.ts'
 
-/** A record of a market of a coin or kind that is not kept: counted with the reason, no fault. */
-export class NotKept extends RecordFault {
-  override name = 'NotKept'
-}
+/** What is wrong with a recorded object, for the person who recorded it. */
+export const recordFault = (message: string, options: ErrorOptions = {}): Fault =>
+  new Fault(message, { kind: 'record', ...options })
+
+/** Why a record is not kept: its market is of another coin or kind. It is counted, and no mistake. */
+export const notKept = (message: string): Fault => new Fault(message, { kind: 'not_kept' })
+
+export const isRecordFault = (error: unknown): error is Fault =>
+  isFault(error, 'record', 'not_kept')

@@ -4,11 +4,13 @@
  * it. What the node has forgotten before it was mined is sent again, the same bytes, before anything
  * else: all later transactions would wait for its nonce.
  */
+
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
 import { answerOf, type Viem } from '#src/chain/node.ts'
 import { isPrivateKey } from '#src/chain/payer.ts'
-import { readSecretFile, SecretFault } from '#src/platform/secret-file.ts'
+import { Fault } from '#src/platform/fault.ts'
+import { readSecretFile } from '#src/platform/secret-file.ts'
 
 /** Over the estimate, in percent: other payments change what storage costs in between. */
 const GAS_PERCENT = 120n
@@ -153,12 +155,16 @@ export function createGasWallet(
 
 const VARIABLE = 'BOOKFEED_GAS_KEY'
 
-/** A key, or the file of its owner that holds it. Throws `SecretFault`, which shows neither. */
+/**
+ * A key, or the file of its owner that holds it. Throws a `secret_file` fault, which shows neither.
+ */
 export function readGasKey(value: string): Hex {
   const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)
   const name = `${VARIABLE} is no private key, and the file that it names`
   const text = isHere ? value : readSecretFile(value, name)
   if (isPrivateKey(text)) return text
   const holder = isHere ? VARIABLE : `The file that ${VARIABLE} names`
-  throw new SecretFault(`${holder} must hold a private key: 0x and 64 hex digits.`)
+  throw new Fault(`${holder} must hold a private key: 0x and 64 hex digits.`, {
+    kind: 'secret_file',
+  })
 }

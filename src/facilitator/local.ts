@@ -2,24 +2,26 @@
  * Sends signed payments to the chain with a gas key of ours. No clock of this machine is asked:
  * whether a payment is in time is judged by the newest block and by the contracts.
  */
+
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
 import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
-import { createRpc, type Rpc, RpcFault } from '#src/chain/rpc.ts'
+import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { preflight } from '#src/chain/token-checks.ts'
 import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.ts'
 import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { type Broadcast, createGasWallet } from './gas-wallet.ts'
 import {
   encodeCall,
-  type Fault,
   findMismatch,
   isTransferred,
   readTransfer,
   reasonOf,
   type Transfer,
+  type TransferFault,
 } from './transfer.ts'
 
 const CONFIRMATION_MS = 20_000
@@ -195,13 +197,13 @@ const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
 
 const isEmpty = (code: Hex | undefined): boolean => code === undefined || code === '0x'
 
-const failed = (transfer: Transfer, fault: Fault): SettleResult => ({
+const failed = (transfer: Transfer, fault: TransferFault): SettleResult => ({
   kind: 'failed',
   reason: reasonOf(fault, transfer),
 })
 
 /** Why the contracts refuse a payment; undefined without an answer of the node. */
-async function findFaultOf(rpc: Rpc, transfer: Transfer): Promise<Fault | undefined> {
+async function findFaultOf(rpc: Rpc, transfer: Transfer): Promise<TransferFault | undefined> {
   const { token, signature } = transfer
   try {
     const latest = await rpc.getBlock('latest')
@@ -210,7 +212,7 @@ async function findFaultOf(rpc: Rpc, transfer: Transfer): Promise<Fault | undefi
     if (answer.kind === 'fault') return answer.faults[0]
     return answer.kind === 'ready' ? 'simulation_failed' : undefined
   } catch (error) {
-    if (error instanceof RpcFault) return undefined
+    if (isFault(error, 'rpc')) return undefined
     throw error
   }
 }

@@ -20,7 +20,7 @@ export type Transfer = PaymentTerms & {
   signature: Hex
 }
 
-export type Fault =
+export type TransferFault =
   | PaymentFault
   | 'network_mismatch'
   | 'recipient_mismatch'
@@ -34,7 +34,7 @@ export type Fault =
   | 'transfer_missing'
 
 /** As the facilitators of x402 call it, by transfer method. */
-const words: Record<Fault, Record<TransferMethod, string>> = {
+const words: Record<TransferFault, Record<TransferMethod, string>> = {
   nonce_used: { eip3009: 'invalid_exact_evm_nonce_already_used', permit2: 'permit2_invalid_nonce' },
   signature_invalid: {
     eip3009: 'invalid_exact_evm_signature',
@@ -88,7 +88,7 @@ const words: Record<Fault, Record<TransferMethod, string>> = {
   },
 }
 
-export const reasonOf = (fault: Fault, { method }: Pick<Transfer, 'method'>): string =>
+export const reasonOf = (fault: TransferFault, { method }: Pick<Transfer, 'method'>): string =>
   words[fault][method]
 
 /** Reads a payload that billing has written. Throws if it is none, or of no token of the chain. */
@@ -158,7 +158,7 @@ const isSame = (address: string, other: unknown): boolean =>
 export function findMismatch(
   { network, asset, payTo, amount }: Transfer,
   requirements: PaymentRequirements,
-): Fault | undefined {
+): TransferFault | undefined {
   if (network !== requirements.network) return 'network_mismatch'
   if (!isSame(asset, requirements.asset)) return 'asset_mismatch'
   if (!isSame(payTo, requirements.payTo)) return 'recipient_mismatch'

@@ -32,8 +32,8 @@ export type Archiver = {
   /** Markets that ended before (exclusive, Unix milliseconds), of which something may be put. */
   due(beforeMs: number): number[]
   /**
-   * The next object of a market; undefined when nothing of it is left. To be called again after
-   * its `seal`, which is called once the object is there. Throws `Damage`.
+   * The next object of a market; undefined when nothing of it is left. To be called again after its
+   * `seal`, which is called once the object is there. Throws a `damage` fault.
    */
   pack(marketId: number, nowMs: number): Packed | undefined
   /**

@@ -2,6 +2,7 @@
  * Carries a history from one database to another, of any engine: every row as it is, so that ids,
  * cursors and tags stay what they were. Nothing may write to either meanwhile.
  */
+
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 import {
@@ -23,7 +24,7 @@ import {
   tradeMoment,
 } from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
-import { type Database, readConsistently, StoreFault, transact } from '#src/database/database.ts'
+import { type Database, readConsistently, storageError, transact } from '#src/database/database.ts'
 import { openRows } from '#src/database/table-copy.ts'
 
 import { COPYING, createMeta } from './tables/meta-table.ts'
@@ -43,22 +44,22 @@ export type CopyStep = { table: string; rows: number }
 
 /**
  * Copies a step at a time; goes on where an earlier call was interrupted, and does nothing where
- * all of it is there. Throws `StoreFault` where `to` holds another history, and `Damage` where not
- * all of it arrived.
+ * all of it is there. Throws `storage_unavailable` where `to` holds another history, and a `damage`
+ * fault where not all of it arrived.
  */
 export function* copyHistory(from: Database, to: Database): Generator<CopyStep> {
   const [source, target] = [createMeta(from, 'meta'), createMeta(to, 'meta')]
   assertSound(source.isSound(), 'the meta table')
   const { cursor_key: key } = source.list()
-  if (!(key instanceof Uint8Array)) throw new StoreFault('There is no history to copy.')
+  if (!(key instanceof Uint8Array)) throw storageError('There is no history to copy.')
   const held = target.list()
   const known = held[COPYING] ?? held.cursor_key
   const isOfSource = known instanceof Uint8Array && known.toHex() === key.toHex()
   if (Object.keys(held).length === 0) target.begin({ [COPYING]: key })
-  else if (!isOfSource) throw new StoreFault(ANOTHER)
+  else if (!isOfSource) throw storageError(ANOTHER)
   else if (held[COPYING] === undefined) {
     if (tables.every((table) => isSame([from, to], table))) return
-    throw new StoreFault(CHANGED)
+    throw storageError(CHANGED)
   }
   for (const table of tables) yield* copyTable(from, to, table)
   transact(to, () => {

@@ -1,6 +1,6 @@
 import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
-import { openDatabase, toStoreFault } from '#src/database/sqlite/database.ts'
+import { openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
@@ -33,7 +33,7 @@ export type HistoryOptions = {
 
 /**
  * Opens or creates a history, in a file or at the address of a PostgreSQL, and brings it up to
- * date. Throws `StoreFault`.
+ * date. Throws `storage_unavailable`.
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
@@ -57,6 +57,6 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     return { ...history, dispose }
   } catch (error) {
     db.close()
-    throw postgres ? openingFault(error, path, postgresHistory) : toStoreFault(error, path)
+    throw postgres ? openingFault(error, path, postgresHistory) : toStorageError(error, path)
   }
 }

@@ -1,6 +1,6 @@
 /** Finds what of a history does not agree with itself. */
 
-import { readConsistently, StoreFault } from '#src/database/database.ts'
+import { isStorageError, readConsistently } from '#src/database/database.ts'
 import { silenceMs } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
@@ -126,7 +126,7 @@ export function attempt(check: () => string[]): string[] {
     return check()
   } catch (error) {
     // Nobody knows what is stored while it does not answer.
-    if (error instanceof StoreFault) throw error
+    if (isStorageError(error)) throw error
     return [`cannot be read: ${messageOf(error)}`]
   }
 }
@@ -201,7 +201,10 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
   return faults
 }
 
-/** Returns the function that does so for a sealed chunk, as it is in the file. Throws `Damage`. */
+/**
+ * Returns the function that does so for a sealed chunk, as it is in the file. Throws a `damage`
+ * fault.
+ */
 export function createChunkVerify({ chunks, snapshots }: Tables) {
   return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
     const chunk = chunks.read(ref)

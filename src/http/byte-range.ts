@@ -21,19 +21,9 @@ export function byteRangeOf(
   // A range whose end is before its start is none.
   if (first !== undefined && last !== undefined && Number(last) < Number(first)) return undefined
   if (start < length && Number(suffix ?? 1) > 0) return [start, end]
-  throw new UnsatisfiableRange(length)
-}
-
-/** Its response says how long the file is (RFC 9110, 15.5.17). */
-export class UnsatisfiableRange extends AppError {
-  readonly contentRange: string
-
-  constructor(length: number) {
-    super(
-      'range_not_satisfiable',
-      `The file has ${length} bytes, and the range begins after them. Ask for less.`,
-      { param: 'Range' },
-    )
-    this.contentRange = `bytes */${length}`
-  }
+  throw new AppError(
+    'range_not_satisfiable',
+    `The file has ${length} bytes, and the range begins after them. Ask for less.`,
+    { param: 'Range', contentRange: `bytes */${length}` },
+  )
 }

@@ -14,7 +14,6 @@ import {
 } from '#src/domain/errors.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { UnsatisfiableRange } from './byte-range.ts'
 import { count, object, text } from './fields.ts'
 import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
@@ -72,6 +71,7 @@ type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
   const { status, title } = errorCodes[code]
+  const { contentRange: _, ...members } = extras
   const problem = {
     type: `/errors#${code}`,
     title,
@@ -80,7 +80,7 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
     error: code,
     detail,
     requestId,
-    ...extras,
+    ...members,
   }
   return Object.assign(problem, toV1Members(extras.paymentRequired))
 }
@@ -109,7 +109,7 @@ export function problemResponse(
     if (value !== undefined) headers.set(name, toPaymentHeader(value))
   }
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
-  if (error instanceof UnsatisfiableRange) headers.set('Content-Range', error.contentRange)
+  if (extras.contentRange !== undefined) headers.set('Content-Range', extras.contentRange)
   if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return response
 }

@@ -1,4 +1,5 @@
 /** Reads the lines that a recorder keeps of what it hears: see `recorder/journal.ts`. */
+
 import { gapReasons } from '#src/domain/coverage.ts'
 import {
   isCoin,
@@ -9,7 +10,7 @@ import {
   settlementRules,
   winnerSources,
 } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import type { Heard } from '#src/recorder/journal.ts'
 import {
@@ -32,12 +33,12 @@ const startPattern = /^\{"_recv":\d{13,15},"(connection|spot|heard)":/
 /** Whether a text begins with a line of a recorder. */
 export const isHeard = (text: string): boolean => startPattern.test(text)
 
-/** Throws `RecordFault` for a line that is not whole. */
+/** Throws a `record` fault for a line that is not whole. */
 export function readHeardLine(line: string): HeardLine {
   const [, time, connection, source, form, rest = ''] = messagePattern.exec(line) ?? []
   if (time !== undefined) {
     const text = form === 'frame' ? rest : parseJson(rest)
-    if (typeof text !== 'string') throw new RecordFault('text: not a string')
+    if (typeof text !== 'string') throw recordFault('text: not a string')
     const said = { text, isSound: form === 'frame' }
     const heard: Heard =
       source === undefined
@@ -47,9 +48,9 @@ export function readHeardLine(line: string): HeardLine {
   }
   const value = parseJson(line)
   if (!isRecord(value) || typeof value._recv !== 'number')
-    throw new RecordFault('not a line of a recorder')
+    throw recordFault('not a line of a recorder')
   const read = typeof value.heard === 'string' ? readers.get(value.heard) : undefined
-  if (read === undefined) throw new RecordFault('heard: not a kind that is known')
+  if (read === undefined) throw recordFault('heard: not a kind that is known')
   return { heard: read(value), atMs: value._recv }
 }
 
@@ -87,12 +88,12 @@ const readers = new Map<string, (value: JsonObject) => Heard>([
 
 function readCount(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
-  throw new RecordFault('not a number above 0')
+  throw recordFault('not a number above 0')
 }
 
 function oneOf<T extends string>(known: readonly T[], value: unknown, path: string): T {
   const found = known.find((each) => each === value)
-  if (found === undefined) throw new RecordFault(`${path}: none of ${known.join(', ')}`)
+  if (found === undefined) throw recordFault(`${path}: none of ${known.join(', ')}`)
   return found
 }
 
@@ -104,10 +105,10 @@ type AllFacts = { [name in keyof Required<MarketFacts>]: MarketFacts[name] }
 
 function readFacts(value: JsonObject): AllFacts {
   const { coin, timeframe, tickSize, assetIds } = value
-  if (typeof coin !== 'string') throw new RecordFault('coin: not a string')
-  if (!isCoin(coin)) throw new NotKept(`${coin.slice(0, 20)} is not a coin that is kept`)
+  if (typeof coin !== 'string') throw recordFault('coin: not a string')
+  if (!isCoin(coin)) throw notKept(`${coin.slice(0, 20)} is not a coin that is kept`)
   if (typeof timeframe !== 'string' || !isTimeframe(timeframe))
-    throw new RecordFault('timeframe: not one that is kept')
+    throw recordFault('timeframe: not one that is kept')
   const ids = isRecord(assetIds) ? assetIds : {}
   return {
     conditionId: readConditionId(value.conditionId),

@@ -1,7 +1,8 @@
 /** Takes JSON documents: arrays, and objects over several lines. Arrays' elements are entries. */
+
 import { setImmediate } from 'node:timers/promises'
 
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 import {
   byteAt,
   byteOf,
@@ -10,6 +11,7 @@ import {
   skipValue,
   startsWith,
 } from '#src/domain/wire/json-bytes.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
@@ -23,14 +25,14 @@ import {
   type PlacedRecord,
   watchLosses,
 } from './import-run.ts'
-import { byteOrderMark, SourceFault, type TextFile } from './line-source.ts'
+import { byteOrderMark, type TextFile } from './line-source.ts'
 
 /** Documents are read whole; 64 MiB are twenty thousand markets. */
 const DOCUMENT_BYTES_MAX = 67_108_864
 /** Entries between two looks at the signal. */
 const SLICE_ENTRIES = 500
 
-/** Throws `SourceFault` for a document that cannot be read, or is too long. */
+/** Throws a `source` fault for a document that cannot be read, or is too long. */
 export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
   const { history, report, signal, source, isStrict } = run
   const { path } = file
@@ -73,8 +75,9 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
   for await (const chunk of chunks) {
     length += chunk.length
     if (length > DOCUMENT_BYTES_MAX) {
-      throw new SourceFault(
+      throw new Fault(
         `a JSON document of more than ${DOCUMENT_BYTES_MAX} bytes; write it as one object a line, or as several files`,
+        { kind: 'source' },
       )
     }
     parts.push(chunk.slice())
@@ -83,12 +86,11 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
 }
 
 function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
-  if (text === undefined)
-    throw new RecordFault('not valid JSON in UTF-8; nothing after it was read')
+  if (text === undefined) throw recordFault('not valid JSON in UTF-8; nothing after it was read')
   const value = parseJson(text)
-  if (!isRecord(value)) throw new RecordFault('not a JSON object')
+  if (!isRecord(value)) throw recordFault('not a JSON object')
   const records = readMarketRecords(value, reading)
-  if (records === undefined) throw new RecordFault('a snapshot; these are read one a line')
+  if (records === undefined) throw recordFault('a snapshot; these are read one a line')
   return records
 }
 

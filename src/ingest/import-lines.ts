@@ -3,8 +3,9 @@
  * is in the history is not looked at line by line. One that begins at the time that the one before
  * ended at is named after that one too, because it may continue its states.
  */
+
 import type { Source } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
 import { skipSpace } from '#src/domain/wire/json-bytes.ts'
@@ -186,7 +187,7 @@ function createBatchScanner(run: ImportRun) {
     try {
       return read(line, reading)
     } catch (error) {
-      if (error instanceof RecordFault) return error
+      if (isRecordFault(error)) return error
       throw error
     }
   }
@@ -196,7 +197,7 @@ function createBatchScanner(run: ImportRun) {
       try {
         return readSnapshot(line, reading)
       } catch (error) {
-        if (!(error instanceof RecordFault)) throw error
+        if (!isRecordFault(error)) throw error
       }
     }
     const value = parseJson(decodeUtf8(line) ?? '')
@@ -210,10 +211,10 @@ function createBatchScanner(run: ImportRun) {
     const snapshot = scanner.scan(line, 0, line.length)
     const { timestampMs, receivedMs } = snapshot
     const fault = timeFault(timestampMs, nowMs)
-    if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+    if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
     const receipt =
       receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
-    if (receipt !== undefined) throw new RecordFault(`receivedAt or _recv: ${receipt}`)
+    if (receipt !== undefined) throw recordFault(`receivedAt or _recv: ${receipt}`)
     return snapshot
   }
 
@@ -231,8 +232,8 @@ function createBatchScanner(run: ImportRun) {
       const isBlank = skipSpace(bytes, start) >= end
       const found = isBlank ? [] : tryRead(bytes.subarray(start, end), reading)
       start = end + 1
-      if (!(found instanceof RecordFault)) add(scanned, line, found)
-      else if (found instanceof NotKept) leaveOut(run, found.message)
+      if (!isRecordFault(found)) add(scanned, line, found)
+      else if (found.kind === 'not_kept') leaveOut(run, found.message)
       else if (!onFault(line, found.message)) break
     }
     return scanned

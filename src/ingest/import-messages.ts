@@ -2,9 +2,10 @@
  * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
  * line: those that a recorder of ours kept, with all that it knew, and those of others.
  */
+
 import { ifSound } from '#src/domain/errors.ts'
 import { type Market, type MarketFacts, windowFault } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
 import type { Entry } from '#src/recorder/entry.ts'
@@ -55,10 +56,10 @@ export function createMessageImport(run: ImportRun) {
   }
 
   function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
-    if (event.kind === 'fault') throw new RecordFault(event.reason)
+    if (event.kind === 'fault') throw recordFault(event.reason)
     if (isOfMarket(event)) takeOfMarket(event, receivedMs)
     else if (event.kind === 'unknown') {
-      if (event.type === '') throw new RecordFault("not a message of the venue's socket")
+      if (event.type === '') throw recordFault("not a message of the venue's socket")
       leaveOut(run, `messages of the type ${event.type}`)
     }
   }
@@ -85,7 +86,7 @@ export function createMessageImport(run: ImportRun) {
   function takeEntry(place: ImportPlace, text: string | undefined): void {
     rows.place = place
     attempt(run, place, () => {
-      if (text === undefined) throw new RecordFault('not JSON in UTF-8')
+      if (text === undefined) throw recordFault('not JSON in UTF-8')
       if (text.trim() !== '') takeText(text.trimEnd())
     })
   }
@@ -122,10 +123,10 @@ type Times = { timestampMs: number; receivedMs: number | undefined }
 
 function assertTimes(market: Market, { timestampMs, receivedMs }: Times, nowMs: number): void {
   const fault = timeFault(timestampMs, nowMs) ?? windowFault(market, timestampMs)
-  if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+  if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
   const receipt =
     receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
-  if (receipt !== undefined) throw new RecordFault(`_recv: ${receipt}`)
+  if (receipt !== undefined) throw recordFault(`_recv: ${receipt}`)
 }
 
 /** Rows on their way into the history. */
@@ -187,7 +188,7 @@ function createRows(run: ImportRun) {
   return rows
 }
 
-/** Returns what finds the market of an event; throws `RecordFault` where that is not known. */
+/** Returns what finds the market of an event; throws a `record` fault where that is not known. */
 function createFind({ history, source, marketsLeftOut }: ImportRun) {
   const markets = new Map<string, Market | undefined>()
 
@@ -200,13 +201,13 @@ function createFind({ history, source, marketsLeftOut }: ImportRun) {
     const market = markets.get(conditionId)
     if (market === undefined) {
       const reason = marketsLeftOut.get(conditionId)
-      if (reason !== undefined) throw new NotKept(reason)
-      throw new RecordFault(
+      if (reason !== undefined) throw notKept(reason)
+      throw recordFault(
         `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
       )
     }
     if (market.source !== source)
-      throw new RecordFault(`market ${conditionId} is ${market.source}, and this is ${source}`)
+      throw recordFault(`market ${conditionId} is ${market.source}, and this is ${source}`)
     return market
   }
 
@@ -217,7 +218,7 @@ function createFind({ history, source, marketsLeftOut }: ImportRun) {
     if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
     const foreign = ids.find((id) => id !== up && id !== down)
     if (foreign === undefined) return market
-    throw new RecordFault(
+    throw recordFault(
       `which outcome token ${foreign} of market ${event.conditionId} is is not known; import its tokens too`,
     )
   }

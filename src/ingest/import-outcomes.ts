@@ -2,6 +2,7 @@
  * Takes tables (CSV) of how 5-minute windows of a coin ended. They know no market's id, so they add to
  * markets that are held by the name of their window, and never replace what is known of these.
  */
+
 import { ifSound } from '#src/domain/errors.ts'
 import {
   finalPriceFacts,
@@ -10,7 +11,7 @@ import {
   strikeFacts,
   timeframeMs,
 } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -62,7 +63,7 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
     const { columns, width } = header
     attempt(run, place, () => {
       if (columns === undefined || cells.length !== width)
-        throw new RecordFault(`${cells.length} columns where the first line has ${width}`)
+        throw recordFault(`${cells.length} columns where the first line has ${width}`)
       keepRow(run, place, columns, cells)
     })
   }
@@ -88,10 +89,9 @@ function keepRow(
     const read = () => readOptionalDecimal(cells[columns[which]], `${coin}_${which}`)
     return isStrict ? read() : tolerate(leftOut, read)
   }
-  if (!isCoin(coin)) throw new NotKept(`${coin} is not a coin that is kept`)
+  if (!isCoin(coin)) throw notKept(`${coin} is not a coin that is kept`)
   const startMs = readTimeMs(cells[columns.timestamp], 'timestamp')
-  if (startMs % timeframeMs['5m'] !== 0)
-    throw new RecordFault('timestamp: no window of 5m starts then')
+  if (startMs % timeframeMs['5m'] !== 0) throw recordFault('timestamp: no window of 5m starts then')
   const winner = readOutcome(cells[columns.outcome], 'outcome')
   const strike = readPrice('open')
   const finalPrice = readPrice('close')

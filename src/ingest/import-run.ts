@@ -1,4 +1,5 @@
 /** An import that is under way: what it is asked, what it refuses and keeps, and its report. */
+
 import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
@@ -10,10 +11,11 @@ import {
   type Source,
   windowFault,
 } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault } from '#src/domain/record-fault.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
+import { isFault } from '#src/platform/fault.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
 /** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
@@ -115,7 +117,7 @@ export function refusalOf(work: () => void): string | undefined {
     return undefined
   } catch (error) {
     const isRefusal = error instanceof AppError && refusals.has(error.code)
-    if (error instanceof RecordFault || isRefusal) return error.message
+    if (isRecordFault(error) || isRefusal) return error.message
     throw error
   }
 }
@@ -131,7 +133,7 @@ export function attempt(run: ImportRun, place: ImportPlace, work: () => void): v
     try {
       work()
     } catch (error) {
-      if (!(error instanceof NotKept)) throw error
+      if (!isFault(error, 'not_kept')) throw error
       leaveOut(run, error.message)
     }
   })

@@ -2,12 +2,14 @@
  * Brings recorded files into the history. What comes again is recognised, so an import can be
  * broken off anywhere, even by a power cut, and simply run again.
  */
+
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/domain/errors.ts'
 import { type Market, timeframeMs } from '#src/domain/market.ts'
 import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { describeBinary } from './binary-kinds.ts'
 import { entriesOf, importDocument } from './import-document.ts'
@@ -22,7 +24,7 @@ import {
   refuse,
 } from './import-run.ts'
 import { createTableImport, isTableHeader, splitCells, type TableImport } from './import-tables.ts'
-import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
+import { batchLines, type LineBatch, openText, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
 
@@ -60,7 +62,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
       const binary = kind === 'parquet' ? undefined : describeBinary(path, file.head)
       if (binary !== undefined) {
         await file.close()
-        throw new SourceFault(binary)
+        throw new Fault(binary, { kind: 'source' })
       }
       if (!addsToMarkets.has(kind) || isLast) await importFile(importer, file, kind)
       else queue.push(await putOff(file))
@@ -103,7 +105,7 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
     await work()
   } catch (error) {
     if (run.signal.aborted) run.report.ending = 'stopped'
-    else if (error instanceof SourceFault) {
+    else if (isFault(error, 'source')) {
       run.report.filesFailed++
       run.onFault({ file, reason: error.message })
     } else throw error
@@ -192,8 +194,9 @@ function tableOf(importer: Importer, names: readonly string[]): TableImport {
   const form = findForm(names)
   if (form !== undefined) return createTableImport(importer, form, importer.messages.takeEntry)
   const shown = names.slice(0, COLUMNS_SHOWN_MAX).join(', ')
-  throw new SourceFault(
+  throw new Fault(
     `its columns (${shown}${names.length > COLUMNS_SHOWN_MAX ? ', …' : ''}) are those of none of: ${formTexts.join('; ')}. Name its columns as one of these does`,
+    { kind: 'source' },
   )
 }
 
@@ -201,7 +204,9 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
   const { path, progress } = file
   await file.close()
   if (progress.bytesTotal === undefined)
-    throw new SourceFault('a Parquet file is read from its end, and a pipe has none; save it first')
+    throw new Fault('a Parquet file is read from its end, and a pipe has none; save it first', {
+      kind: 'source',
+    })
   const parquet = await openParquet(path)
   const table = tableOf(importer, parquet.columns)
   for await (const rows of parquet.rows()) {

@@ -1,4 +1,5 @@
 /** Reads files as text, decompressed if need be, and cuts them into batches of whole lines. */
+
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
@@ -6,6 +7,7 @@ import { createGunzip } from 'node:zlib'
 
 import { startsWith } from '#src/domain/wire/json-bytes.ts'
 import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
 
 export const STDIN = '-'
@@ -33,18 +35,15 @@ export type TextFile = {
   progress: ReadProgress
   /** The first 4,096 bytes or more, unless the text is shorter or could not be read so far. */
   head: Uint8Array
-  /** The text, once; throws `SourceFault` after what was readable, `AbortError` when stopped. */
+  /** The text, once; throws a `source` fault after what was readable, `AbortError` when stopped. */
   chunks: AsyncGenerator<Uint8Array>
   /** Closes the file before the text was read to its end. */
   close(): Promise<unknown>
 }
 
-/** A file that cannot be read, or not to its end. `message` is a reason without the file's name. */
-export class SourceFault extends Error {
-  override name = 'SourceFault'
-}
-
-/** Opens a file, or standard input for `-`; gzip is seen from its bytes. Throws `SourceFault`. */
+/**
+ * Opens a file, or standard input for `-`; gzip is seen from its bytes. Throws a `source` fault.
+ */
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
   const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
   const text = readText(path, progress, signal)
@@ -133,10 +132,10 @@ const reasons: Readonly<Record<string, string>> = {
 export const readFaultOf = (error: unknown): string | undefined => reasons[codeOf(error)]
 
 /** Throws on whatever is not the user's to mend. */
-function toSourceFault(error: unknown): SourceFault {
+function toSourceFault(error: unknown): Fault {
   const reason = readFaultOf(error)
   if (reason === undefined) throw error
-  return new SourceFault(reason, { cause: error })
+  return new Fault(reason, { kind: 'source', cause: error })
 }
 
 /** Whole lines in the order of the file; only the last line of a file may lack its newline. */
@@ -157,16 +156,18 @@ type LineBatchLimits = {
   bytesMax: number
 }
 
-/** Reads in constant memory. Throws `SourceFault` after the last whole line that was readable. */
+/**
+ * Reads in constant memory. Throws a `source` fault after the last whole line that was readable.
+ */
 export async function* batchLines({ chunks, progress }: TextFile, limits: LineBatchLimits) {
   const batcher = createLineBatcher(limits)
-  let fault: SourceFault | undefined
+  let fault: Fault | undefined
   try {
     for await (const chunk of chunks) {
       for (const item of batcher.push(chunk)) yield { ...item, ...progress }
     }
   } catch (error) {
-    if (!(error instanceof SourceFault)) throw error
+    if (!isFault(error, 'source')) throw error
     fault = error
   }
   for (const item of batcher.finish(fault === undefined)) yield { ...item, ...progress }

@@ -1,11 +1,12 @@
 /** Reads rows of Parquet files as texts, so that no decimal goes through a float. */
+
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 
 import { parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet'
 
+import { Fault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { SourceFault } from './line-source.ts'
 import type { Row } from './table-forms.ts'
 
 /** Rows that are in memory at a time. */
@@ -22,7 +23,7 @@ type ParquetFile = {
 export const isParquet = (path: string, head: string): boolean =>
   head.startsWith(MAGIC) || /\.parquet$/i.test(path)
 
-/** Throws `SourceFault`. */
+/** Throws a `source` fault. */
 export async function openParquet(path: string): Promise<ParquetFile> {
   const blob = Bun.file(path)
   const file = {
@@ -67,7 +68,10 @@ async function guard<T>(read: () => Promise<T>): Promise<T> {
     return await read()
   } catch (cause) {
     const expected = `it begins and ends with ${MAGIC}, and is read whole`
-    throw new SourceFault(`not a sound Parquet file (${expected}): ${messageOf(cause)}`, { cause })
+    throw new Fault(`not a sound Parquet file (${expected}): ${messageOf(cause)}`, {
+      kind: 'source',
+      cause,
+    })
   }
 }
 

@@ -2,6 +2,7 @@
  * Makes rows of what a recorder heard as the recorder does: of its own lines the same rows, and of
  * messages that others kept those that it would have made.
  */
+
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
 import {
   type Market,
@@ -10,7 +11,7 @@ import {
   type OutcomeMap,
   outcomes,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type BookCounts, noCounts } from '#src/recorder/book-output.ts'
@@ -198,7 +199,7 @@ function createSources() {
     find(source: string): SpotReader {
       const reader = readers.get(source)
       if (reader !== undefined) return reader
-      throw new RecordFault(`source: none of ${[...readers.keys()].join(', ')}`)
+      throw recordFault(`source: none of ${[...readers.keys()].join(', ')}`)
     },
   }
 }

@@ -1,4 +1,5 @@
 /** What the columns of a table say: our exports, and archives of others. */
+
 import { columnName } from '#src/domain/column-name.ts'
 import { parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -8,10 +9,11 @@ import {
   parseConditionId,
   type Source,
 } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
@@ -30,13 +32,13 @@ export type TableForm = {
   keyOf(row: Row): string
   /** Of an archive of all markets: rows of those that are not held are passed over. */
   marketOf?(row: Row): string
-  /** Throws `RecordFault`. */
+  /** Throws a `record` fault. */
   read(rows: readonly Row[], find: FindMarket): TableRecord
 }
 
 const readLevel = (price: string, size: string): [number, number] => {
   const level = [parseMillionths(price), parseMillionths(size)] as const
-  if (!level[0] || !level[1]) throw new RecordFault('price or size: not a decimal above 0')
+  if (!level[0] || !level[1]) throw recordFault('price or size: not a decimal above 0')
   return [level[0], level[1]]
 }
 
@@ -44,7 +46,7 @@ function toLadder(levels: [number, number][], side: 'bid' | 'ask'): Ladder {
   const direction = side === 'bid' ? -1 : 1
   const sorted = levels.toSorted(([a], [b]) => (a - b) * direction)
   if (sorted.some(([price], at) => price === sorted[at - 1]?.[0]))
-    throw new RecordFault(`${side}: a price twice`)
+    throw recordFault(`${side}: a price twice`)
   return { prices: sorted.map(([price]) => price), sizes: sorted.map(([, size]) => size) }
 }
 
@@ -54,10 +56,10 @@ const toConditionId = (name: string): string => parseConditionId(name) ?? name.t
 
 export type FindMarket = ReturnType<typeof createFindMarket>
 
-/** Finds markets by what tables call them; throws `RecordFault`. */
+/** Finds markets by what tables call them; throws a `record` fault. */
 export function createFindMarket(history: MarketHistory) {
-  const unknown = (name: string): RecordFault =>
-    new RecordFault(
+  const unknown = (name: string): Fault =>
+    recordFault(
       `${name} is not known; import its market too, as GET /v1/{coin}/markets/{conditionId} answers`,
     )
   const findNamed = (name: string): Market | undefined =>
@@ -77,7 +79,7 @@ export function createFindMarket(history: MarketHistory) {
       outcome: side,
     }: Record<'token' | 'market' | 'outcome', string>) {
       const reason = homeVenue.whyNotKept(name.toLowerCase())
-      if (/^[a-z]/i.test(name) && reason !== undefined) throw new NotKept(reason)
+      if (/^[a-z]/i.test(name) && reason !== undefined) throw notKept(reason)
       const market =
         (name === '' ? undefined : findNamed(name)) ??
         (token === '' ? undefined : history.findMarketByAsset(token))
@@ -87,7 +89,7 @@ export function createFindMarket(history: MarketHistory) {
       if (outcome === undefined) throw unknown(`the token ${token} of market ${name}`)
       const held = market.assetIds[outcome]
       if (token !== '' && held !== undefined && held !== token)
-        throw new RecordFault(`token ${token} is not that of ${outcome} of ${market.conditionId}`)
+        throw recordFault(`token ${token} is not that of ${outcome} of ${market.conditionId}`)
       const assetIds = { ...market.assetIds, [outcome]: held ?? token }
       if (assetIds[outcome] === '') throw unknown(`the token ${outcome} of market ${name}`)
       return { market: { ...market, assetIds }, outcome }
@@ -102,7 +104,7 @@ export function createFindMarket(history: MarketHistory) {
       const market = findNamed(name)
       if (market === undefined) throw unknown(symbol)
       if (side === undefined)
-        throw new RecordFault(`${symbol}: of which outcome? Write ${symbol}:up or ${symbol}:down`)
+        throw recordFault(`${symbol}: of which outcome? Write ${symbol}:up or ${symbol}:down`)
       return { market, outcome: readOutcome(side, 'symbol') }
     },
   }
@@ -242,7 +244,7 @@ function acrossColumns(row: Row, nameOf: (level: number, value: 'price' | 'size'
 /** Microseconds since 1970, as the vendor has them. */
 function microsToMs(text: string, column: string): number {
   if (/^\d{16}$/.test(text)) return Number(text.slice(0, 13))
-  throw new RecordFault(`${column}: not Unix microseconds`)
+  throw recordFault(`${column}: not Unix microseconds`)
 }
 
 const buySell = { bid: 'BUY', ask: 'SELL' } as const
@@ -282,7 +284,7 @@ const toLevels = (value: unknown): unknown =>
 function readOlderMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const data = parseJson(row('data'))
-  if (!isRecord(data)) throw new RecordFault('data: not a JSON object')
+  if (!isRecord(data)) throw recordFault('data: not a JSON object')
   const time = row('timestamp_received')
   const shared = { market: row('market_id'), timestamp: time, _recv: Number(time) }
   const token = { asset_id: data.token_id }
@@ -297,7 +299,7 @@ function readOlderMessage(rows: readonly Row[]): TableRecord {
     }),
     price_change: () => ({ event_type: 'price_change', price_changes: [change] }),
   }[row('update_type')]
-  if (own === undefined) throw new RecordFault('update_type: not book_snapshot or price_change')
+  if (own === undefined) throw recordFault('update_type: not book_snapshot or price_change')
   return { message: JSON.stringify({ ...shared, ...own() }) }
 }
 

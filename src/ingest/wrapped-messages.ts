@@ -2,7 +2,8 @@
  * Messages of the venue as people keep them: as they came, or in a member of an object, as text or
  * as an object, with the time of receipt beside it.
  */
-import { RecordFault } from '#src/domain/record-fault.ts'
+
+import { isRecordFault } from '#src/domain/record-fault.ts'
 import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -33,7 +34,7 @@ const DEPTH_MAX = 4
 
 /**
  * Reads one line or entry. A receipt time is Unix seconds, milliseconds, microseconds or
- * nanoseconds, which its magnitude says, or ISO 8601. Throws `RecordFault`.
+ * nanoseconds, which its magnitude says, or ISO 8601. Throws a `record` fault.
  */
 export function readKeptMessage(text: string): KeptMessage {
   const seen = { hasNumbers: false }
@@ -112,7 +113,7 @@ function tryReceipt(value: unknown): number | undefined {
     const receivedMs = toReceivedMs(value, '')
     return receivedMs >= VENUE_OPENED_MS && receivedMs <= MOMENT_MS_MAX ? receivedMs : undefined
   } catch (error) {
-    if (error instanceof RecordFault) return undefined
+    if (isRecordFault(error)) return undefined
     throw error
   }
 }

@@ -2,13 +2,14 @@
  * Carries a ledger from one database to another, of any engine: every row as it is, all of them or
  * none, compared before it counts. The source is then marked as moved (`moved.ts`).
  */
+
 import { createHash } from 'node:crypto'
 
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 import * as schema from '#db/ledger/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
-import { type Database, StoreFault, transact } from '#src/database/database.ts'
+import { type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 import { openRows, type Row } from '#src/database/table-copy.ts'
 
@@ -40,9 +41,9 @@ type Target = { isThere: () => boolean; open: () => Database }
 /**
  * Copies all of it in one transaction of each, in which nobody else writes. The same again does
  * nothing but mark the source, or take its mark away. The target is opened once nobody else has the
- * source open. Throws `StoreFault` where somebody has, it was moved, or the target holds something
- * else, and `Damage` where both differ or the audit chain is not sound: then the target is as it
- * was.
+ * source open. Throws `storage_unavailable` where somebody has, it was moved, or the target holds
+ * something else, and a `damage` fault where both differ or the audit chain is not sound: then the
+ * target is as it was.
  */
 export function copyLedger(from: Database, target: Target, options: Options): LedgerCopy {
   return from.engine.alone(from, () => {
@@ -61,13 +62,13 @@ function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
   const { movedTo, nowMs } = options
   const moved = createMoved(from)
   const source = digestsOf(from)
-  if (!source.has('meta')) throw new StoreFault('There is no ledger to copy.')
+  if (!source.has('meta')) throw storageError('There is no ledger to copy.')
   const [isNew, head] = transact(to, () => {
     const held = digestsOf(to)
     // What was sold at the other place since then would be missing in this copy.
     if (held.size === 0 && movedTo !== undefined) moved.assertInUse()
     if (held.size === 0) insertAll(from, to, options)
-    else if (!Bun.deepEquals(held, source)) throw new StoreFault(ANOTHER)
+    else if (!Bun.deepEquals(held, source)) throw storageError(ANOTHER)
     return [held.size === 0, check(to, source, nowMs)] as const
   })
   moved.put(movedTo)
@@ -92,7 +93,7 @@ function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head']
   const ledger = createSqliteLedger(to, { nowMs, isReadOnly: true })
   const [fault] = ledger.verifyAudit()
   if (fault !== undefined)
-    throw new StoreFault(`The audit chain is not sound, so nothing was copied: ${fault}`)
+    throw storageError(`The audit chain is not sound, so nothing was copied: ${fault}`)
   return ledger.auditHead()
 }
 

@@ -1,5 +1,6 @@
 /** The mark of a ledger that was copied elsewhere: nobody may sell from two of them. */
-import { type Database, StoreFault } from '#src/database/database.ts'
+
+import { type Database, storageError } from '#src/database/database.ts'
 
 /** Its row in the meta table, which is no part of a copy. */
 export const MOVED = 'moved_to'
@@ -23,11 +24,11 @@ export function createMoved(db: Database) {
       if (place === undefined) remove.run(MOVED)
       else put.run(MOVED, new TextEncoder().encode(place))
     },
-    /** Throws `StoreFault` if it was copied elsewhere. */
+    /** Throws `storage_unavailable` if it was copied elsewhere. */
     assertInUse(): void {
       const place = get()
       if (place === undefined) return
-      throw new StoreFault(
+      throw storageError(
         `This ledger was copied to ${place}, which goes on in its place: what is sold here would be missing there. Set BOOKFEED_LEDGER or BOOKFEED_DATA to that one. To go on with this one after all, copy it to the same place again, with bookfeed copy --only ledger --keep-source.`,
       )
     },

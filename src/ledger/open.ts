@@ -1,4 +1,4 @@
-import { ledgerFormat, openDatabase, toStoreFault } from '#src/database/sqlite/database.ts'
+import { ledgerFormat, openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
@@ -13,7 +13,7 @@ type OpenOptions = LedgerOptions & {
 
 /**
  * Opens or creates the ledger, in a file or at the address of a PostgreSQL, and migrates it. Throws
- * `StoreFault`, also where it was copied elsewhere, unless it is only read.
+ * `storage_unavailable`, also where it was copied elsewhere, unless it is only read.
  */
 export function openLedger(path: string, { isServing, ...options }: OpenOptions): Ledger {
   const postgres = isPostgres(path) ? openPostgres(path, postgresLedger, isServing) : undefined
@@ -31,6 +31,6 @@ export function openLedger(path: string, { isServing, ...options }: OpenOptions)
     return ledger
   } catch (error) {
     db.close()
-    throw postgres ? openingFault(error, path, postgresLedger) : toStoreFault(error, path)
+    throw postgres ? openingFault(error, path, postgresLedger) : toStorageError(error, path)
   }
 }

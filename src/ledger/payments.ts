@@ -104,8 +104,8 @@ export type PaymentStore = {
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and
-   * nothing changed, if it is in none of them (somebody else was quicker). Throws `LedgerRuleError`
-   * if the transfer has paid another payment, or another payment has the offer.
+   * nothing changed, if it is in none of them (somebody else was quicker). Throws a `ledger_rule`
+   * fault if the transfer has paid another payment, or another payment has the offer.
    */
   move(
     id: string,
@@ -223,11 +223,3 @@ export type UnmatchedTransfer = PaymentProof &
     foundMs: number
     resolution?: string | undefined
   }
-
-/**
- * One transfer for two payments, or two payments of one offer: the only error that means more money
- * than was asked for. All others, failed assertions too, are faults of ours.
- */
-export class LedgerRuleError extends Error {
-  override readonly name = 'LedgerRuleError'
-}

@@ -3,7 +3,7 @@ import type { Clock } from '#src/domain/time.ts'
 import type { JobReport, RunOptions } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { OperatorFault } from './values.ts'
+import { wrongState } from './values.ts'
 
 export type JobState = {
   name: string
@@ -72,14 +72,15 @@ export function createJobBoard(clock: Clock) {
 
     /**
      * Starts a job, which goes on by itself. `note` is called before: if it throws, nothing is
-     * started. Throws `OperatorFault` if there is no such job, or if it is running.
+     * started. Throws a `wrong_value` or `wrong_state` fault if there is no such job, or if it is
+     * running.
      */
     run(name: string, options: RunOptions, note: () => void): void {
       const { state, start } = jobs.get(name) ?? {}
       if (start === undefined) {
-        throw new OperatorFault('state', 'name', `There is no job ${name} to be started.`)
+        throw wrongState('name', `There is no job ${name} to be started.`)
       }
-      if (state?.isRunning) throw new OperatorFault('state', 'name', `${name} is running already.`)
+      if (state?.isRunning) throw wrongState('name', `${name} is running already.`)
       note()
       start(options)
     },

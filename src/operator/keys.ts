@@ -12,7 +12,7 @@ import {
   type Ledger,
 } from '#src/ledger/ledger.ts'
 
-import { OperatorFault } from './values.ts'
+import { wrongState, wrongValue } from './values.ts'
 
 export const GRANT_DAYS_MAX = 36_500
 
@@ -32,15 +32,12 @@ export type KeyAsked = {
 type Asked = KeyAsked & { keysMax: number; nowMs: number }
 export type KeyGiven = { key: string; apiKey: ApiKey; account: Account }
 
-const fault = (kind: 'value' | 'state', param: string, message: string) =>
-  new OperatorFault(kind, param, message)
-
 export function assertAsked({ tierId, days, address, accountId }: KeyAsked): void {
   if (days !== undefined && tierId === FREE_TIER_ID) {
-    throw fault('value', 'days', 'Days need a tier above free, which has no end.')
+    throw wrongValue('days', 'Days need a tier above free, which has no end.')
   }
   if (address !== undefined && accountId !== undefined) {
-    throw fault('value', 'account', 'Give the account or the address, not both.')
+    throw wrongValue('account', 'Give the account or the address, not both.')
   }
 }
 
@@ -52,7 +49,7 @@ export const giveKey = (ledger: Ledger, tools: Tools, asked: Asked): KeyGiven =>
     const known = ledger.listTiers().map((tier) => tier.tierId)
     if (!known.includes(tierId)) {
       const text = `The tier ${redactKeys(tierId)} is none of ${known.join(', ')}.`
-      throw fault('value', 'tier', text)
+      throw wrongValue('tier', text)
     }
     const account = findAccount(ledger, asked) ?? makeAccount(ledger, tools, asked)
     assertAllowed(ledger, account, asked)
@@ -72,23 +69,22 @@ function findAccount(ledger: Ledger, { address, accountId }: KeyAsked): Account 
 function knownAccount(ledger: Ledger, id: string): Account {
   const account = ledger.findAccount(id)
   if (account) return account
-  throw fault('state', 'account', `There is no account ${redactKeys(id)}.`)
+  throw wrongState('account', `There is no account ${redactKeys(id)}.`)
 }
 
 export const sanctionedFault = (address: string) =>
-  fault('state', 'address', `${address} is on a sanctions list. No key was made.`)
+  wrongState('address', `${address} is on a sanctions list. No key was made.`)
 
 /** Thrown from within the transaction, so nothing of a refused key is kept. */
 function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, asked: Asked): void {
   if (blockedMs !== undefined) {
     const why = 'because its address is on a sanctions list'
-    throw fault('state', 'account', `Account ${id} is blocked, ${why}.`)
+    throw wrongState('account', `Account ${id} is blocked, ${why}.`)
   }
   if (address !== undefined && ledger.isSanctioned(address)) throw sanctionedFault(address)
   const { keysMax, nowMs } = asked
   if (ledger.countValidKeys(id, nowMs) < keysMax) return
-  throw fault(
-    'state',
+  throw wrongState(
     'account',
     `Account ${id} has ${keysMax} valid keys already. Revoke one, or raise BOOKFEED_KEYS_PER_ACCOUNT.`,
   )
@@ -163,4 +159,4 @@ export function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): strin
 
 /** Of a key that nobody has: somebody may have pasted the key in place of its id. */
 export const unknownKeys = (ids: string) =>
-  fault('state', 'id', `Unknown: ${redactKeys(ids)}. bookfeed keys list shows the ids.`)
+  wrongState('id', `Unknown: ${redactKeys(ids)}. bookfeed keys list shows the ids.`)

@@ -6,12 +6,12 @@ import { formatTime } from '#src/domain/time.ts'
 import { type AuditRow, byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import type { ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
 
-import { OperatorFault } from './values.ts'
+import { wrongState } from './values.ts'
 
 /** Rows of the audit chain that are looked through at a time. */
 const AUDIT_PAGE = 1000
 
-const fault = (message: string) => new OperatorFault('state', 'id', message)
+const fault = (message: string) => wrongState('id', message)
 
 /** Newest first; what was decided is no longer something to do. */
 export function findPayments(

@@ -15,11 +15,11 @@ import {
   given,
   integerIn,
   listOf,
-  OperatorFault,
   orNone,
   readAs,
   readPrice,
   readText,
+  wrongValue,
 } from './values.ts'
 
 const REQUESTS_MAX = 1_000_000_000
@@ -45,7 +45,7 @@ type Values = { [K in keyof Readers]?: ReturnType<Readers[K]> }
 /** What is absent stays as it is. */
 export type TierChange = Values & { isForSale?: boolean | undefined }
 
-/** Throws `OperatorFault`, naming the value. */
+/** Throws a `wrong_value` or `wrong_state` fault, naming the value. */
 export function readTierChange(
   texts: { [K in keyof Readers]?: string } & { forSale?: 'yes' | 'no' },
 ): TierChange {
@@ -63,11 +63,11 @@ export function readTierChange(
 
 type Catalogue = Pick<Ledger, 'listTiers' | 'listPacks'>
 
-/** What a change would do; nothing is written. Throws `OperatorFault`. */
+/** What a change would do; nothing is written. Throws a `wrong_value` or `wrong_state` fault. */
 export function planTier(ledger: Catalogue, tierId: string, change: TierChange) {
   if (!ID_PATTERN.test(tierId)) {
     const form = 'A tier id is 1 to 32 lower-case letters, digits and -, such as pro.'
-    throw new OperatorFault('value', 'id', form)
+    throw wrongValue('id', form)
   }
   const packs = packsOf(ledger)
   const ofTiers = ledger.listTiers()
@@ -102,8 +102,7 @@ function draft(tiers: readonly Tier[], tierId: string, change: TierChange): Tier
   const { name, coins: some, routes, requestsPerMinute } = change
   if (name === undefined || !some || !routes || requestsPerMinute === undefined) {
     const known = tiers.map((tier) => tier.tierId).join(', ')
-    throw new OperatorFault(
-      'value',
+    throw wrongValue(
       'id',
       `There is no tier ${tierId} (there are ${known}). To make it, give its name, coins, routes and requests per minute.`,
     )
@@ -126,15 +125,14 @@ function apply(before: Tier, change: TierChange) {
 }
 
 function assertSound({ tierId, isForSale, amountMillionths, periodDays, requests }: Tier): void {
-  const refuse = (param: string, message: string) => new OperatorFault('value', param, message)
   if (requests !== undefined && periodDays !== undefined) {
-    throw refuse('requests', 'What is sold is a period or a number of requests, not both.')
+    throw wrongValue('requests', 'What is sold is a period or a number of requests, not both.')
   }
   if (!isForSale) return
-  if (tierId === FREE_TIER_ID) throw refuse('forSale', 'The Free tier cannot be for sale.')
-  if (!amountMillionths) throw refuse('price', 'A tier that is for sale needs a price above 0.')
+  if (tierId === FREE_TIER_ID) throw wrongValue('forSale', 'The Free tier cannot be for sale.')
+  if (!amountMillionths) throw wrongValue('price', 'A tier that is for sale needs a price above 0.')
   if (periodDays === undefined && requests === undefined) {
-    throw refuse(
+    throw wrongValue(
       'periodDays',
       'A tier that is for sale needs a period in days, and a pack requests.',
     )
@@ -145,11 +143,11 @@ function assertRank(tier: Tier, tiers: readonly Tier[]): void {
   const others = tiers.filter(({ tierId }) => tierId !== tier.tierId)
   const rival = others.find(({ rank }) => rank === tier.rank)
   if (rival) {
-    throw new OperatorFault('value', 'rank', `The rank ${tier.rank} is that of ${rival.tierId}.`)
+    throw wrongValue('rank', `The rank ${tier.rank} is that of ${rival.tierId}.`)
   }
   const [lowest] = [...others, tier].toSorted((a, b) => a.rank - b.rank)
   if (lowest?.tierId === FREE_TIER_ID) return
-  throw new OperatorFault('value', 'rank', `The ${FREE_TIER_ID} tier must keep the lowest rank.`)
+  throw wrongValue('rank', `The ${FREE_TIER_ID} tier must keep the lowest rank.`)
 }
 
 /** As the catalogue over HTTP has it, and the rank. */

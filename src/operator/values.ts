@@ -1,27 +1,16 @@
 /** Values that an operator gives on the command line or a page: read, and refused, alike. */
+
 import { type Millionths, parseMillionths } from '#src/domain/decimal.ts'
 import { holdsKey } from '#src/domain/selling/api-key.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 
-/** Why nothing was done: a wrong `value`, or a `state` in which it is not possible. */
-export class OperatorFault extends Error {
-  override name = 'OperatorFault'
-  readonly kind: 'value' | 'state'
-  /** The value that is at fault. */
-  readonly param: string
+export const wrongValue = (param: string, message: string): Fault =>
+  new Fault(message, { kind: 'wrong_value', param })
+/** Of something that is not possible as things are. */
+export const wrongState = (param: string, message: string): Fault =>
+  new Fault(message, { kind: 'wrong_state', param })
 
-  constructor(kind: 'value' | 'state', param: string, message: string) {
-    super(message)
-    this.kind = kind
-    this.param = param
-  }
-
-  /** The same of a value that is known by a name. */
-  of(param: string): OperatorFault {
-    return new OperatorFault(this.kind, param, `\`${param}\`: ${this.message}`)
-  }
-}
-
-const refuse = (message: string) => new OperatorFault('value', '', message)
+const refuse = (message: string) => wrongValue('', message)
 
 const TEXT_LENGTH_MAX = 100
 const ALL = 'all'
@@ -93,6 +82,7 @@ export function readAs<T>(param: string, read: (text: string) => T, text: string
   try {
     return read(text)
   } catch (error) {
-    throw error instanceof OperatorFault ? error.of(param) : error
+    if (!isFault(error, 'wrong_value', 'wrong_state')) throw error
+    throw new Fault(`\`${param}\`: ${error.message}`, { kind: error.kind, param, cause: error })
   }
 }

@@ -1,3 +1,5 @@
+import { Fault } from './fault.ts'
+
 /** The message of anything that was thrown; not everything thrown is an Error. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
@@ -6,5 +8,7 @@ export const messageOf = (error: unknown): string =>
 export const sentenceOf = (error: unknown): string => `${messageOf(error).replace(/\.+$/, '')}.`
 
 /** What the system calls a failure, such as `ENOENT`; the error as text if it has no such name. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error)
+export function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  return error instanceof Fault ? error.message : String(error)
+}

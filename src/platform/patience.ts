@@ -1,16 +1,14 @@
 /** How long an answer of another machine is waited for. */
 
-export class NoAnswer extends Error {
-  override name = 'NoAnswer'
-}
+import { Fault, isFault } from './fault.ts'
 
 /** A thread that stood still finds its timers before what has arrived meanwhile. */
 const LAST_TURN_MS = 20
 
-/** Rejects with `NoAnswer` where there is none in time; the work goes on. */
+/** Rejects with a `no_answer` fault where there is none in time; the work goes on. */
 export async function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const fail = () => reject(new NoAnswer(`No answer in ${limitMs} ms`))
+  const fail = () => reject(new Fault(`No answer in ${limitMs} ms`, { kind: 'no_answer' }))
   let timer = setTimeout(() => (timer = setTimeout(fail, LAST_TURN_MS)), limitMs)
   try {
     return await Promise.race([answer, promise])
@@ -44,15 +42,15 @@ export function createTrials(pauseMs: number) {
       } else if (answeredAtMs < begunMs) failedAtMs = performance.now()
     },
 
-    /** Rejects as `ask`, and with `NoAnswer` where it is not to be asked now. */
+    /** Rejects as `ask`, and with a `no_answer` fault where it is not to be asked now. */
     async during<T>(ask: () => Promise<T>): Promise<T> {
-      if (!trials.begin()) throw new NoAnswer()
+      if (!trials.begin()) throw new Fault('', { kind: 'no_answer' })
       const begunMs = performance.now()
       let hasAnswered = true
       try {
         return await ask()
       } catch (error) {
-        hasAnswered = !(error instanceof NoAnswer)
+        hasAnswered = !isFault(error, 'no_answer', 'no_connection')
         throw error
       } finally {
         trials.end(hasAnswered, begunMs)

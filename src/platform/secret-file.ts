@@ -1,10 +1,8 @@
 /** Files that hold one secret: read only if nobody but their owner can reach them. */
+
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
-/** Why a secret cannot be read. `message` is fit for the operator, and never holds the secret. */
-export class SecretFault extends Error {
-  override name = 'SecretFault'
-}
+import { Fault } from './fault.ts'
 
 /** More than any key; a wrong path may lead to anything. */
 const BYTES_MAX = 1024
@@ -12,21 +10,23 @@ const OTHERS = 0o077
 
 /**
  * Reads a secret, without the white space around it. Messages call the file `name`: the path itself
- * may be a secret that was put in the wrong place. Throws `SecretFault`.
+ * may be a secret that was put in the wrong place. Throws a `secret_file` fault.
  */
 export function readSecretFile(path: string, name: string): string {
   const file = open(path)
-  if (typeof file === 'string') throw new SecretFault(`${name} cannot be read (${file}).`)
+  if (typeof file === 'string')
+    throw new Fault(`${name} cannot be read (${file}).`, { kind: 'secret_file' })
   try {
     // Of the open file, so that nothing can be put in its place after the check.
     const status = fstatSync(file)
     if (!status.isFile() || status.size > BYTES_MAX) {
-      throw new SecretFault(`${name} is not a file of a key alone.`)
+      throw new Fault(`${name} is not a file of a key alone.`, { kind: 'secret_file' })
     }
     if ((status.mode & OTHERS) === 0) return readFileSync(file, 'utf8').trim()
     const mode = (status.mode & 0o777).toString(8)
-    throw new SecretFault(
+    throw new Fault(
       `${name} can be reached by others (mode ${mode}). Run chmod 600 on it; if others could read it before, use a new key.`,
+      { kind: 'secret_file' },
     )
   } finally {
     closeSync(file)

@@ -128,9 +128,9 @@ function startThread<Start, Result, FromThread, ToThread>(
   // Not everybody who starts a thread waits for its result.
   result.catch(() => undefined)
   const ended = Promise.withResolvers<void>()
-  worker.on('error', (error) => line.fail(new Fault('thread', messageOf(error))))
+  worker.on('error', (error) => line.fail(new Fault(messageOf(error), { kind: 'thread' })))
   worker.on('exit', () => {
-    line.fail(new Fault('thread_ended', `The thread that ${options.purpose} has ended.`))
+    line.fail(new Fault(`The thread that ${options.purpose} has ended.`, { kind: 'thread_ended' }))
     ended.resolve()
   })
   return {
@@ -176,7 +176,7 @@ function createLine(
     }
     const answer = waiting.get(wire.id)
     waiting.delete(wire.id)
-    if ('error' in wire) answer?.reject(new Fault('thread', wire.error))
+    if ('error' in wire) answer?.reject(new Fault(wire.error, { kind: 'thread' }))
     else answer?.resolve(wire.reply)
   })
 
@@ -294,7 +294,7 @@ function startBlocking<Start, ToThread>(
 }
 
 function answerIn<Reply>(wire: Wire): Reply {
-  if ('error' in wire) throw new Fault('thread', wire.error)
+  if ('error' in wire) throw new Fault(wire.error, { kind: 'thread' })
   return ('reply' in wire ? wire.reply : undefined) as Reply
 }
 

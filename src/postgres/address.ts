@@ -1,4 +1,4 @@
-import { StoreFault } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
 
 /** Where a PostgreSQL is, as `BOOKFEED_HISTORY` says it. */
@@ -13,14 +13,16 @@ export const POSTGRES_FORM = `an address of a PostgreSQL, as postgres://user:pas
 /** True for what names a PostgreSQL in place of a file. */
 export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
 
-/** `?schema=name` is ours, the rest is the driver's. Throws `StoreFault` for what is none. */
+/**
+ * `?schema=name` is ours, the rest is the driver's. Throws `storage_unavailable` for what is none.
+ */
 export function addressOf(place: string, usual = 'public'): Address {
   const url = parseServerAddress(place, ['postgres:', 'postgresql:'])
   const schema = url?.searchParams.get('schema') ?? usual
   const sslmode = url?.searchParams.get('sslmode') ?? 'disable'
   const isGood = /^[a-z_][a-z0-9_]{0,50}$/.test(schema) && sslModes.has(sslmode)
   if (!url || url.pathname.length < 2 || !isGood)
-    throw new StoreFault(`The place of a store must be ${POSTGRES_FORM}.`)
+    throw storageError(`The place of a store must be ${POSTGRES_FORM}.`)
   url.searchParams.delete('schema')
   return { url: url.href, schema }
 }

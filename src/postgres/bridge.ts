@@ -22,7 +22,7 @@ export type Question = {
 }
 export type Answer = { rows: Row[] | Cell[][]; changes: number }
 /** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
-export type Fault = { message: string; code: string; isLost: boolean }
+export type Failure = { message: string; code: string; isLost: boolean }
 
 /** How long is waited for an answer and a lock, and for how long nothing is asked after none. */
 type Patience = Record<'answerMs' | 'commitMs' | 'lockMs' | 'pauseMsMax', number>
@@ -46,13 +46,13 @@ const ALIVE = {
   tcp_user_timeout: 30_000,
 }
 
-export const NO_ANSWER: Fault = {
+export const NO_ANSWER: Failure = {
   message: 'PostgreSQL does not answer.',
   code: 'timeout',
   isLost: true,
 }
 
-const LOST: Fault = {
+const LOST: Failure = {
   message: 'The connection to PostgreSQL was lost.',
   code: 'lost',
   isLost: true,
@@ -67,8 +67,8 @@ export type Bridge = ReturnType<typeof openBridge>
 export function openBridge(address: Address) {
   const thread = bridgeWorker.startBlocking(address)
 
-  function wait(asked: Asked, msMax: number): Answer[] | Fault {
-    const answers = thread.ask<Answer[] | Fault>(asked, msMax)
+  function wait(asked: Asked, msMax: number): Answer[] | Failure {
+    const answers = thread.ask<Answer[] | Failure>(asked, msMax)
     if (answers !== undefined) return answers
     // Nothing of its transaction may be joined by the next one.
     thread.send(CLOSE)
@@ -80,7 +80,7 @@ export function openBridge(address: Address) {
 
   return {
     /** Asks in one go, in order; the answers of all, or the first fault. */
-    ask(questions: readonly Question[], isWithin = false): Answer[] | Fault {
+    ask(questions: readonly Question[], isWithin = false): Answer[] | Failure {
       const { answerMs, commitMs, lockMs, pauseMsMax } = patience
       if (performance.now() - failedMs < pauseMs) return NO_ANSWER
       const isCommit = questions.at(-1)?.text === 'COMMIT'
@@ -166,7 +166,7 @@ export async function runOn(
 }
 
 /** What the driver threw. */
-export function faultOf(error: unknown): Fault {
+export function faultOf(error: unknown): Failure {
   const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
   // Of the server: it has no connection left, an administrator ends this one, or it stops.
   const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|53300|57P)/.test(errno ?? '')
@@ -190,7 +190,7 @@ function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE
   let link: Link | undefined
   let closes = 0
 
-  async function answer({ questions, isWithin, lockMs }: Asked): Promise<Answer[] | Fault> {
+  async function answer({ questions, isWithin, lockMs }: Asked): Promise<Answer[] | Failure> {
     if (isWithin && link === undefined) return LOST
     link ??= openLink(address, lockMs, (ended) => void end(ended))
     const own = link

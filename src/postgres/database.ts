@@ -1,21 +1,23 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
+
 import { postgresHistoryMigrations, postgresLedgerMigrations } from '#db/migrations.ts'
-import { Damage } from '#src/database/checksum.ts'
 import {
   type Database,
   type Engine,
   prepareCell,
   SOON_SECONDS,
-  StoreFault,
+  storageError,
   transact,
 } from '#src/database/database.ts'
+import type { AppError } from '#src/domain/errors.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {
   type Answer,
   type Bridge,
-  type Fault,
+  type Failure,
   openBridge,
   type Purpose,
   type Question,
@@ -73,7 +75,7 @@ const engine: Engine = {
        AND application_name = 'bookfeed' AND pid <> pg_backend_pid()`,
     )
     for (let looks = 0; others.get()?.count !== 0; looks++) {
-      if (looks === LOOKS_MAX) throw new StoreFault(NOT_ALONE)
+      if (looks === LOOKS_MAX) throw storageError(NOT_ALONE)
       db.prepare('SELECT CAST(pg_sleep(0.2) AS TEXT)').get()
     }
     return body()
@@ -287,12 +289,13 @@ const faults: Partial<Record<string, string>> = {
 const passing = /^(40|53|55P03|57)/
 
 /** What is thrown for a fault of the database. */
-export function errorOf({ message, code, isLost }: Fault): Error {
-  if (code === 'XX001' || code === 'XX002') return new Damage(`PostgreSQL: ${message}`)
+export function errorOf({ message, code, isLost }: Failure): Error {
+  if (code === 'XX001' || code === 'XX002')
+    return new Fault(`PostgreSQL: ${message}`, { kind: 'damage' })
   const known = faults[code]
-  if (known !== undefined) return new StoreFault(known)
+  if (known !== undefined) return storageError(known)
   if (isLost || passing.test(code))
-    return new StoreFault(
+    return storageError(
       `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${sentenceOf(message)} Try again in a moment.`,
       { retryAfterSeconds: SOON_SECONDS },
     )
@@ -330,7 +333,7 @@ export const postgresLedger: Format = {
 
 /**
  * Opens what is kept at an address, which is made where there is none. `isServing`: what is read
- * within `reads.eventually` is not waited for. Throws `StoreFault`.
+ * within `reads.eventually` is not waited for. Throws `storage_unavailable`.
  */
 export function openPostgres(place: string, format: Format, isServing = false): PostgresDatabase {
   const db = new PostgresDatabase(place, format, isServing)
@@ -344,8 +347,8 @@ export function openPostgres(place: string, format: Format, isServing = false): 
 }
 
 /** What to say when the store at an address cannot be opened. */
-export const openingFault = (error: unknown, place: string, { name }: Format): StoreFault =>
-  new StoreFault(`The ${name} at ${shownAddress(place)} cannot be opened. ${sentenceOf(error)}`, {
+export const openingFault = (error: unknown, place: string, { name }: Format): AppError =>
+  storageError(`The ${name} at ${shownAddress(place)} cannot be opened. ${sentenceOf(error)}`, {
     cause: error,
   })
 
@@ -359,14 +362,14 @@ function migrate(db: Database, { name, mark, migrations }: Format, schema: strin
   const versionNow = (): number => {
     const version = has('format') ? (find.get()?.version ?? 0) : 0
     if (version > 0 && !has(mark))
-      throw new StoreFault(
+      throw storageError(
         `The schema ${schema} holds something else. Name another: ?schema=${name}.`,
       )
     return version
   }
   const version = versionNow()
   if (version > known)
-    throw new StoreFault(
+    throw storageError(
       `It was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
     )
   if (version === known) return

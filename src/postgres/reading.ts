@@ -5,12 +5,14 @@
  * enough; what then asks for more, or for more after a long wait for something else, starts over
  * with another state.
  */
+
 import type { ReservedSQL, SQL } from 'bun'
 
 import { Missing, Reading, readingNow } from '#src/platform/eventually.ts'
-import { NoAnswer, type Trials, within } from '#src/platform/patience.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
+import { type Trials, within } from '#src/platform/patience.ts'
 
-import { type Answer, type Fault, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
+import { type Answer, type Failure, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
 
 /** For a connection and what is asked on it: longer than the database takes for one statement. */
 export const FETCH_MS_MAX = 1500
@@ -30,7 +32,7 @@ type Deps = {
   begin: string
   /** Called before the state that is read is chosen. */
   onBegin: () => number
-  toError: (fault: Fault) => Error
+  toError: (fault: Failure) => Error
   /** Of all reads of the database. */
   trials: Trials
 }
@@ -116,7 +118,7 @@ export class PostgresReading extends Reading {
       const answers = await trials.during(() => within(FETCH_MS_MAX, this.#ask(questions)))
       for (const [at, [key]] of asked.entries()) this.#answers.set(key, answers[at]?.rows ?? [])
     } catch (error) {
-      const fault = error instanceof NoAnswer ? NO_ANSWER : faultOf(error)
+      const fault = isFault(error, 'no_answer') ? NO_ANSWER : faultOf(error)
       if (fault.isLost) this.#leave()
       // It begins anew, with what is committed then.
       if (fault.isLost && fault !== NO_ANSWER && this.#losses++ < LOSSES_MAX) this.#answers.clear()
@@ -141,7 +143,7 @@ export class PostgresReading extends Reading {
     const own = this.#connection
     const connection = await own
     // It came too late: nobody waits for it, and what is asked now has another.
-    if (this.#connection !== own) throw new NoAnswer()
+    if (this.#connection !== own) throw new Fault('', { kind: 'no_answer' })
     if (isFirst) {
       this.begunAt = this.#deps.onBegin()
       this.#isTransaction = this.#isLong || questions.length > 1

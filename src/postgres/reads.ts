@@ -1,14 +1,16 @@
 /** What a thread that serves has of a PostgreSQL: connections that nobody stands still for. */
+
 import type { SQL } from 'bun'
 
 import type { Eventually } from '#src/platform/eventually.ts'
-import { createTrials, NoAnswer, within } from '#src/platform/patience.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
+import { createTrials, within } from '#src/platform/patience.ts'
 
 import type { Address } from './address.ts'
 import {
   type Answer,
   connect,
-  type Fault,
+  type Failure,
   faultOf,
   NO_ANSWER,
   type Question,
@@ -39,7 +41,7 @@ type Deps = {
   /** Reads that fetch something at a time; others wait for a connection. */
   connections: number
   begin: string
-  toError: (fault: Fault) => Error
+  toError: (fault: Failure) => Error
 }
 
 export type Reads = ReturnType<typeof createReads>
@@ -81,7 +83,9 @@ export function createReads({ address, connections, begin, toError }: Deps) {
       return Math.min(changes.of(conditionId), reading.begunAt ?? Number.POSITIVE_INFINITY)
     },
 
-    /** Asks for what is committed now. Rejects with what the driver throws, or `NoAnswer`. */
+    /**
+     * Asks for what is committed now. Rejects with what the driver throws, or a `no_answer` fault.
+     */
     async ask(question: Question): Promise<Answer['rows']> {
       const [answer] = await trials.during(() => askAside([question], FETCH_MS_MAX))
       return answer?.rows ?? []
@@ -92,7 +96,7 @@ export function createReads({ address, connections, begin, toError }: Deps) {
       try {
         await askAside(questions, WRITE_MS_MAX)
       } catch (error) {
-        throw toError(error instanceof NoAnswer ? NO_ANSWER : faultOf(error))
+        throw toError(isFault(error, 'no_answer', 'no_connection') ? NO_ANSWER : faultOf(error))
       }
     },
 
@@ -103,9 +107,6 @@ export function createReads({ address, connections, begin, toError }: Deps) {
   }
   return reads
 }
-
-/** Others have all of them. */
-class NoConnection extends NoAnswer {}
 
 type Aside = ReturnType<typeof createAside>
 
@@ -132,7 +133,8 @@ function createAside(sql: SQL) {
       return answers
     } catch (error) {
       void leave(true).catch(() => {})
-      throw !isBegun && error instanceof NoAnswer ? new NoConnection() : error
+      if (isBegun || !isFault(error, 'no_answer')) throw error
+      throw new Fault('', { kind: 'no_connection', cause: error })
     }
   }
 }
@@ -251,7 +253,7 @@ function watchDatabase(askAside: Aside, address: Address, changes: Changes) {
       const [answer] = await askAside([ASK_LAST_CHANGE], POLL_MS_MAX)
       return (answer?.rows[0] as Row | undefined)?.last_value
     } catch (error) {
-      if (error instanceof NoAnswer && !(error instanceof NoConnection)) listenAnew()
+      if (isFault(error, 'no_answer')) listenAnew()
       return undefined
     }
   }

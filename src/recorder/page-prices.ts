@@ -1,7 +1,9 @@
 /** Asks the venue's page for prices of coins, where no socket has them. */
+
 import type { Coin } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
-import { CatalogueFault, type CataloguePorts } from '#src/venue/catalogue.ts'
+import { Fault } from '#src/platform/fault.ts'
+import { catalogueFault, type CataloguePorts } from '#src/venue/catalogue.ts'
 import type { PricePage } from '#src/venue/feed.ts'
 
 import type { Journal } from './journal.ts'
@@ -42,17 +44,18 @@ export function followPage(options: PagePricesOptions, take: (ticks: readonly Sp
     const response = await options.fetch(`${url}${path}`, { signal })
     // It does not have the prices of every window.
     if (response.status === 400 || response.status === 404) return undefined
-    if (!response.ok) throw CatalogueFault.of(response, NAME)
+    if (!response.ok) throw catalogueFault(response, NAME)
     return response.text()
   }
 
-  /** Throws `CatalogueFault` for what cannot be read. */
+  /** Throws a `catalogue` fault for what cannot be read. */
   function hear(text: string): SpotTick[] {
     const receivedMs = clock()
     const ticks = reader.read(text, receivedMs)
     const isSound = ticks !== undefined
     journal.note({ kind: 'spotMessage', source: NAME, text, isSound }, receivedMs)
-    if (ticks === undefined) throw new CatalogueFault('The page did not answer with prices.')
+    if (ticks === undefined)
+      throw new Fault('The page did not answer with prices.', { kind: 'catalogue' })
     heardMs = receivedMs
     take(ticks)
     return ticks

@@ -1,7 +1,8 @@
 /** Asks the venue what is due, few questions at a time, and again after failures. */
+
 import type { Clock } from '#src/domain/time.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { CatalogueFault } from '#src/venue/catalogue.ts'
 
 import type { Reporter } from './ports.ts'
 
@@ -49,7 +50,7 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
     reporter.report(source, text)
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
     question.dueMs = clock() + waitMs * (0.5 + random())
-    const { retryAfterMs = 0 } = error instanceof CatalogueFault ? error : {}
+    const { retryAfterMs = 0 } = isFault(error, 'catalogue') ? error : {}
     pausedMs[source] = Math.max(pausedMs[source], clock() + retryAfterMs)
   }
 

@@ -1,9 +1,10 @@
 /** The two XML formats of OFAC's list: SDN.XML and SDN_ADVANCED.XML. */
 
-/** A sanctions list that must not be used. `message` is its predicate: "is cut off". */
-export class ListFault extends Error {
-  override name = 'ListFault'
-}
+import { Fault } from '#src/platform/fault.ts'
+
+/** A sanctions list must not be used. The message is its predicate: "is cut off". */
+export const listFault = (message: string, options: ErrorOptions = {}): Fault =>
+  new Fault(message, { kind: 'sanctions_list', ...options })
 
 /** What is done at an element. Text is only collected for `close`, and never that of children. */
 export type ElementHandler = {
@@ -11,7 +12,7 @@ export type ElementHandler = {
   close?(text: string): unknown
 }
 
-/** One way to write the list. Must throw `ListFault` only. */
+/** One way to write the list. Must throw a `sanctions_list` fault only. */
 export type ListFormat = {
   /** By `parent/name`. */
   elements: Readonly<Record<string, ElementHandler>>
@@ -35,7 +36,7 @@ function takeAddress(addresses: Set<string>, value: string): void {
   const address = value.trim().toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address)) return
   addresses.add(address)
-  if (addresses.size > ADDRESSES_MAX) throw new ListFault('has more addresses than can be')
+  if (addresses.size > ADDRESSES_MAX) throw listFault('has more addresses than can be')
 }
 
 /** `2026-11-20`; undefined for a day that is on no calendar. */
@@ -80,10 +81,10 @@ function createSdnFormat(addresses: Set<string>): ListFormat {
       'id/idNumber': { close: (number) => Object.assign(id, { number }) },
     },
     finish() {
-      if (publishedOn === undefined) throw new ListFault('has no Publish_Date')
-      if (recordCount === undefined) throw new ListFault('has no Record_Count')
+      if (publishedOn === undefined) throw listFault('has no Publish_Date')
+      if (recordCount === undefined) throw listFault('has no Record_Count')
       if (recordCount === entryCount) return publishedOn
-      throw new ListFault(`says that it has ${recordCount} entries, but has ${entryCount}`)
+      throw listFault(`says that it has ${recordCount} entries, but has ${entryCount}`)
     },
   }
 }
@@ -114,7 +115,7 @@ function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
       'FeatureTypeValues/FeatureType': {
         open({ ID }) {
           // A feature before it would have been read without knowing what it is.
-          if (hasFeature) throw new ListFault('explains a feature type after features')
+          if (hasFeature) throw listFault('explains a feature type after features')
           declared = ID
         },
         close: (text) => isCurrencyLabel(text) && currencyTypes.add(declared),
@@ -131,7 +132,7 @@ function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
     },
     finish() {
       const publishedOn = toIsoDay(date.year, date.month, date.day)
-      if (publishedOn === undefined) throw new ListFault('has no DateOfIssue')
+      if (publishedOn === undefined) throw listFault('has no DateOfIssue')
       return publishedOn
     },
   }

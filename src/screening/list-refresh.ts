@@ -1,7 +1,7 @@
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
-import { ListFault } from './list-format.ts'
+import { listFault } from './list-format.ts'
 import { openListSource } from './list-source.ts'
 
 /** More addresses than these were never taken off at once by intention. */
@@ -21,7 +21,8 @@ export type ListRefresh = {
 
 /**
  * Brings the published list into force, or confirms the one that is. Nothing changes unless all of
- * it was read. Throws `ListFault`, also if it is older, of the future, or lacks too much.
+ * it was read. Throws a `sanctions_list` fault, also if it is older, of the future, or lacks too
+ * much.
  */
 export async function refreshList(
   refresh: ListRefresh,
@@ -34,16 +35,16 @@ export async function refreshList(
   signal.throwIfAborted()
   const nowMs = clock()
   if (Date.parse(read.publishedOn) > nowMs + AHEAD_MS_MAX) {
-    throw new ListFault(`is of ${read.publishedOn}, which is yet to come`)
+    throw listFault(`is of ${read.publishedOn}, which is yet to come`)
   }
   const confirmedMs = Math.min(nowMs, source.confirmedMs)
   const lossPercentMax = acceptsLoss ? undefined : LOSS_PERCENT_MAX
   const put = ledger.putSanctionsList({ ...read, confirmedMs, lossPercentMax }, { actor, nowMs })
   if (put.kind === 'older') {
-    throw new ListFault(`is of ${read.publishedOn}, older than the current list`)
+    throw listFault(`is of ${read.publishedOn}, older than the current list`)
   }
   if (put.kind === 'lossy') {
-    throw new ListFault(`lacks ${put.lost} of the ${put.of} addresses of the current list`)
+    throw listFault(`lacks ${put.lost} of the ${put.of} addresses of the current list`)
   }
   return { list: put.list, isChanged: put.kind === 'replaced' }
 }

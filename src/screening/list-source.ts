@@ -1,10 +1,12 @@
 /** Where a sanctions list comes from: its publisher, or a file that others keep up to date. */
+
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
 import type { Clock } from '#src/domain/time.ts'
+import { type Fault, isFault } from '#src/platform/fault.ts'
 
-import { ListFault } from './list-format.ts'
+import { listFault } from './list-format.ts'
 
 const DOWNLOAD_MS_MAX = 5 * 60_000
 const BYTES_MAX = 256 * 1024 * 1024
@@ -28,7 +30,10 @@ export type ListSourceOptions = {
   bytesMax?: number | undefined
 }
 
-/** Opens an http(s) URL or the path of a file. Throws `ListFault`, as does reading the chunks. */
+/**
+ * Opens an http(s) URL or the path of a file. Throws a `sanctions_list` fault, as does reading the
+ * chunks.
+ */
 export async function openListSource(
   location: string,
   { clock, signal: stop, timeoutMs = DOWNLOAD_MS_MAX, bytesMax = BYTES_MAX }: ListSourceOptions,
@@ -42,7 +47,7 @@ export async function openListSource(
       return { confirmedMs: clock(), chunks: translate(() => body, limits) }
     }
     const entry = await stat(location)
-    if (!entry.isFile()) throw new ListFault('is not a file')
+    if (!entry.isFile()) throw listFault('is not a file')
     const chunks = translate(() => createReadStream(location, { signal }), limits)
     return { confirmedMs: Math.min(Math.floor(entry.mtimeMs), clock()), chunks }
   } catch (error) {
@@ -64,14 +69,14 @@ async function follow(start: string, signal: AbortSignal): Promise<Response> {
     await response.body?.cancel()
     const location = response.headers.get('location')
     const target = location === null ? null : URL.parse(location, url.href)
-    if (target === null) throw new ListFault('is redirected to nowhere')
+    if (target === null) throw listFault('is redirected to nowhere')
     // Where the list could be changed on the way.
     if (target.protocol !== 'https:' && target.protocol !== url.protocol) {
-      throw new ListFault('is redirected away from https')
+      throw listFault('is redirected away from https')
     }
     url = target
   }
-  throw new ListFault('is redirected too often')
+  throw listFault('is redirected too often')
 }
 
 async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>> {
@@ -79,13 +84,13 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
   const type = headers.get('content-type') ?? 'text/xml'
   if (status === 200 && xmlTypes.test(type) && body !== null) return body
   await body?.cancel()
-  if (status !== 200) throw new ListFault(`is answered with HTTP status ${status}`)
-  throw new ListFault('is not served as XML')
+  if (status !== 200) throw listFault(`is answered with HTTP status ${status}`)
+  throw listFault('is not served as XML')
 }
 
 type Limits = { signal: AbortSignal; bytesMax: number; deadline: AbortSignal | undefined }
 
-/** Yields chunks up to a limit; errors become `ListFault`. Opens at the first read. */
+/** Yields chunks up to a limit; errors become a `sanctions_list` fault. Opens at the first read. */
 async function* translate(
   open: () => AsyncIterable<Uint8Array>,
   { signal, bytesMax, deadline }: Limits,
@@ -94,7 +99,7 @@ async function* translate(
   try {
     for await (const chunk of open()) {
       bytes += chunk.length
-      if (bytes > bytesMax) throw new ListFault(`has more than ${bytesMax} bytes`)
+      if (bytes > bytesMax) throw listFault(`has more than ${bytesMax} bytes`)
       yield chunk
     }
     // A stream that was aborted may also just end.
@@ -105,9 +110,9 @@ async function* translate(
 }
 
 /** The texts of system and network errors hold the URL; their codes do not. */
-function toListFault(error: unknown, deadline: AbortSignal | undefined): ListFault {
-  if (error instanceof ListFault) return error
-  if (deadline?.aborted) return new ListFault('did not arrive in time')
+function toListFault(error: unknown, deadline: AbortSignal | undefined): Fault {
+  if (isFault(error, 'sanctions_list')) return error
+  if (deadline?.aborted) return listFault('did not arrive in time')
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return new ListFault(`cannot be read${typeof code === 'string' ? ` (${code})` : ''}`)
+  return listFault(`cannot be read${typeof code === 'string' ? ` (${code})` : ''}`)
 }

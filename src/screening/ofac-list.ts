@@ -3,11 +3,12 @@
  * otherwise doubtful is refused as a whole: an address that went missing on the way would pass for
  * one that is not sanctioned.
  */
+
 import { setImmediate } from 'node:timers/promises'
 
 import sax from 'sax'
 
-import { type ElementHandler, ListFault, type ListFormat, listFormats } from './list-format.ts'
+import { type ElementHandler, listFault, type ListFormat, listFormats } from './list-format.ts'
 
 /** Takes about two milliseconds, after which waiting requests run. */
 const SLICE_BYTES = 65_536
@@ -19,7 +20,10 @@ export type OfacList = {
   sha256: string
 }
 
-/** Reads a list in constant memory. Throws `ListFault`, what `chunks` throws, and at abort. */
+/**
+ * Reads a list in constant memory. Throws a `sanctions_list` fault, what `chunks` throws, and at
+ * abort.
+ */
 export async function readOfacList(
   chunks: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
@@ -39,7 +43,7 @@ export async function readOfacList(
   }
   scanner.write(decode())
   const publishedOn = scanner.end().finish()
-  if (addresses.size === 0) throw new ListFault('has no EVM address')
+  if (addresses.size === 0) throw listFault('has no EVM address')
   return { publishedOn, addresses, sha256: hasher.digest('hex') }
 }
 
@@ -50,7 +54,7 @@ function createDecoder(): (bytes?: Uint8Array) => string {
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined })
     } catch (cause) {
-      throw new ListFault('is not UTF-8', { cause })
+      throw listFault('is not UTF-8', { cause })
     }
   }
 }
@@ -65,7 +69,10 @@ const FAULT_LENGTH_MAX = 100
 
 type Level = { name: string; handler: ElementHandler | undefined; text: string }
 
-/** A strict pass over XML in constant memory, without DOCTYPE or entities. Throws `ListFault`. */
+/**
+ * A strict pass over XML in constant memory, without DOCTYPE or entities. Throws a `sanctions_list`
+ * fault.
+ */
 function createXmlScanner(addresses: Set<string>) {
   const parser = sax.parser(true, options)
   const levels: Level[] = []
@@ -74,7 +81,7 @@ function createXmlScanner(addresses: Set<string>) {
   let names: ReadonlySet<string | undefined> = new Set()
 
   const fail = (reason: string): never => {
-    throw new ListFault(reason)
+    throw listFault(reason)
   }
   const collect = (text: string) => {
     const level = levels.at(-1)

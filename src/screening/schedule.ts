@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Screen, Verdict } from '#src/domain/selling/screening.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
+import { isFault } from '#src/platform/fault.ts'
 import {
   createShownJob,
   type JobReport,
@@ -15,7 +16,6 @@ import {
 import type { Log } from '#src/platform/log.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { ListFault } from './list-format.ts'
 import { refreshList } from './list-refresh.ts'
 import { toPublicName } from './list-source.ts'
 
@@ -118,7 +118,7 @@ async function refresh(
     return { state: isChanged ? 'changed' : 'confirmed', outcome }
   } catch (error) {
     const text = messageOf(error).replaceAll('\n', ' ')
-    const reason = error instanceof ListFault ? text : `could not be refreshed: ${text}`
+    const reason = isFault(error, 'sanctions_list') ? text : `could not be refreshed: ${text}`
     const outcome = `The sanctions list at ${toPublicName(location)} ${reason}. ${findInForce(schedule)}`
     return { state: 'failed', outcome }
   }

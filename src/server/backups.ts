@@ -1,4 +1,5 @@
 /** Backups that a command and a server make alike. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,7 +11,7 @@ import type { BackupStore } from '#src/backup/store.ts'
 import { historyFormat, holdLock, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, commandError } from './context.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 
@@ -28,7 +29,7 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
   const { dataPath } = config()
   const sources = sourcesOf(dataPath)
   if (sources.length === 0) {
-    throw new CliError(`There is nothing in ${dataPath} to back up. Set BOOKFEED_DATA.`)
+    throw commandError(`There is nothing in ${dataPath} to back up. Set BOOKFEED_DATA.`)
   }
   using _lock = holdLock(
     join(dataPath, 'backup.lock'),

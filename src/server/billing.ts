@@ -18,7 +18,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, commandError } from './context.ts'
 import { turnOf } from './open-data-folder.ts'
 import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
@@ -28,7 +28,10 @@ const FIRST_CHECK_MS_MAX = 3000
 /** What a server sells. `closedReason` is why nothing is sold; undefined if something may be. */
 type Shop = { billing: Billing; closedReason: string | undefined }
 
-/** Nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
+/**
+ * Nothing is asked or loaded before it is needed. Throws a `secret_file` fault for an unusable gas
+ * key.
+ */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
@@ -109,7 +112,7 @@ function assertPayee({ payTo }: Config): void {
   })
   const lost = [`0x${'0'.repeat(40)}`, ...contracts]
   if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
-  throw new CliError(
+  throw commandError(
     'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
   )
 }
@@ -130,7 +133,7 @@ function createRelay(
 ): (chain: PaymentChain) => Facilitator {
   const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
   if ((id === '') !== (secret === '')) {
-    throw new CliError(
+    throw commandError(
       'BOOKFEED_FACILITATOR_KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET need each other: set both, or none.',
     )
   }

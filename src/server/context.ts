@@ -1,5 +1,6 @@
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/domain/time.ts'
+import { Fault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 
 /** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
@@ -32,18 +33,12 @@ export type CliContext = {
   onStop(stop: () => void): () => void
 }
 
-/** Ends a command with one line on standard error: 1 is a failure, 2 a wrong call. */
-export class CliError extends Error {
-  override name = 'CliError'
-  readonly exitCode: 1 | 2
+/** Ends a command with one line on standard error and exit code 1. */
+export const commandError = (message: string, options: ErrorOptions = {}): Fault =>
+  new Fault(message, { kind: 'command', ...options })
 
-  constructor(message: string, options: ErrorOptions & { exitCode?: 1 | 2 } = {}) {
-    super(message, options)
-    this.exitCode = options.exitCode ?? 1
-  }
-}
-
-export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
+/** The same for a wrong call, with exit code 2. */
+export const usageError = (message: string): Fault => new Fault(message, { kind: 'usage' })
 
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
 export function stopSignal({ onStop }: CliContext): Disposable & { signal: AbortSignal } {

@@ -2,8 +2,7 @@ import type { Config } from '#src/config/config.ts'
 import { markRewritten } from '#src/http/raw-target.ts'
 import { codeOf } from '#src/platform/message.ts'
 import type { App, Reader, StreamData } from '#src/server/app.ts'
-
-import { CliError } from './context.ts'
+import { commandError } from '#src/server/context.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
@@ -14,7 +13,7 @@ type Answers = Pick<App | Reader, 'fetch' | 'stream'>
 
 /**
  * Begins to answer at the address of the configuration, with `isShared` beside others of this
- * process. Throws `CliError` where it cannot be had.
+ * process. Throws a `command` fault where it cannot be had.
  */
 export function listen({ fetch, stream }: Answers, { host, port }: Address, isShared = false) {
   try {
@@ -32,19 +31,22 @@ export function listen({ fetch, stream }: Answers, { host, port }: Address, isSh
       error: () => new Response(null, { status: 500 }),
     })
   } catch (cause) {
-    throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
+    throw commandError(toListenMessage(codeOf(cause), host, port), { cause })
   }
 }
 
 type Plain = { fetch: (request: Request) => Response }
 
-/** Begins to answer requests that are the operator's, where `variable` says. Throws `CliError`. */
+/**
+ * Begins to answer requests that are the operator's, where `variable` says. Throws a `command`
+ * fault.
+ */
 export function serveAt(at: Address, variable: string, { fetch }: Plain): Bun.Server<undefined> {
   try {
     const address = { hostname: at.host, port: at.port, reusePort: false }
     return Bun.serve({ ...address, development: false, fetch })
   } catch (cause) {
-    throw new CliError(
+    throw commandError(
       `${variable}: cannot listen on ${at.host}:${at.port} (${codeOf(cause)}). Name another port.`,
       {
         cause,

@@ -22,7 +22,7 @@ import { messageOf } from '#src/platform/message.ts'
 import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, commandError } from './context.ts'
 
 /** In each data folder, for whoever serves from it. */
 export const archiveCacheOf = ({
@@ -97,12 +97,14 @@ function sayDropped(path: string, say: (line: string) => void): void {
   for (const fault of listLogFaults(path)) say(`bookfeed: ${fault}`)
 }
 
-/** Throws `CliError` if there is no ledger yet. What is opened to be verified gets no row. */
+/**
+ * Throws a `command` fault if there is no ledger yet. What is opened to be verified gets no row.
+ */
 export function openExistingLedger(context: CliContext, purpose?: 'verify'): Ledger {
   const { dataPath, ledger } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
   if (ledger === '' && !existsSync(ledgerPathOf(dataPath))) {
-    throw new CliError(
+    throw commandError(
       `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )
   }
@@ -112,7 +114,7 @@ export function openExistingLedger(context: CliContext, purpose?: 'verify'): Led
 /** A server opens both files, and warns once. */
 function makeFolder(dataPath: string, warn: (message: string) => void = () => {}): void {
   if (existsSync(join(dataPath, RESTORING))) {
-    throw new CliError(
+    throw commandError(
       `The restore into ${dataPath} did not finish. Run bookfeed restore again, or empty the folder.`,
     )
   }
@@ -121,7 +123,7 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
     accessSync(dataPath, constants.W_OK)
   } catch (cause) {
     const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
-    throw new CliError(message, { cause })
+    throw commandError(message, { cause })
   }
 }
 

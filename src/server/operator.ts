@@ -1,9 +1,11 @@
 /** What the page of the operator is given by the process that serves it. */
+
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type Config, ConfigError } from '#src/config/config.ts'
+import type { Config } from '#src/config/config.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
@@ -16,12 +18,14 @@ import { verifyInWorker } from './verify-in-worker.ts'
 
 const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
 
-/** Throws `SecretFault` and `ConfigError`. */
+/** Throws a `secret_file` fault and a `config` fault. */
 export function readToken(setting: string): string {
   if (!setting.includes('/')) return setting
   const token = readSecretFile(setting, `The file of ${TOKEN}`)
   if (/^[\w~=-]{32,256}$/.test(token)) return token
-  throw new ConfigError(`The file of ${TOKEN} must hold 32 to 256 letters, digits, _, -, ~ or =.`)
+  throw new Fault(`The file of ${TOKEN} must hold 32 to 256 letters, digits, _, -, ~ or =.`, {
+    kind: 'config',
+  })
 }
 
 /** Others come in through a proxy on this machine, and look as if they sat at it. */

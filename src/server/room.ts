@@ -1,7 +1,10 @@
 /** Room on a disk: what can wait stops before it is full, so that keys and payments never must. */
+
 import { statfsSync } from 'node:fs'
 
-import { type CliContext, CliError } from './context.ts'
+import { type Fault, isFault } from '#src/platform/fault.ts'
+
+import { type CliContext, commandError } from './context.ts'
 
 const LOOK_MS = 1000
 const MIB = 1024 * 1024
@@ -17,11 +20,11 @@ export function freeBytesOf(path: string): number | undefined {
 }
 
 /** What says that a folder's disk has less room than it must keep; undefined where it has more. */
-export function roomFault({ config }: CliContext, folder: string): CliError | undefined {
+export function roomFault({ config }: CliContext, folder: string): Fault | undefined {
   const { freeBytesMin } = config()
   const free = freeBytesOf(folder)
   if (free === undefined || free >= freeBytesMin) return undefined
-  return new CliError(
+  return commandError(
     `Less than ${Math.round(freeBytesMin / MIB)} MiB (BOOKFEED_FREE_MB) are free for ${folder}. Free some, or use another disk; then run the same command again.`,
   )
 }
@@ -47,5 +50,5 @@ export function workSignal(context: CliContext): Disposable & { signal: AbortSig
 
 /** Throws the fault that ended the work, if one did. */
 export function assertRoomLeft({ aborted, reason }: AbortSignal): void {
-  if (aborted && reason instanceof CliError) throw reason
+  if (aborted && isFault(reason, 'command', 'usage')) throw reason
 }

@@ -1,4 +1,5 @@
 /** Backups that nobody has to ask for: of a server by the clock, and before files are upgraded. */
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -12,7 +13,7 @@ import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { backUp, readBackupNote } from './backups.ts'
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, commandError } from './context.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
@@ -100,7 +101,7 @@ export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
     const { name } = await backUp(context, place)
     context.printError(`bookfeed: ${name} is made. Now they are brought up to date.`)
   } catch (cause) {
-    throw new CliError(
+    throw commandError(
       `The files are of an older version, and were left as they are, because they cannot be backed up: ${messageOf(cause)} Set BOOKFEED_BACKUP_TO to a place with room, or to off to go without.`,
       { cause },
     )

@@ -1,4 +1,5 @@
 /** The threads that answer requests for data, seen from the first: started, replaced, stopped. */
+
 import { availableParallelism } from 'node:os'
 
 import type { LimitMemory, Limits } from '#src/access/limits.ts'
@@ -8,7 +9,7 @@ import { messageOf } from '#src/platform/message.ts'
 import type { Thread } from '#src/platform/worker.ts'
 import type { App } from '#src/server/app.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, commandError } from './context.ts'
 import { listen } from './listen.ts'
 import {
   type Answered,
@@ -43,7 +44,7 @@ type Deps = {
   timer: () => number
 }
 
-/** Starts them; resolves when all of them listen. Throws `CliError`. */
+/** Starts them; resolves when all of them listen. Throws a `command` fault. */
 export async function startThreads(deps: Deps) {
   const { context, app, test, memory, meterMemory, limits, server, timer } = deps
   const config = context.config()
@@ -89,7 +90,7 @@ export async function startThreads(deps: Deps) {
       // It was terminated, because it hung or did not stop in time.
       if (isFault(error, 'thread_ended')) return
       context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
-      listening.reject(new CliError(`Thread ${thread} cannot start: ${messageOf(error)}`))
+      listening.reject(commandError(`Thread ${thread} cannot start: ${messageOf(error)}`))
     })
     void started.ended.then(() => {
       ends.delete(started.ended)

@@ -1,4 +1,7 @@
 /** A venue's catalogue: which markets it has, and what became of them. */
+
+import { Fault } from '#src/platform/fault.ts'
+
 import type { KnownFacts, MarketWindow } from './venue.ts'
 
 export type CataloguePorts = {
@@ -17,7 +20,7 @@ export type UnusableMarket = { unusable: string }
 export const isUsable = (found: KnownFacts | UnusableMarket | undefined): found is KnownFacts =>
   found !== undefined && !('unusable' in found)
 
-/** Both verbs reject with `CatalogueFault`, or with what `fetch` rejects with. */
+/** Both verbs reject with a `catalogue` fault, or with what `fetch` rejects with. */
 export type Catalogue = {
   /** The market of a window; undefined while it is not listed. */
   find(
@@ -32,20 +35,12 @@ export type Catalogue = {
   read(slug: string, asking: Asking): Promise<KnownFacts | undefined>
 }
 
-/** The catalogue answered, and not with what was asked. */
-export class CatalogueFault extends Error {
-  override name = 'CatalogueFault'
-  /** Milliseconds that it asks to be left alone for. */
-  readonly retryAfterMs: number | undefined
-
-  constructor(message: string, retryAfterMs?: number) {
-    super(message)
-    this.retryAfterMs = retryAfterMs
-  }
-
-  static of({ status, headers }: Response, name = 'catalogue'): CatalogueFault {
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-    const retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined
-    return new CatalogueFault(`The ${name} answered with status ${status}.`, retryAfterMs)
-  }
+/** What a response with another status than was expected means. */
+export function catalogueFault({ status, headers }: Response, name = 'catalogue'): Fault {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  const retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined
+  return new Fault(`The ${name} answered with status ${status}.`, {
+    kind: 'catalogue',
+    retryAfterMs,
+  })
 }

@@ -1,4 +1,5 @@
-/** Readers of members of JSON that others wrote. They throw a `RecordFault` with the name. */
+/** Readers of members of JSON that others wrote. They throw a `record` fault with the name. */
+
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
   assetIdPattern,
@@ -8,7 +9,7 @@ import {
   type Outcome,
   parseConditionId,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/domain/time.ts'
 import { toTimestampMs } from '#src/domain/wire/snapshot-values.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -62,7 +63,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 export function readText(value: unknown, path: Path): string {
   const text = readOptionalText(value, path)
-  if (text === undefined) throw new RecordFault(`${path}: missing`)
+  if (text === undefined) throw recordFault(`${path}: missing`)
   return text
 }
 
@@ -71,22 +72,22 @@ const TEXT_LENGTH_MAX = 2000
 
 export function readOptionalText(value: unknown, path: Path): string | undefined {
   if (isAbsent(value)) return undefined
-  if (typeof value !== 'string') throw new RecordFault(`${path}: not a string`)
+  if (typeof value !== 'string') throw recordFault(`${path}: not a string`)
   if (value.length > TEXT_LENGTH_MAX) {
-    throw new RecordFault(`${path}: longer than ${TEXT_LENGTH_MAX} characters`)
+    throw recordFault(`${path}: longer than ${TEXT_LENGTH_MAX} characters`)
   }
   return value
 }
 
 export function readConditionId(value: unknown): string {
   const id = parseConditionId(readText(value, 'conditionId'))
-  if (id === undefined) throw new RecordFault(`conditionId: not ${conditionIdRule}`)
+  if (id === undefined) throw recordFault(`conditionId: not ${conditionIdRule}`)
   return id
 }
 
 export function readAssetId(value: unknown, path: Path): string {
   const text = readText(value, path)
-  if (!assetIdPattern.test(text)) throw new RecordFault(`${path}: not ${assetIdRule}`)
+  if (!assetIdPattern.test(text)) throw recordFault(`${path}: not ${assetIdRule}`)
   return text
 }
 
@@ -97,7 +98,7 @@ export function toOutcome(text: string): Outcome | undefined {
 
 export function readOutcome(value: unknown, path: Path): Outcome {
   const outcome = toOutcome(readText(value, path))
-  if (outcome === undefined) throw new RecordFault(`${path}: neither "up" nor "down"`)
+  if (outcome === undefined) throw recordFault(`${path}: neither "up" nor "down"`)
   return outcome
 }
 
@@ -105,7 +106,7 @@ export function readOutcome(value: unknown, path: Path): Outcome {
 export function readTimeMs(value: unknown, path: Path): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
   const timeMs = toTimestampMs(text, path)
-  if (timeMs < VENUE_OPENED_MS) throw new RecordFault(`${path}: before 2020, when the venue opened`)
+  if (timeMs < VENUE_OPENED_MS) throw recordFault(`${path}: before 2020, when the venue opened`)
   return timeMs
 }
 
@@ -120,7 +121,7 @@ export function tolerate<T>(faults: string[], read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof RecordFault)) throw error
+    if (!isRecordFault(error)) throw error
     faults.push(error.message)
     return undefined
   }
@@ -130,7 +131,7 @@ export function tolerate<T>(faults: string[], read: () => T): T | undefined {
 export function readPrice(value: unknown, path: Path): Millionths {
   const price = parseMillionths(withoutExponent(readText(value, path)))
   if (price === undefined || price === 0 || price >= MILLIONTHS_PER_UNIT) {
-    throw new RecordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
+    throw recordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
   }
   return price
 }
@@ -141,7 +142,7 @@ export function readOptionalDecimal(value: unknown, path: Path): string | undefi
   if (text === undefined) return undefined
   const plain = withoutExponent(text)
   if (/^\d{1,20}(\.\d{1,30})?$/.test(plain)) return plain
-  throw new RecordFault(`${path}: not a plain decimal such as 72815.25`)
+  throw recordFault(`${path}: not a plain decimal such as 72815.25`)
 }
 
 /**
@@ -174,16 +175,16 @@ export function withoutExponent(text: string): string {
 /** Reads a schedule of fees, in the one form in which it is kept. */
 export function readOptionalFees(value: unknown, path: Path): string | undefined {
   if (isAbsent(value)) return undefined
-  if (!isRecord(value)) throw new RecordFault(`${path}: not an object`)
+  if (!isRecord(value)) throw recordFault(`${path}: not an object`)
   const decimal = (name: 'rate' | 'exponent' | 'rebateRate'): string => {
     const member = value[name]
     const text = typeof member === 'number' ? String(member) : member
     const digits = readOptionalDecimal(text, `${path}.${name}`)
-    if (digits === undefined) throw new RecordFault(`${path}.${name}: missing`)
+    if (digits === undefined) throw recordFault(`${path}.${name}: missing`)
     return digits
   }
   const { takerOnly } = value
-  if (typeof takerOnly !== 'boolean') throw new RecordFault(`${path}.takerOnly: not true or false`)
+  if (typeof takerOnly !== 'boolean') throw recordFault(`${path}.takerOnly: not true or false`)
   const fees: FeeSchedule = {
     rate: decimal('rate'),
     exponent: decimal('exponent'),
@@ -197,6 +198,6 @@ export function readOptionalFees(value: unknown, path: Path): string | undefined
 export function readOptionalList(value: unknown, path: Path): string[] | undefined {
   if (isAbsent(value)) return undefined
   const list = typeof value === 'string' ? parseJson(value) : value
-  if (!Array.isArray(list)) throw new RecordFault(`${path}: not an array`)
+  if (!Array.isArray(list)) throw recordFault(`${path}: not an array`)
   return list.map((item, index) => readText(item, `${path}[${index}]`))
 }

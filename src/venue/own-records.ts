@@ -9,7 +9,7 @@ import {
   type Result,
   winnerSources,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import {
@@ -39,7 +39,7 @@ export const ownKinds: readonly RecordKind[] = [
     required: [['data'], ['nextCursor']],
     forbidden: sides,
     read({ data }) {
-      if (!Array.isArray(data)) throw new RecordFault('data: not an array')
+      if (!Array.isArray(data)) throw recordFault('data: not an array')
       return data.map((each: unknown) => readMarket(isRecord(each) ? each : {}))
     },
   },
@@ -58,7 +58,7 @@ function readMarket(value: JsonObject): MarketRecord {
       conditionId,
     }
   }
-  if (!isTimeframe(timeframe)) throw new RecordFault('timeframe: not one that is kept')
+  if (!isTimeframe(timeframe)) throw recordFault('timeframe: not one that is kept')
   const winnerSource = winnerSources.find((each) => each === value.winnerSource)
   const tickSize = readOptionalDecimal(optional(value.tickSize), 'tickSize')
   return {

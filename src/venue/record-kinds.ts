@@ -1,4 +1,4 @@
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 
 import { fitsKind, type JsonObject, type Reading } from './json-fields.ts'
 import { ownKinds } from './own-records.ts'
@@ -15,12 +15,12 @@ export const foreignToSnapshots: readonly string[] = described
   .filter(({ forbidden }) => !snapshot.required.some(([side]) => forbidden.includes(side)))
   .flatMap(({ required }) => required.flat())
 
-/** Undefined for a snapshot. Throws `RecordFault` for what is of no kind, of two, or unsound. */
+/** Undefined for a snapshot. Throws a `record` fault for what is of no kind, of two, or unsound. */
 export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
   const [first, second] = kinds.filter((kind) => fitsKind(kind, value))
-  if (first === undefined) throw new RecordFault(`is none of: ${kinds.map(describe).join('; ')}`)
+  if (first === undefined) throw recordFault(`is none of: ${kinds.map(describe).join('; ')}`)
   if (second !== undefined) {
-    throw new RecordFault(`fits both ${describe(first)} and ${describe(second)}`)
+    throw recordFault(`fits both ${describe(first)} and ${describe(second)}`)
   }
   return 'read' in first ? first.read(value, reading) : undefined
 }

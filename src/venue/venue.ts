@@ -45,7 +45,7 @@ export type RecordKind = {
   required: readonly (readonly string[])[]
   /** Members that it never has: they make it another kind, which may have all the others too. */
   forbidden: readonly string[]
-  /** Throws `RecordFault` for what is not sound. */
+  /** Throws a `record` fault for what is not sound. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
 }
 

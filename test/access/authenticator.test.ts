@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { StoreFault } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/domain/selling/api-key.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import type { Eventually } from '#src/platform/eventually.ts'
@@ -43,7 +43,7 @@ const failingWhile =
   (isAway: () => boolean) =>
   <Given extends unknown[], T>(read: (...given: Given) => T) =>
   (...given: Given): T => {
-    if (isAway()) throw new StoreFault('The database cannot be reached.')
+    if (isAway()) throw storageError('The database cannot be reached.')
     return read(...given)
   }
 

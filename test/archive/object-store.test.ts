@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import { createObjectStore, ObjectFault, type ObjectStore } from '#src/archive/object-store.ts'
+import { createObjectStore, type ObjectStore } from '#src/archive/object-store.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { hasS3, type S3, startS3 } from '../support/engines/s3.ts'
 
@@ -20,11 +21,12 @@ const bytesOf = (length: number, seed: number): Uint8Array =>
   Uint8Array.from({ length }, (_, at) => (at * 31 + seed * 17) % 251)
 const sha256 = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-/** The reason of a fault. */
-const reasonOf = (ask: Promise<unknown>): Promise<string> =>
+/** The kind of a fault. */
+const kindOf = (ask: Promise<unknown>): Promise<string> =>
   ask.then(
     () => 'none',
-    (error: unknown) => (error instanceof ObjectFault ? error.reason : String(error)),
+    (error: unknown) =>
+      isFault(error, 'object_missing', 'object_unreachable') ? error.kind : String(error),
   )
 
 describe.skipIf(!hasS3)('Objects on a real S3', () => {
@@ -64,17 +66,17 @@ describe.skipIf(!hasS3)('Objects on a real S3', () => {
       ],
     ] as [number, number][])
       expect(await store.read('range', at, length)).toEqual(bytes.subarray(at, at + length))
-    expect(await reasonOf(store.read('range', 9999, 2))).toBe('missing')
-    expect(await reasonOf(store.read('range', 10_000, 1))).toBe('missing')
-    expect(await reasonOf(store.read('range', 20_000, 5))).toBe('missing')
+    expect(await kindOf(store.read('range', 9999, 2))).toBe('object_missing')
+    expect(await kindOf(store.read('range', 10_000, 1))).toBe('object_missing')
+    expect(await kindOf(store.read('range', 20_000, 5))).toBe('object_missing')
   })
 
   test('behavior: what is not there is missing; removing it twice is no fault', async () => {
     await store.put('gone', bytesOf(10, 4))
     await store.remove('gone')
     await store.remove('gone')
-    expect(await reasonOf(store.read('gone', 0, 1))).toBe('missing')
-    expect(await reasonOf(store.get('gone'))).toBe('missing')
+    expect(await kindOf(store.read('gone', 0, 1))).toBe('object_missing')
+    expect(await kindOf(store.get('gone'))).toBe('object_missing')
   })
 
   test(
@@ -111,11 +113,11 @@ describe.skipIf(!hasS3)('Objects on a real S3', () => {
       createObjectStore(placeOf('s3://none/a/b'), { client: s3.client }),
     ]
     for (const each of stores) {
-      expect(await reasonOf(each.read('there', 0, 1))).toBe('unreachable')
-      expect(await reasonOf(each.list(''))).toBe('unreachable')
+      expect(await kindOf(each.read('there', 0, 1))).toBe('object_unreachable')
+      expect(await kindOf(each.list(''))).toBe('object_unreachable')
     }
-    expect(await reasonOf(stores[0]?.put('there', bytesOf(10, 8)) ?? Promise.resolve())).toBe(
-      'unreachable',
+    expect(await kindOf(stores[0]?.put('there', bytesOf(10, 8)) ?? Promise.resolve())).toBe(
+      'object_unreachable',
     )
     expect(stores[0]?.get('there')).rejects.toThrow(/there cannot be read \(Signature.*S3_ENDPOINT/)
     expect(await store.get('there')).toEqual(bytesOf(10, 7))
@@ -135,10 +137,10 @@ describe.skipIf(!hasS3)('Objects on a real S3', () => {
           if (acknowledged.size === 50) void s3.kill()
         }
       }
-      const ends = await Promise.all(Array.from({ length: WRITERS }, () => reasonOf(put())))
+      const ends = await Promise.all(Array.from({ length: WRITERS }, () => kindOf(put())))
       await s3.kill()
-      expect(ends).toEqual(Array(WRITERS).fill('unreachable'))
-      expect(await reasonOf(hasty.read('0', 0, 1))).toBe('unreachable')
+      expect(ends).toEqual(Array(WRITERS).fill('object_unreachable'))
+      expect(await kindOf(hasty.read('0', 0, 1))).toBe('object_unreachable')
 
       await s3.start()
       for (const [key, digest] of acknowledged) expect(sha256(await hasty.get(key))).toBe(digest)
@@ -159,6 +161,6 @@ test('behavior: a service that takes a connection and is silent is unreachable',
       ...{ accessKeyId: 'a', secretAccessKey: 'b' },
     },
   })
-  expect(await reasonOf(store.read('a', 0, 1))).toBe('unreachable')
-  expect(await reasonOf(store.put('a', bytesOf(10, 1)))).toBe('unreachable')
+  expect(await kindOf(store.read('a', 0, 1))).toBe('object_unreachable')
+  expect(await kindOf(store.put('a', bytesOf(10, 1)))).toBe('object_unreachable')
 })

@@ -8,10 +8,11 @@ import { compareSome, examineBackups } from '#src/backup/compare.ts'
 import { BLOCKS, digestOf, listBackups } from '#src/backup/manifest.ts'
 import { openStore } from '#src/backup/open-store.ts'
 import { restoreBackup, RESTORING } from '#src/backup/restore.ts'
-import { BackupFault, type BackupStore } from '#src/backup/store.ts'
+import type { BackupStore } from '#src/backup/store.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 import { appendAll, batchOf, simulatedSnapshots } from '../history/books.ts'
 import { until } from '../support/until.ts'
@@ -118,7 +119,10 @@ describe('makeBackup', () => {
   test('error: one that fails is none, and the next one uses what it stored', async () => {
     const path = newHistory()
     const { store } = openFolder()
-    const failing = { ...store, put: () => Promise.reject(new BackupFault('no room')) }
+    const failing = {
+      ...store,
+      put: () => Promise.reject(new Fault('no room', { kind: 'backup' })),
+    }
     const rejected: unknown = await backUp(failing, path).catch((error: unknown) => error)
     expect(String(rejected)).toContain('no room')
     expect(await listBackups(store)).toEqual([])

@@ -132,7 +132,7 @@ describe.skipIf(!hasAnvil)('ChainView', () => {
       ['odd', (method: string) => (method === 'eth_getLogs' ? [{ data: '0x' }] : undefined)],
     ])('error: rejects without an answer: %s', async (_, meddle) => {
       const asked = open({ meddle }).view.transfersTo(chain.payee.address, { from: 1, to: 2 })
-      expect(String(await asked.catch((error: unknown) => error))).toStartWith('RpcFault')
+      expect(String(await asked.catch((error: unknown) => error))).toStartWith('Fault')
     })
 
     test('error: rejects a range that is not final', async () => {

@@ -50,7 +50,7 @@ describe('createRpc', () => {
 
   test('error: a wrong chain is never asked', async () => {
     const { rpc, methods, origin } = startNode(() => ({ result: '0x1' }))
-    const fault = `RpcFault: The RPC at ${origin} is on chain 1, not on 137.`
+    const fault = `Fault: The RPC at ${origin} is on chain 1, not on 137.`
     expect(await faultOf(rpc.getCode(contract))).toBe(fault)
     expect(await faultOf(rpc.call({ to: contract, data: '0x' }))).toBe(fault)
     expect(new Set(methods)).toEqual(new Set(['eth_chainId']))
@@ -98,9 +98,7 @@ describe('createRpc', () => {
     const { rpc } = startNode((method) =>
       method === 'eth_chainId' ? { result: '0x89' } : answer(),
     )
-    expect(await faultOf(rpc.call({ to: contract, data: '0x' }))).toStartWith(
-      'RpcFault: The RPC at',
-    )
+    expect(await faultOf(rpc.call({ to: contract, data: '0x' }))).toStartWith('Fault: The RPC at')
   })
 
   test.each([

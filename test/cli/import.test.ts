@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { importCommand } from '#src/cli/import.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { CliError } from '#src/server/context.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
 import { NOW_MS } from '../ingest/import-harness.ts'
@@ -35,7 +35,7 @@ function aCommand(dataPath = join(folder, crypto.randomUUID())) {
       await importCommand(cli.context).exitOverride().parseAsync(args, { from: 'user' })
       return undefined
     } catch (error) {
-      if (error instanceof CliError) return error.message
+      if (isFault(error, 'command', 'usage')) return error.message
       throw error
     }
   }

@@ -9,7 +9,7 @@ import type { ManifestBody } from '#src/domain/manifest.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
-import { CliError } from '#src/server/context.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'
@@ -76,7 +76,7 @@ async function verify(
     () => undefined,
     (error: unknown) => error,
   )
-  if (failure !== undefined && !(failure instanceof CliError)) throw failure
+  if (failure !== undefined && !isFault(failure, 'command', 'usage')) throw failure
   return { printed, isSound: failure === undefined }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { ConfigError, configVariables, readConfig } from '#src/config/config.ts'
+import { configVariables, readConfig } from '#src/config/config.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 const MIB = 1024 * 1024
 
@@ -227,7 +228,7 @@ describe('readConfig', () => {
     const variable = configVariables.find((each) => each.name === name)
     const shown = variable?.isSecret ? 'not valid: it' : `${JSON.stringify(value)}, but`
     expect(() => readConfig({ [name]: value })).toThrow(
-      new ConfigError(`${name} is ${shown} must be ${variable?.accepts}.`),
+      new Fault(`${name} is ${shown} must be ${variable?.accepts}.`, { kind: 'config' }),
     )
   })
 

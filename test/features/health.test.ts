@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { StoreFault } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { RecordingState } from '#src/features/health/routes.ts'
 import type { Readiness } from '#src/features/health/schema.ts'
@@ -97,7 +97,7 @@ describe('GET /readyz', () => {
     const history = fakeHistory({
       probeWrite() {
         tries++
-        if (isFull) throw new StoreFault('No room is left on the disk.')
+        if (isFull) throw storageError('No room is left on the disk.')
       },
     })
     const { send, advance } = createHarness({ history })

@@ -3,12 +3,13 @@
  * none endless. More trials: `TRIALS=300 bun test test/history/corruption.test.ts`; other ones:
  * `SEED=2`. `FLIPS=3000` flips more single bits.
  */
+
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { StoreFault } from '#src/database/database.ts'
+import { isStorageError } from '#src/database/database.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -162,7 +163,7 @@ function openOrRefuse(file: string): MarketHistory | undefined {
   try {
     return openHistory(file)
   } catch (error) {
-    if (error instanceof StoreFault) return undefined
+    if (isStorageError(error)) return undefined
     throw error
   }
 }

@@ -69,7 +69,7 @@ function tamper(db: Database, { table, column, type }: Column, draw: Random): bo
     expect(put.run(other as string, at as string).changes).toBe(1)
     return true
   } catch (error) {
-    expect(String(error)).toMatch(/violates|StoreFault/)
+    expect(String(error)).toMatch(/violates|AppError/)
     return false
   }
 }

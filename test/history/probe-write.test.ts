@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { StoreFault } from '#src/database/database.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 
 function aFolder() {
@@ -21,7 +20,9 @@ describe('probeWrite', () => {
     expect([...db.query('PRAGMA user_version').values()]).toEqual(before)
     expect(db.query('PRAGMA synchronous').values()).toEqual([[1]])
     db.run('PRAGMA query_only = ON')
-    expect(() => db.engine.probeWrite(db)).toThrow(StoreFault)
+    expect(() => db.engine.probeWrite(db)).toThrow(
+      expect.objectContaining({ code: 'storage_unavailable' }),
+    )
     db.run('PRAGMA query_only = OFF')
     db.engine.probeWrite(db)
     db.close()

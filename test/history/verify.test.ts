@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import type { Database } from '#src/database/database.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
+import { AppError } from '#src/domain/errors.ts'
 import { coins, outcomes } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -285,17 +286,17 @@ describe('verify', () => {
     expect(endings.reported).toBeGreaterThan(20)
   })
 
-  test('error: a file whose damage shows at opening is refused with a StoreFault', async () => {
-    const names = new Set<string>()
+  test('error: a file whose damage shows at opening is refused as unavailable', async () => {
+    const codes = new Set<string>()
     for (let seed = 0; seed < 60; seed++) {
       const copy = await scribbled(seed)
       try {
         openHistory(copy).dispose()
       } catch (error) {
-        names.add(error instanceof Error ? `${error.name}` : 'no Error')
+        codes.add(error instanceof AppError ? error.code : String(error))
       }
     }
-    expect([...names]).toEqual(['StoreFault'])
+    expect([...codes]).toEqual(['storage_unavailable'])
   })
 })
 

@@ -5,13 +5,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
-import {
-  batchLines,
-  createLineBatcher,
-  type LineBatch,
-  openText,
-  SourceFault,
-} from '#src/ingest/line-source.ts'
+import { batchLines, createLineBatcher, type LineBatch, openText } from '#src/ingest/line-source.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 let folder = ''
@@ -42,7 +37,7 @@ async function readAll(path: string, options = limits): Promise<string[]> {
       )
     }
   } catch (error) {
-    if (!(error instanceof SourceFault)) throw error
+    if (!isFault(error, 'source')) throw error
     seen.push(error.message)
   }
   return seen

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { type Database, StoreFault } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
@@ -181,7 +181,9 @@ describe('openLedger', () => {
   test('error: refuses a history', () => {
     const path = newPath()
     openHistory(path).dispose()
-    expect(() => openLedger(path, { nowMs: NOW_MS })).toThrow(StoreFault)
+    expect(() => openLedger(path, { nowMs: NOW_MS })).toThrow(
+      expect.objectContaining({ code: 'storage_unavailable' }),
+    )
   })
 })
 

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test'
 
 import { AppError } from '#src/domain/errors.ts'
 import { openHistory } from '#src/history/open.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { createDiscovery } from '#src/recorder/discovery.ts'
 import { createReporter } from '#src/recorder/ports.ts'
-import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
+import type { Catalogue } from '#src/venue/catalogue.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
@@ -295,7 +296,11 @@ describe('createDiscovery', () => {
     const { advance, discovery, lines } = start({
       find: async ({ startMs }) => {
         calls++
-        if (isAway) throw new CatalogueFault('The catalogue answered with status 429.', 20_000)
+        if (isAway)
+          throw new Fault('The catalogue answered with status 429.', {
+            kind: 'catalogue',
+            retryAfterMs: 20_000,
+          })
         return factsOf(startMs)
       },
     })
@@ -315,7 +320,11 @@ describe('createDiscovery', () => {
     const { advance, lines } = start({
       find: async ({ startMs }) => (startMs === START_MS ? factsOf(startMs) : undefined),
       strike: async () => {
-        if (isAway) throw new CatalogueFault('The page answered with status 503.', 5000)
+        if (isAway)
+          throw new Fault('The page answered with status 503.', {
+            kind: 'catalogue',
+            retryAfterMs: 5000,
+          })
         return '1'
       },
     })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { ListFault } from '#src/screening/list-format.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { type ListRefresh, refreshList } from '#src/screening/list-refresh.ts'
 
 import { madeUpAddress, type SdnOptions, sdnXml } from '../support/ofac-xml.ts'
@@ -40,7 +40,8 @@ function refresh(options: SdnOptions, changed: Partial<ListRefresh> & { writtenM
 const faultOf = (...given: Parameters<typeof refresh>): Promise<string> =>
   refresh(...given).then(
     ({ list }) => `No fault, but ${JSON.stringify(list)}`,
-    (error: unknown) => (error instanceof ListFault ? error.message : `No ListFault: ${error}`),
+    (error: unknown) =>
+      isFault(error, 'sanctions_list') ? error.message : `No sanctions_list fault: ${error}`,
   )
 
 describe('refreshList', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 
-import { ListFault } from '#src/screening/list-format.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { type ListSourceOptions, openListSource, toPublicName } from '#src/screening/list-source.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21)
@@ -40,7 +40,8 @@ async function read(location: string, options: Options = {}) {
 const faultOf = (location: string, options?: Options): Promise<string> =>
   read(location, options).then(
     ({ text }) => `No fault, but ${text}`,
-    (error: unknown) => (error instanceof ListFault ? error.message : `No ListFault: ${error}`),
+    (error: unknown) =>
+      isFault(error, 'sanctions_list') ? error.message : `No sanctions_list fault: ${error}`,
   )
 
 const xml = (text: string, type = 'application/xml') =>
@@ -144,7 +145,7 @@ describe('openListSource, URL', () => {
     await iterator.next()
     stop.abort()
     const end = await iterator.next().catch((error: unknown) => error)
-    expect(end).toBeInstanceOf(ListFault)
+    expect(end).toMatchObject({ kind: 'sanctions_list' })
   })
 
   test('error: no reason holds a secret of the URL', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { ListFault } from '#src/screening/list-format.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { type OfacList, readOfacList } from '#src/screening/ofac-list.ts'
 
 import { madeUpAddress, sdnAdvancedXml, sdnXml } from '../support/ofac-xml.ts'
@@ -19,7 +19,7 @@ async function faultOf(text: string | Uint8Array): Promise<string> {
   try {
     return JSON.stringify(await readOfacList(inPieces(bytes, 4096)))
   } catch (error) {
-    if (error instanceof ListFault) return error.message
+    if (isFault(error, 'sanctions_list')) return error.message
     throw error
   }
 }

@@ -1,7 +1,8 @@
 /** For each error code a way to get it out of any operation that documents it. */
+
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config/config.ts'
-import { StoreFault } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import { createCursorCodec } from '#src/domain/cursor.ts'
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
@@ -290,7 +291,7 @@ async function askFull(entry: Entry): Promise<Response> {
   const server = serve()
   const { path, init } = await soundRequest(server, entry, placed)
   const full = (): never => {
-    throw new StoreFault('No room is left on the disk. Free some space and try again.')
+    throw storageError('No room is left on the disk. Free some space and try again.')
   }
   Object.assign(server.ledger, {
     signUp: full,

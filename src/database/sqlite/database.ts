@@ -2,22 +2,26 @@
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
  * date, runs transactions. Its engine is the embedded one.
  */
+
 import { Database as Driver, type Statement as Compiled } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
-import { assertSound, Damage } from '#src/database/checksum.ts'
+import { assertSound } from '#src/database/checksum.ts'
 import {
   type Database,
   type Engine,
+  isStorageError,
   type ListOf,
   prepareCell,
   readConsistently,
   type Statement,
-  StoreFault,
+  storageError,
   transact,
   type Value,
 } from '#src/database/database.ts'
+import type { AppError } from '#src/domain/errors.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { keepDamagedLog } from './log-scan.ts'
@@ -82,7 +86,7 @@ type DatabaseOptions = {
   bytesMax?: number | undefined
 }
 
-/** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
+/** `:memory:` is a fresh file that dies with the handle. Throws `storage_unavailable`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlite {
   const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
   let db: Sqlite | undefined
@@ -107,7 +111,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
     return db
   } catch (error) {
     db?.close()
-    throw toStoreFault(error, path)
+    throw toStorageError(error, path)
   }
 }
 
@@ -124,7 +128,7 @@ function makePrivate(path: string): void {
 function assertSqliteVersion(db: Database): void {
   const version = String(readValue(db, 'SELECT sqlite_version()'))
   if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
-    throw new StoreFault(
+    throw storageError(
       `SQLite ${version} can lose commits; ${SQLITE_VERSION_MIN} or newer is needed. Run bookfeed with the Bun that package.json names.`,
     )
   }
@@ -141,13 +145,13 @@ function assertOurs(db: Database, path: string, format: FileFormat): void {
     applicationId !== format.applicationId &&
     (applicationId !== 0 || version !== 0 || tables > 0)
   ) {
-    throw new StoreFault(
+    throw storageError(
       `${path} is not a ${format.name} of bookfeed, but a database of another kind. Set BOOKFEED_DATA to another folder.`,
     )
   }
   const known = format.migrations.length
   if (version > known) {
-    throw new StoreFault(
+    throw storageError(
       `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed, or restore the backup that was made before its update.`,
     )
   }
@@ -277,7 +281,10 @@ export const pagesOf = (db: Database) => ({
 })
 export const versionOf = (db: Database): number => readNumber(db, 'PRAGMA user_version')
 
-/** Keeps others from `path` until it is disposed of, or the process ends. Throws `StoreFault`. */
+/**
+ * Keeps others from `path` until it is disposed of, or the process ends. Throws
+ * `storage_unavailable`.
+ */
 export function holdLock(path: string, message: string): Disposable {
   makePrivate(path)
   let db: Sqlite | undefined
@@ -287,8 +294,8 @@ export function holdLock(path: string, message: string): Disposable {
   } catch (cause) {
     db?.close()
     throw codeOf(cause) === 'SQLITE_BUSY'
-      ? new StoreFault(message, { cause })
-      : toStoreFault(cause, path)
+      ? storageError(message, { cause })
+      : toStorageError(cause, path)
   }
   return { [Symbol.dispose]: () => db.close() }
 }
@@ -300,7 +307,7 @@ function alone<T>(db: Database, body: () => T): T {
   } catch (cause) {
     if (codeOf(cause) !== 'SQLITE_BUSY') throw cause
     const message = `Another process has ${db.filename} open. Stop it and try again.`
-    throw new StoreFault(message, { cause })
+    throw storageError(message, { cause })
   }
   try {
     // Who comes later is kept out from the first transaction on.
@@ -329,11 +336,11 @@ const valuesOf = (db: Database, sql: string) => db.prepare<unknown, []>(sql).val
 const readValue = (db: Database, sql: string): unknown => valuesOf(db, sql)[0]?.[0]
 const readNumber = (db: Database, sql: string): number => Number(readValue(db, sql))
 
-export const toStoreFault = (error: unknown, path: string): StoreFault =>
-  error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
+export const toStorageError = (error: unknown, path: string): AppError =>
+  isStorageError(error) ? error : storageError(toOpenMessage(error, path), { cause: error })
 
 function toOpenMessage(error: unknown, path: string): string {
-  if (error instanceof Damage)
+  if (isFault(error, 'damage', 'chunk_gone'))
     return `${path} is damaged: ${error.message} Restore it from a backup.`
   switch (codeOf(error)) {
     case 'SQLITE_NOTADB':

@@ -37,7 +37,7 @@ export type FrozenFile = Disposable & {
   release(): void
 }
 
-/** Throws `StoreFault`. */
+/** Throws `storage_unavailable`. */
 export function freezeFile(path: string, format: FileFormat): FrozenFile {
   const open = () => openDatabase(path, { format, isAsItIs: true })
   const [reader, asker] = [open(), open()]

@@ -3,9 +3,10 @@
  * it (decimals bare, best level first). Import spends its time here. The line is first copied
  * before a zero byte, which no JSON token contains: the readers need no bounds checks.
  */
+
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Coin, Outcome, Source, Timeframe } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 import {
   type Ladder,
   type Snapshot,
@@ -91,15 +92,15 @@ export function createSnapshotScanner(foreign: readonly string[] = []) {
   const foreignKeys = foreign.map(toKey)
 
   return {
-    /** Reads what fills `bytes[start..end)` but for white space. Throws `RecordFault`. */
+    /** Reads what fills `bytes[start..end)` but for white space. Throws a `record` fault. */
     scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot {
       const length = end - start
-      if (length > LINE_BYTES_MAX) throw new RecordFault(`longer than ${LINE_BYTES_MAX} bytes`)
+      if (length > LINE_BYTES_MAX) throw recordFault(`longer than ${LINE_BYTES_MAX} bytes`)
       buffer.set(bytes.subarray(start, end))
       buffer[length] = 0
       cursor.at = 0
       const draft = readObject(cursor, readers, foreignKeys)
-      if (skipSpace(buffer, cursor.at) !== length) throw new RecordFault('text after the object')
+      if (skipSpace(buffer, cursor.at) !== length) throw recordFault('text after the object')
       return toSnapshot(draft)
     },
   }
@@ -109,9 +110,9 @@ function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint
   const { bytes } = cursor
   const draft = new Draft()
   cursor.at = skipSpace(bytes, 0)
-  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new RecordFault('not a JSON object')
+  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw recordFault('not a JSON object')
   const first = skipSpace(bytes, cursor.at + 1)
-  if (byteAt(bytes, first) === byteOf.closeBrace) throw new RecordFault('an empty object')
+  if (byteAt(bytes, first) === byteOf.closeBrace) throw recordFault('an empty object')
   let expected = 0
   do {
     const keyAt = skipSpace(bytes, cursor.at + 1)
@@ -119,12 +120,12 @@ function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint
     cursor.at = assertJson(skipKey(bytes, keyAt))
     const field = snapshotFields[index]
     if (field === undefined) readOther(cursor, { keyAt, foreignKeys, draft })
-    else if (draft[field] !== undefined) throw new RecordFault(`${field}: repeated`)
+    else if (draft[field] !== undefined) throw recordFault(`${field}: repeated`)
     else readField(cursor, field, { draft, readers })
     expected = index + 1
     cursor.at = skipSpace(bytes, cursor.at)
   } while (byteAt(bytes, cursor.at) === byteOf.comma)
-  if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) throw new RecordFault('not valid JSON')
+  if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) throw recordFault('not valid JSON')
   cursor.at++
   return draft
 }
@@ -145,7 +146,7 @@ function findField(bytes: Uint8Array, at: number, expected: number): number {
 }
 
 function assertJson(at: number): number {
-  if (at === MALFORMED) throw new RecordFault('not valid JSON')
+  if (at === MALFORMED) throw recordFault('not valid JSON')
   return at
 }
 
@@ -157,13 +158,13 @@ function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Member): void 
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
   if (received !== undefined) {
     if (draft.receivedMs !== undefined)
-      throw new RecordFault(`${received.name}: a second time of receipt`)
+      throw recordFault(`${received.name}: a second time of receipt`)
     draft.receivedMs = readReceived(cursor, received.name)
     return
   }
   if (startsWith(key, 0, sourceKey)) draft.source = readSource(cursor)
   if (key.includes(byteOf.backslash) || foreignKeys.some((foreign) => startsWith(key, 0, foreign)))
-    throw new RecordFault('a member that no snapshot has')
+    throw recordFault('a member that no snapshot has')
   cursor.at = assertJson(skipValue(cursor.bytes, cursor.at))
 }
 
@@ -173,7 +174,7 @@ const isWhole = (draft: Draft): draft is Values & Draft =>
 function toSnapshot(draft: Draft): ScannedSnapshot {
   if (!isWhole(draft)) {
     const missing = snapshotFields.find((field) => draft[field] === undefined)
-    throw new RecordFault(`${missing}: missing`)
+    throw recordFault(`${missing}: missing`)
   }
   const { id, symbol, timestamp, conditionId, timeframe, assetId, outcome, bids, asks } = draft
   return {
@@ -218,12 +219,12 @@ function createLadderReader(): (cursor: Cursor, side: Side) => Ladder {
 
 function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
   const { bytes } = cursor
-  if (byteAt(bytes, cursor.at) !== byteOf.openBracket) throw new RecordFault(`${side}: no array`)
+  if (byteAt(bytes, cursor.at) !== byteOf.openBracket) throw recordFault(`${side}: no array`)
   cursor.at = skipSpace(bytes, cursor.at + 1)
   let count = 0
   if (byteAt(bytes, cursor.at) !== byteOf.closeBracket) {
     for (;;) {
-      if (count === LEVELS_MAX) throw new RecordFault(`${side}: more than ${LEVELS_MAX} levels`)
+      if (count === LEVELS_MAX) throw recordFault(`${side}: more than ${LEVELS_MAX} levels`)
       if (!readCompactLevel(cursor, count, buffer)) {
         readLevel(cursor, { buffer, count, path: `${side}[${count}]` })
       }
@@ -234,7 +235,7 @@ function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
     }
   }
   if (byteAt(bytes, cursor.at) !== byteOf.closeBracket) {
-    throw new RecordFault(`${side}: not valid JSON after ${count} levels`)
+    throw recordFault(`${side}: not valid JSON after ${count} levels`)
   }
   cursor.at++
   return count
@@ -278,27 +279,27 @@ function readLevel(
   { buffer, count, path }: { buffer: LevelBuffer; count: number; path: string },
 ): void {
   const { bytes } = cursor
-  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new RecordFault(`${path}: no object`)
+  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw recordFault(`${path}: no object`)
   const first = skipSpace(bytes, cursor.at + 1)
-  if (byteAt(bytes, first) === byteOf.closeBrace) throw new RecordFault(`${path}.price: missing`)
+  if (byteAt(bytes, first) === byteOf.closeBrace) throw recordFault(`${path}.price: missing`)
   let price: Millionths | undefined
   let size: Millionths | undefined
   do {
     const key = skipSpace(bytes, cursor.at + 1)
     cursor.at = skipKey(bytes, key)
-    if (cursor.at === MALFORMED) throw new RecordFault(`${path}: not valid JSON`)
+    if (cursor.at === MALFORMED) throw recordFault(`${path}: not valid JSON`)
     if (startsWith(bytes, key, priceKey)) price = readOnce(cursor, price, `${path}.price`)
     else if (startsWith(bytes, key, sizeKey)) size = readOnce(cursor, size, `${path}.size`)
     else cursor.at = skipValue(bytes, cursor.at)
-    if (cursor.at === MALFORMED) throw new RecordFault(`${path}: not valid JSON`)
+    if (cursor.at === MALFORMED) throw recordFault(`${path}: not valid JSON`)
     cursor.at = skipSpace(bytes, cursor.at)
   } while (byteAt(bytes, cursor.at) === byteOf.comma)
   if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) {
-    throw new RecordFault(`${path}: not valid JSON`)
+    throw recordFault(`${path}: not valid JSON`)
   }
   cursor.at++
-  if (price === undefined) throw new RecordFault(`${path}.price: missing`)
-  if (size === undefined) throw new RecordFault(`${path}.size: missing`)
+  if (price === undefined) throw recordFault(`${path}.price: missing`)
+  if (size === undefined) throw recordFault(`${path}.size: missing`)
   assertLevel(price, size, path)
   buffer.prices[count] = price
   buffer.sizes[count] = size
@@ -306,15 +307,15 @@ function readLevel(
 
 function assertLevel(price: Millionths, size: Millionths, path: string): void {
   if (price === 0 || price >= MILLIONTHS_PER_UNIT) {
-    throw new RecordFault(`${path}.price: not between 0 and 1`)
+    throw recordFault(`${path}.price: not between 0 and 1`)
   }
-  if (size === 0) throw new RecordFault(`${path}.size: zero`)
+  if (size === 0) throw recordFault(`${path}.size: zero`)
 }
 
 function readOnce(cursor: Cursor, known: Millionths | undefined, path: string): Millionths {
-  if (known !== undefined) throw new RecordFault(`${path}: repeated`)
+  if (known !== undefined) throw recordFault(`${path}: repeated`)
   const millionths = readMillionths(cursor)
-  if (millionths < 0) throw new RecordFault(`${path}: ${millionthsFaults[-millionths]}`)
+  if (millionths < 0) throw recordFault(`${path}: ${millionthsFaults[-millionths]}`)
   return millionths
 }
 
@@ -339,6 +340,6 @@ function assertSorted(
     const step = (prices[index] ?? 0) - (prices[index - 1] ?? 0)
     if (step * direction > 0) continue
     const fault = step === 0 ? `the same as ${side}[${index - 1}].price` : 'out of order'
-    throw new RecordFault(`${side}[${index}].price: ${fault}`)
+    throw recordFault(`${side}[${index}].price: ${fault}`)
   }
 }

@@ -1,4 +1,7 @@
-/** Readers move the cursor past a value or throw `RecordFault`. Texts are ASCII without escapes. */
+/**
+ * Readers move the cursor past a value or throw a `record` fault. Texts are ASCII without escapes.
+ */
+
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import {
   assetIdPattern,
@@ -8,7 +11,7 @@ import {
   isTimeframe,
   parseConditionId,
 } from '#src/domain/market.ts'
-import { NotKept, RecordFault } from '#src/domain/record-fault.ts'
+import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import { MOMENT_MS_MAX, toUnixMs } from '#src/domain/time.ts'
 
 import {
@@ -38,7 +41,7 @@ export const createTextReaders = () => ({
   symbol: createTextReader('symbol', 'not a coin that is kept', (text) => {
     const coin = text.toLowerCase()
     if (isCoin(coin)) return coin
-    if (symbolPattern.test(coin)) throw new NotKept(`${coin} is not a coin that is kept`)
+    if (symbolPattern.test(coin)) throw notKept(`${coin} is not a coin that is kept`)
     return undefined
   }),
   outcome: createTextReader('outcome', 'neither "up" nor "down"', (text) =>
@@ -75,7 +78,7 @@ function createTextReader<Value>(
     }
     const end = findTextEnd(cursor, field)
     const value = parse(toText(bytes, at + 1, end - 1))
-    if (value === undefined) throw new RecordFault(`${field}: ${expectation}`)
+    if (value === undefined) throw recordFault(`${field}: ${expectation}`)
     hit = oldest
     slots[oldest] = { bytes: new Uint8Array(bytes.subarray(at, end)), value }
     oldest = (oldest + 1) % INTERNED_MAX
@@ -86,12 +89,12 @@ function createTextReader<Value>(
 
 /** Returns the index past the string at the cursor, which must be plain ASCII without escapes. */
 function findTextEnd({ bytes, at }: Cursor, field: string): number {
-  if (byteAt(bytes, at) !== byteOf.quote) throw new RecordFault(`${field}: not a string`)
+  if (byteAt(bytes, at) !== byteOf.quote) throw recordFault(`${field}: not a string`)
   let next = at + 1
   let byte = byteAt(bytes, next)
   while (byte !== byteOf.quote) {
     if (byte < 0x20 || byte > 0x7e || byte === byteOf.backslash)
-      throw new RecordFault(`${field}: not plain ASCII text`)
+      throw recordFault(`${field}: not plain ASCII text`)
     byte = byteAt(bytes, ++next)
   }
   return next + 1
@@ -101,7 +104,7 @@ function findTextEnd({ bytes, at }: Cursor, field: string): number {
 function findIntegerEnd({ bytes, at }: Cursor, field: string): number {
   const end = skipDigits(bytes, at)
   if (skipValue(bytes, at) === end) return end
-  throw new RecordFault(`${field}: not an integer`)
+  throw recordFault(`${field}: not an integer`)
 }
 
 const toText = (bytes: Buffer, start: number, end: number): string =>
@@ -117,7 +120,7 @@ function readPlain(cursor: Cursor, field: string): string {
 export function readId(cursor: Cursor): string {
   const text = readPlain(cursor, 'id')
   if (text.length > 0 && text.length <= ID_LENGTH_MAX) return text
-  throw new RecordFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
+  throw recordFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
 }
 
 export const readTimestamp = (cursor: Cursor): number =>
@@ -127,7 +130,7 @@ export const readTimestamp = (cursor: Cursor): number =>
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor
   const end = skipValue(bytes, at)
-  if (end === MALFORMED) throw new RecordFault('not valid JSON')
+  if (end === MALFORMED) throw recordFault('not valid JSON')
   const isQuoted = byteAt(bytes, at) === byteOf.quote
   const text = isQuoted ? toText(bytes, at + 1, end - 1) : toText(bytes, at, end)
   cursor.at = end
@@ -156,26 +159,26 @@ const OUT_OF_RANGE = 'before 1970 or after 9999'
 const isoPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 const ISO_LENGTH = 24
 
-/** Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or what `toUnixMs` takes. Throws `RecordFault`. */
+/** Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or what `toUnixMs` takes. Throws a `record` fault. */
 export function toTimestampMs(text: string, field: string): number {
   if (text[4] !== '-') return toWholeMs(text, field)
-  if (!isoPattern.test(text)) throw new RecordFault(`${field}: ${NOT_A_TIME}`)
-  if (text < '1970') throw new RecordFault(`${field}: ${OUT_OF_RANGE}`)
+  if (!isoPattern.test(text)) throw recordFault(`${field}: ${NOT_A_TIME}`)
+  if (text < '1970') throw recordFault(`${field}: ${OUT_OF_RANGE}`)
   const timeMs = Date.parse(text.length > ISO_LENGTH ? `${text.slice(0, ISO_LENGTH - 1)}Z` : text)
   // The 31st of June would be taken for the 1st of July.
   if (new Date(timeMs).getUTCDate() !== Number(text.slice(8, 10))) {
-    throw new RecordFault(`${field}: no such day or time of day`)
+    throw recordFault(`${field}: no such day or time of day`)
   }
   if (text.length > ISO_LENGTH && /[1-9]/.test(text.slice(ISO_LENGTH - 1))) {
-    throw new RecordFault(`${field}: finer than a millisecond`)
+    throw recordFault(`${field}: finer than a millisecond`)
   }
   return timeMs
 }
 
 function toWholeMs(digits: string, field: string): number {
-  if (!/^\d+$/.test(digits)) throw new RecordFault(`${field}: ${NOT_A_TIME}`)
+  if (!/^\d+$/.test(digits)) throw recordFault(`${field}: ${NOT_A_TIME}`)
   const time = Number(digits)
-  if (time > MOMENT_MS_MAX) throw new RecordFault(`${field}: ${OUT_OF_RANGE}`)
+  if (time > MOMENT_MS_MAX) throw recordFault(`${field}: ${OUT_OF_RANGE}`)
   return toUnixMs(time)
 }
 

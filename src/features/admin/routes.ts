@@ -2,6 +2,7 @@
  * The page of the operator: what the command line can. Its routes are for the operator alone, have
  * a document of their own and are not in that of customers.
  */
+
 import type { Billing } from '#src/billing/billing.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
@@ -21,7 +22,8 @@ import {
   showPayment,
 } from '#src/operator/payments.ts'
 import { changeTier, planTier, readTierChange } from '#src/operator/tiers.ts'
-import { integerIn, OperatorFault, readAddress, readAs, readText } from '#src/operator/values.ts'
+import { integerIn, readAddress, readAs, readText } from '#src/operator/values.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import {
   AccountList,
@@ -323,7 +325,7 @@ function attempt<T>(act: () => T): T {
   try {
     return act()
   } catch (error) {
-    if (!(error instanceof OperatorFault)) throw error
-    throw Object.assign(parameterError(error.param, error.message), { cause: error })
+    if (!isFault(error, 'wrong_value', 'wrong_state')) throw error
+    throw Object.assign(parameterError(error.param ?? '', error.message), { cause: error })
   }
 }

@@ -5,9 +5,10 @@
  * minutes after that it reads the same address again. A wallet that has paid before may sign in
  * instead.
  */
+
 import { createHash } from 'node:crypto'
 
-import type { Billing, Settlement, UnquotedOrigin } from '#src/billing/billing.ts'
+import type { Billing, Settlement } from '#src/billing/billing.ts'
 import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { blockedError, type Caller } from '#src/domain/selling/caller.ts'
@@ -40,6 +41,7 @@ import {
   toPaymentHeader,
 } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 import { statusOf, toSettleResponse } from './bodies.ts'
 import { POLL_SECONDS, SETTLE_SECONDS_MAX } from './shared.ts'
@@ -100,22 +102,29 @@ export function createSeller(deps: KeylessDeps) {
 
   /**
    * Settles what a request brings. Throws `payment_required` where it brings nothing, and what
-   * `Billing.settleUnquoted` throws, of which `onAdmitted` is a part.
+   * `Billing.settleUnquoted` and `findBefore` throw. What `findBefore` returns is the answer: the
+   * wallet has paid before for what it asks for, and nothing is settled.
    */
   async function sell(
     product: Tier,
     request: Request,
-    onAdmitted?: UnquotedOrigin['onAdmitted'],
+    findBefore?: (payer: string, isKnown: boolean) => Promise<Settlement | undefined>,
   ): Promise<Settlement> {
     const payload = readPaymentHeader(request)
     if (payload === undefined) throw await demand(product, request)
     const visit = visitOf(request)
     visit.keepOpen?.(SETTLE_SECONDS_MAX)
     const { trace, requestId } = traceOf(request)
+    let before: Settlement | undefined
+    async function onAdmitted(payer: string, isKnown: boolean): Promise<void> {
+      before = await findBefore?.(payer, isKnown)
+      if (before !== undefined)
+        throw new Fault('The wallet has paid before.', { kind: 'paid_before' })
+    }
     const settlement = await billing
       .settleUnquoted(product, payload, { trace, requestId, onAdmitted })
       .catch((error: unknown) => {
-        if (error instanceof PaidBefore) return error.settlement
+        if (before !== undefined) return before
         throw error
       })
     noteReceipt(visit, settlement)
@@ -165,16 +174,15 @@ export function createSeller(deps: KeylessDeps) {
       let leave: (() => void) | undefined
       try {
         return await sell(product, request, async (payer, isKnown) => {
-          if (isKnown) return
+          if (isKnown) return undefined
           leave = await queue.enter(`${payer} ${product.tierId}`)
           const earlierId = answered.find(header)
           const earlier =
             earlierId === undefined ? undefined : ledger.payments.findPayment(earlierId)
           const found = listRepeated(payer, product, isAnother)
           const before = await resumeFirst(earlier ? [earlier, ...found] : found, request)
-          if (before === undefined) return
-          answered.add(header, before.payment.id)
-          throw new PaidBefore(before)
+          if (before !== undefined) answered.add(header, before.payment.id)
+          return before
         })
       } finally {
         leave?.()
@@ -320,16 +328,6 @@ function createQueue() {
   }
 }
 
-/** Ends a sale: the wallet has paid before for what it asks for, and was not given it. */
-class PaidBefore extends Error {
-  readonly settlement: Settlement
-
-  constructor(settlement: Settlement) {
-    super('Paid before.')
-    this.settlement = settlement
-  }
-}
-
 /** A wallet has a window of its own, as each key has, from before it has an account. */
 const walletWindow = (address: string): string => `wallet ${address}`
 
@@ -456,8 +454,8 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
         await chargeWindow(visit, { key: walletWindow(payer), limit })
         leave = await queue.enter(`${payer} ${at}`)
         const before = isKnown ? undefined : findUndelivered(payer, arrived)
-        if (before !== undefined) throw new PaidBefore(before)
-        visit.keepsPayment = false
+        if (before === undefined) visit.keepsPayment = false
+        return before
       })
       unlessUnstored(() => {
         payments.aimPaidAnswer(payment.id, at)

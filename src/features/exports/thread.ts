@@ -21,10 +21,10 @@ type Answer = {
   /** Undefined at the end. */
   piece?: Uint8Array | undefined
   snapshots: number
-  fault?: Fault | undefined
+  fault?: SentError | undefined
 }
 /** An error that is copied between threads would lose what it is and its causes. */
-type Fault = { message: string; code: ErrorCode; extras: ErrorExtras; cause: string }
+type SentError = { message: string; code: ErrorCode; extras: ErrorExtras; cause: string }
 
 /** Pieces of exports from a history in a file. The thread begins with the first. */
 export function createExportThread(path: string) {
@@ -57,7 +57,7 @@ export function createExportThread(path: string) {
   }
 }
 
-function toFault(error: unknown): Fault {
+function toFault(error: unknown): SentError {
   const { code = 'internal', extras = {} } = error instanceof AppError ? error : {}
   const cause = error instanceof AppError ? error.cause : error
   return { message: messageOf(error), code, extras, cause: messageOf(cause) }

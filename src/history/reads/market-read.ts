@@ -4,7 +4,7 @@
  * as rarely as the caller allows: asking costs as much as a fifth of a page.
  */
 
-import { assertSound, Damage } from '#src/database/checksum.ts'
+import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
 import { codeOf } from '#src/database/sqlite/database.ts'
 import type { Gap } from '#src/domain/coverage.ts'
@@ -13,9 +13,10 @@ import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { together } from '#src/platform/eventually.ts'
+import { isFault } from '#src/platform/fault.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import { ChunkGone, type ChunkRef } from '../tables/chunk-table.ts'
+import type { ChunkRef } from '../tables/chunk-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { TailRun } from '../tables/tail-table.ts'
@@ -93,7 +94,7 @@ export function createViews(
   }
 
   return {
-    /** Throws `Damage`. */
+    /** Throws a `damage` fault. */
     find(conditionId: string): MarketView | undefined {
       const now = currentGeneration()
       const change = changeOf?.(conditionId) ?? 0
@@ -125,7 +126,9 @@ export function createViews(
 
 export type Views = ReturnType<typeof createViews>
 
-/** No row is missing, and positions rise: so every walk over a view ends. Throws `Damage`. */
+/**
+ * No row is missing, and positions rise: so every walk over a view ends. Throws a `damage` fault.
+ */
 function assertWhole({ market, refs, tail }: MarketView): void {
   let [ups, downs] = [0, 0]
   let last = { timestampMs: -1, id: 0 }
@@ -174,7 +177,7 @@ export function createMarketRead(db: Database, views: Views): ReadMarket {
       try {
         return body(getView(conditionId))
       } catch (error) {
-        if (!(error instanceof ChunkGone)) throw error
+        if (!isFault(error, 'chunk_gone')) throw error
         // What is kept may be as late as the caller of `createViews` allows.
         views.invalidate()
         return readConsistently(db, () => body(getView(conditionId)))
@@ -195,7 +198,7 @@ export function naming<T>(name: string, work: () => T, isMet = isDamage): T {
 
 /** For a change: what SQLite reports concerns the whole file, to which nothing more is written. */
 export const changing = <T>(conditionId: string, change: () => T): T =>
-  naming(marketName(conditionId), change, (cause) => cause instanceof Damage)
+  naming(marketName(conditionId), change, (cause) => isFault(cause, 'damage', 'chunk_gone'))
 
 const damagedError = (name: string, cause: unknown): AppError =>
   new AppError(
@@ -205,4 +208,4 @@ const damagedError = (name: string, cause: unknown): AppError =>
   )
 
 const isDamage = (error: unknown): boolean =>
-  error instanceof Damage || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))
+  isFault(error, 'damage', 'chunk_gone') || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))

@@ -275,14 +275,19 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
     /** Nothing is found any more. */
     [Symbol.dispose]: (): void => held?.chunk.release(),
 
-    /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
+    /**
+     * Continues after a row. Positions never fall, whatever the file says. Throws a `damage` fault.
+     */
     goAfter({ timestampMs, id }: Position): void {
       const next = { timestampMs, id: id + 1 }
       assertSound(comparePositions(next, bounds.start) >= 0, 'the order of its chunks')
       bounds.start = next
     },
 
-    /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+    /**
+     * The next rows in one chunk; undefined when there are none right now. Throws a `chunk_gone`
+     * fault.
+     */
     find(view: MarketView): PageSlice | undefined {
       for (const run of runsOf(view, { chunks: { load } }, bounds)) {
         const slice = sliceOf(run, bounds)

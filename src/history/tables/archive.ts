@@ -2,13 +2,14 @@
  * What is in the archive in place of the database: books of markets that are over, packed into
  * objects. Where they were is where they are now, sealed for its place as they are for theirs.
  */
+
 import {
   createRangeReader,
   type RangeReader,
   type ReaderOptions,
 } from '#src/archive/range-reader.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
-import { type Database, StoreFault } from '#src/database/database.ts'
+import { type Database, storageError } from '#src/database/database.ts'
 import { atOnce, type Eventual, Reading, readingNow } from '#src/platform/eventually.ts'
 
 import type { LogMeta } from './meta-table.ts'
@@ -61,7 +62,7 @@ export function createArchive(db: Database, logMeta: LogMeta, options: ReaderOpt
 
   function openReader(): RangeReader {
     const place = logMeta.archivePlace()
-    if (place === undefined) throw new StoreFault('It is not known where the archive is.')
+    if (place === undefined) throw storageError('It is not known where the archive is.')
     reader = createRangeReader(place, options)
     return reader
   }

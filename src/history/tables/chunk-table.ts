@@ -1,10 +1,12 @@
 /** Rows of the chunk table, and chunks that are kept in memory. */
+
 import { chunk as chunkTable } from '#db/history/schema.ts'
-import { Damage, type Place, seal, unseal } from '#src/database/checksum.ts'
+import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 import type { Beside, Position, Snapshot } from '#src/domain/snapshot.ts'
 import { together } from '#src/platform/eventually.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { createPartCache, type Movable, type Part } from '#src/platform/parts.ts'
 
 import {
@@ -92,9 +94,6 @@ class Tops implements Movable<Tops> {
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
-/** Rewritten after its id was read; damage where nothing can have been written since. */
-export class ChunkGone extends Damage {}
-
 function createChunkIndex(db: Database) {
   const refs = `SELECT ${sqlOf(chunkTable).columns(['id', ...refColumns])} FROM chunk WHERE market_id = $marketId`
   type OfMarket = { marketId: number }
@@ -134,15 +133,20 @@ export const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
   notes: seal(blobs.notes, placeOf('notes', ref)),
 })
 
-const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
-  new Damage(`${kind} of chunk ${id} of market ${marketId} are not as they were written.`)
+const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Fault =>
+  new Fault(`${kind} of chunk ${id} of market ${marketId} are not as they were written.`, {
+    kind: 'damage',
+  })
 
-/** Reads blobs, as they are now. Throws `Damage`, and `ChunkGone`; and as the archive does. */
+/**
+ * Reads blobs, as they are now. Throws a `damage` fault, and a `chunk_gone` fault; and as the
+ * archive does.
+ */
 function createBlobs(db: Database, archive: Archive) {
   const cells = new Map(kinds.map((kind) => [kind, db.engine.createCell(db, 'chunk', kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const stored = cells.get(kind)?.(ref.id)
-    if (stored === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
+    if (stored === undefined) throw new Fault(`Chunk ${ref.id} is gone.`, { kind: 'chunk_gone' })
     const place = placeOf(kind, ref)
     const bytes = unseal(stored, place)
     if (bytes !== undefined) return bytes

@@ -72,7 +72,7 @@ export type EventTable = ReturnType<typeof createEventTable>
 
 export type ChangeReads = Pick<RevisionLog, 'isNewSince' | 'isClosedSince' | 'gapsAt'>
 
-/** Reads what `createEventTable` noted; all throw `Damage`. */
+/** Reads what `createEventTable` noted; all throw a `damage` fault. */
 export function createChangeReads(db: Database): ChangeReads {
   const sql = sqlOf(marketEvent)
   const ofMarket = `SELECT ${sql.columns()} FROM market_event

@@ -93,7 +93,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
   return {
     /**
      * All gaps of a market, ascending by `fromMs`, none twice: what is derived of a time that is
-     * recorded as a gap says nothing more. Throws `Damage`.
+     * recorded as a gap says nothing more. Throws a `damage` fault.
      */
     list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
       const rows = list.all({ marketId: id })

@@ -88,7 +88,10 @@ type Held = { coin: string; source: string }
 /** A window begins within this of its snapshots. */
 const APART_MS = 30 * DAY_MS
 
-/** Two indexes must agree how many markets a page spans, or one lost entries. Throws `Damage`. */
+/**
+ * Two indexes must agree how many markets a page spans, or one lost entries. Throws a `damage`
+ * fault.
+ */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
   const { condition, values } = rangeOf(query)
@@ -150,7 +153,9 @@ type TotalsRow = Omit<typeof coinTotal.$inferSelect, keyof Identity> &
 const IS_SOUND =
   '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
 
-/** Which kinds of markets are held of a coin. Throws `Damage` where a total is not sound. */
+/**
+ * Which kinds of markets are held of a coin. Throws a `damage` fault where a total is not sound.
+ */
 export function createSources(db: Database): (coin: string) => Source[] {
   const find = db.prepare<{ source: Source; isSound: number }, [{ coin: string }]>(
     `SELECT source, min(CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END) AS "isSound" FROM coin_total
@@ -166,7 +171,7 @@ export function createSources(db: Database): (coin: string) => Source[] {
   }
 }
 
-/** Throws `Damage` where a row is not as the triggers left it. */
+/** Throws a `damage` fault where a row is not as the triggers left it. */
 export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {
   const held = db.prepare<TotalsRow, []>(
     `SELECT ${sqlOf(coinTotal).columns()}, CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END AS "isSound" FROM coin_total

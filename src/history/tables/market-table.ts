@@ -83,7 +83,7 @@ const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[number]
   downVerifiedCount: market.verifiedCounts.down,
 })
 
-/** Throws `Damage`. */
+/** Throws a `damage` fault. */
 export function toMarket(row: MarketRow): StoredMarket {
   assertSealed(row, `the row of market ${row.conditionId}`)
   return {

@@ -1,10 +1,11 @@
 /** Facts about the file itself: ids, applied batches, the cursor key, totals. */
+
 import { randomBytes } from 'node:crypto'
 
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, StoreFault, transact } from '#src/database/database.ts'
+import { type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
@@ -56,10 +57,10 @@ export function createMetaTable(db: Database) {
   }
 
   return {
-    /** The cursor key, made at the first opening. Throws `Damage`. */
+    /** The cursor key, made at the first opening. Throws a `damage` fault. */
     open(): Uint8Array {
       if (meta.get(COPYING) !== undefined)
-        throw new StoreFault('A copy of a history did not finish. Run bookfeed copy again.')
+        throw storageError('A copy of a history did not finish. Run bookfeed copy again.')
       if (meta.get(CHECKSUM) === undefined) transact(db, complete)
       assertSound(meta.isSound(), 'the meta table')
       return meta.get('cursor_key') as Uint8Array
@@ -100,19 +101,21 @@ export function createLogMeta(db: Database) {
   const meta = createMeta(db, 'log_meta')
   const nameOf = (log: Log): string => `${log}_sum`
   return {
-    /** When they began to be kept, Unix milliseconds. Throws `Damage`. */
+    /** When they began to be kept, Unix milliseconds. Throws a `damage` fault. */
     sinceMs(): number {
       assertSound(meta.isSound(), 'the log_meta table')
       return Number(meta.get(KNOWN_SINCE))
     },
 
-    /** The same of events of markets, and of moments of trades and prices. Throws `Damage`. */
+    /**
+     * The same of events of markets, and of moments of trades and prices. Throws a `damage` fault.
+     */
     eventsSinceMs(): number {
       assertSound(meta.isSound(), 'the log_meta table')
       return Number(meta.get(EVENTS_SINCE))
     },
 
-    /** 32 secret bytes made with the logs, which sign manifests. Throws `Damage`. */
+    /** 32 secret bytes made with the logs, which sign manifests. Throws a `damage` fault. */
     signingKey(): Uint8Array {
       assertSound(meta.isSound(), 'the log_meta table')
       return meta.get(SIGNING_KEY) as Uint8Array

@@ -137,7 +137,7 @@ type MomentsOf = { log: MomentLog; clock: Clock }
 
 const momentTables = { moment, trade_moment: tradeMoment, spot_moment: spotMoment }
 
-/** Finds the first id that was given in a second of Unix time or later. Throws `Damage`. */
+/** Finds the first id that was given in a second of Unix time or later. Throws a `damage` fault. */
 function createFirstId(db: Database, log: MomentLog): (second: number) => number {
   const from = db.prepare<MomentRow, [number]>(
     `SELECT ${sqlOf(momentTables[log]).columns()} FROM ${log}

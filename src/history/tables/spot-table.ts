@@ -120,7 +120,7 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
       return sum === meta.spotSum() ? faults : [...faults, 'spot table: its rows are not all there']
     },
 
-    /** Throws `Damage`. */
+    /** Throws a `damage` fault. */
     list: (query: SpotQuery): StoredTick[] =>
       readConsistently(db, () => {
         const { order, limit } = query
@@ -172,7 +172,7 @@ function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): R
 
 /**
  * Makes the check that a page is all of its span and in order: another index must agree which rows
- * the span has, or one lost entries. Throws `Damage`.
+ * the span has, or one lost entries. Throws a `damage` fault.
  */
 function createListedCheck(db: Database) {
   const fromSeries = `FROM spot ${db.engine.indexedBy('spot_series')} WHERE coin = $coin`

@@ -34,7 +34,7 @@ export function createTailTable(db: Database) {
   }
 
   return {
-    /** Throws `Damage`. */
+    /** Throws a `damage` fault. */
     read(marketId: number): TailRun | undefined {
       const rows = rowsOf.all(marketId)
       for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)

@@ -133,12 +133,12 @@ export function createTradeTable(db: Database, moments: Moments) {
     /** What `tradeSum` of a market should be. */
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
-    /** Throws `Damage` where a trade is not as it was written. */
+    /** Throws a `damage` fault where a trade is not as it was written. */
     assertAll(marketId: number): void {
       for (const row of all.all({ marketId })) toTrade(row)
     },
 
-    /** In the order of `compareTrades`. Throws `Damage`. */
+    /** In the order of `compareTrades`. Throws a `damage` fault. */
     list(query: TradeQuery): StoredTrade[] {
       const {
         market,

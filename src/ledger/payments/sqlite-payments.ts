@@ -4,9 +4,10 @@ import { mayAnswer } from '#src/domain/selling/credit.ts'
 import type { Offer, Payment, PaymentProof, PaymentState } from '#src/domain/selling/payment.ts'
 import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscription.ts'
 import { assert } from '#src/platform/assert.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 import type { Deed } from '../ledger.ts'
-import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'
+import type { PaymentChange, PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
 import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
@@ -202,18 +203,20 @@ function changed(before: Payment, change: PaymentChange, by: Deed): Payment {
 const unlessTaken = (payments: PaymentTable, network: string, proof?: PaymentProof) =>
   proof && payments.findByProof(network, proof) === undefined ? proof : undefined
 
-/** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
+/** Throws a `ledger_rule` fault if the transfer or the offer belongs to another payment. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
   const paid = proof && payments.findByProof(signed.network, proof)
   if (paid !== undefined && paid.id !== id) {
-    throw new LedgerRuleError(`The transfer of payment ${id} has paid payment ${paid.id} already.`)
+    throw new Fault(`The transfer of payment ${id} has paid payment ${paid.id} already.`, {
+      kind: 'ledger_rule',
+    })
   }
   if (beside.includes(state)) return
   const holder = payments
     .listOfOffer(offerId)
     .find((other) => other.id !== id && !beside.includes(other.state))
   if (holder === undefined) return
-  throw new LedgerRuleError(`Payment ${holder.id} has the offer of payment ${id}.`)
+  throw new Fault(`Payment ${holder.id} has the offer of payment ${id}.`, { kind: 'ledger_rule' })
 }
 
 /** Turns money into requests, where that is what was offered. */

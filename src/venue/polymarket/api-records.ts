@@ -2,9 +2,10 @@
  * Objects of the venue's other APIs: trades of the Data API, markets of the order book API, and
  * pages of them or of the catalogue's events.
  */
+
 import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import type { Outcome } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { timeFault } from '#src/domain/time.ts'
 import { toTransactionHash } from '#src/domain/trade.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -72,7 +73,7 @@ function readPage(
   list: unknown,
   reading: Reading,
 ): MarketRecord[] {
-  if (!Array.isArray(list)) throw new RecordFault(`${member}: not an array`)
+  if (!Array.isArray(list)) throw recordFault(`${member}: not an array`)
   return list.flatMap((each: unknown, index): MarketRecord[] => {
     const fault = (reason: string): MarketRecord[] => [
       { kind: 'fault', reason: `${member}[${index}]: ${reason}` },
@@ -83,7 +84,7 @@ function readPage(
     try {
       return kind.read(each, reading)
     } catch (error) {
-      if (!(error instanceof RecordFault)) throw error
+      if (!isRecordFault(error)) throw error
       return fault(error.message)
     }
   })
@@ -105,11 +106,11 @@ function readDataTrade(value: JsonObject, { nowMs }: Reading): MarketRecord[] {
     return [{ kind: 'left_out', reason: 'its outcomes are not Up and Down', conditionId }]
   }
   const fault = timeFault(timestampMs, nowMs)
-  if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+  if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
   const side = takerSides[readText(value.side, 'side').toUpperCase()]
-  if (side === undefined) throw new RecordFault('side: neither BUY nor SELL')
+  if (side === undefined) throw recordFault('side: neither BUY nor SELL')
   const size = parseMillionths(readOptionalDecimal(value.size, 'size') ?? '')
-  if (!size) throw new RecordFault('size: not a decimal above 0 with at most six digits')
+  if (!size) throw recordFault('size: not a decimal above 0 with at most six digits')
   const price = readPrice(value.price, 'price')
   const assetId = readAssetId(value.asset ?? value.token_id, 'asset')
   return [
@@ -132,23 +133,23 @@ function readClobMarket(market: JsonObject): MarketRecord {
   const named = readNamed({ slug: market.market_slug, conditionId: market.condition_id }, undefined)
   if ('kind' in named) return named
   const { tokens } = market
-  if (!Array.isArray(tokens)) throw new RecordFault('tokens: not an array')
+  if (!Array.isArray(tokens)) throw recordFault('tokens: not an array')
   const assetIds: { [outcome in Outcome]?: string } = {}
   const winners: Outcome[] = []
   for (const [index, token] of tokens.entries()) {
-    if (!isRecord(token)) throw new RecordFault(`tokens[${index}]: not an object`)
+    if (!isRecord(token)) throw recordFault(`tokens[${index}]: not an object`)
     const outcome = toOutcome(readText(token.outcome, `tokens[${index}].outcome`))
     if (outcome === undefined) {
       const { conditionId } = named
       return { kind: 'left_out', reason: 'its outcomes are not Up and Down', conditionId }
     }
-    if (assetIds[outcome] !== undefined) throw new RecordFault(`tokens: ${outcome} twice`)
+    if (assetIds[outcome] !== undefined) throw recordFault(`tokens: ${outcome} twice`)
     assetIds[outcome] = readAssetId(token.token_id, `tokens[${index}].token_id`)
     if (token.winner === true) winners.push(outcome)
   }
   if (assetIds.up !== undefined && assetIds.up === assetIds.down)
-    throw new RecordFault('tokens: the same id twice')
-  if (winners.length > 1) throw new RecordFault('tokens: two winners')
+    throw recordFault('tokens: the same id twice')
+  if (winners.length > 1) throw recordFault('tokens: two winners')
   const [winner] = market.closed === false ? [] : winners
   return {
     kind: 'facts',
@@ -168,6 +169,6 @@ function readTickSize(value: unknown): number | undefined {
   if (text === undefined) return undefined
   const tickSize = parseMillionths(text)
   if (tickSize === undefined || tickSize === 0 || tickSize >= MILLIONTHS_PER_UNIT)
-    throw new RecordFault('minimum_tick_size: not between 0 and 1 with at most six digits')
+    throw recordFault('minimum_tick_size: not between 0 and 1 with at most six digits')
   return tickSize
 }

@@ -1,14 +1,11 @@
 /** Gamma, the venue's catalogue of markets, over HTTP. */
-import { RecordFault } from '#src/domain/record-fault.ts'
-import { isRecord } from '#src/platform/record.ts'
 
-import {
-  type Catalogue,
-  CatalogueFault,
-  type CataloguePorts,
-  isUsable,
-  type UnusableMarket,
-} from '../catalogue.ts'
+import { isRecordFault } from '#src/domain/record-fault.ts'
+import { Fault } from '#src/platform/fault.ts'
+import { isRecord } from '#src/platform/record.ts'
+import { catalogueFault } from '#src/venue/catalogue.ts'
+
+import { type Catalogue, type CataloguePorts, isUsable, type UnusableMarket } from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 import type { KnownFacts, MarketWindow } from '../venue.ts'
 import { pricePath } from './price-page.ts'
@@ -33,13 +30,14 @@ const strikeSeconds = ({ timeframe }: MarketWindow): number =>
 
 /** Makes the client; nothing is asked before a verb is called. */
 export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
-  /** Undefined for what is not there. Throws `CatalogueFault` for any other failure. */
+  /** Undefined for what is not there. Throws a `catalogue` fault for any other failure. */
   async function get(path: string, signal: AbortSignal): Promise<unknown> {
     const response = await fetch(`${url}${path}`, { signal })
     if (response.status === 404) return undefined
-    if (!response.ok) throw CatalogueFault.of(response)
+    if (!response.ok) throw catalogueFault(response)
     const value = parseJson(await response.text())
-    if (value === undefined) throw new CatalogueFault('The catalogue did not answer with JSON.')
+    if (value === undefined)
+      throw new Fault('The catalogue did not answer with JSON.', { kind: 'catalogue' })
     return value
   }
 
@@ -86,9 +84,10 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
     const response = await fetch(page, { signal })
     // It does not have the prices of every window.
     if (response.status === 400 || response.status === 404) return undefined
-    if (!response.ok) throw CatalogueFault.of(response, 'page')
+    if (!response.ok) throw catalogueFault(response, 'page')
     const prices = parseJson(await response.text())
-    if (prices === undefined) throw new CatalogueFault('The page did not answer with JSON.')
+    if (prices === undefined)
+      throw new Fault('The page did not answer with JSON.', { kind: 'catalogue' })
     return isRecord(prices) ? exactDecimal(prices.openPrice, 0) : undefined
   }
 
@@ -123,7 +122,7 @@ function listingsIn(read: () => ReturnType<typeof readEvent>): (KnownFacts | Unu
       return record.kind === 'trade' ? [] : [{ unusable: withoutPlace(record.reason) }]
     })
   } catch (error) {
-    if (error instanceof RecordFault) return [{ unusable: withoutPlace(error.message) }]
+    if (isRecordFault(error)) return [{ unusable: withoutPlace(error.message) }]
     throw error
   }
 }

@@ -2,6 +2,7 @@
  * Reads messages of the venue's market socket: JSON, an object or an array of them, in which every
  * number is a string. A book's best level comes last on both sides.
  */
+
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
   assetIdPattern,
@@ -9,7 +10,7 @@ import {
   conditionIdRule,
   parseConditionId,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import type { Ladder } from '#src/domain/snapshot.ts'
 import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 import { toTransactionHash } from '#src/domain/trade.ts'
@@ -44,7 +45,7 @@ function decodeMessage(message: unknown): FeedEvent {
   try {
     return read(message)
   } catch (error) {
-    if (!(error instanceof RecordFault)) throw error
+    if (!isRecordFault(error)) throw error
     const id = typeof message.market === 'string' ? parseConditionId(message.market) : undefined
     return {
       kind: 'fault',
@@ -145,7 +146,7 @@ const isEmpty = (value: unknown): boolean => isAbsent(value) || value === ''
 
 function readMarketId(market: unknown): string {
   const conditionId = parseConditionId(readText(market, 'market'))
-  if (conditionId === undefined) throw new RecordFault(`market: not ${conditionIdRule}`)
+  if (conditionId === undefined) throw recordFault(`market: not ${conditionIdRule}`)
   return conditionId
 }
 
@@ -163,13 +164,13 @@ const readToken = (message: JsonObject) => ({
 function readChanges(message: JsonObject): LevelChange[] {
   if (Array.isArray(message.price_changes)) {
     return message.price_changes.map((change: unknown) => {
-      if (!isRecord(change)) throw new RecordFault('price_changes: not objects')
+      if (!isRecord(change)) throw recordFault('price_changes: not objects')
       return readChange(change, change)
     })
   }
-  if (!Array.isArray(message.changes)) throw new RecordFault('price_changes: not an array')
+  if (!Array.isArray(message.changes)) throw recordFault('price_changes: not an array')
   return message.changes.map((change: unknown) => {
-    if (!isRecord(change)) throw new RecordFault('changes: not objects')
+    if (!isRecord(change)) throw recordFault('changes: not objects')
     return readChange(change, message)
   })
 }
@@ -186,14 +187,14 @@ const readChange = (change: JsonObject, owner: JsonObject): LevelChange => ({
 
 /** Reads a side of a book, whose best level is the last, or should be. */
 function readLadder(levels: unknown, side: 'bids' | 'asks'): Ladder {
-  if (!Array.isArray(levels)) throw new RecordFault(`${side}: not an array`)
+  if (!Array.isArray(levels)) throw recordFault(`${side}: not an array`)
   const [prices, sizes]: [Millionths[], Millionths[]] = [[], []]
   const direction = side === 'bids' ? -1 : 1
   let isOrdered = true
   let before = direction * -MILLIONTHS_PER_UNIT
   for (let at = levels.length - 1; at >= 0; at--) {
     const level: unknown = levels[at]
-    if (!isRecord(level)) throw new RecordFault(`${side}: not levels`)
+    if (!isRecord(level)) throw recordFault(`${side}: not levels`)
     const price = readPrice(level.price, side)
     const size = readSize(level.size, side)
     if (size === 0) continue
@@ -210,19 +211,19 @@ function sortLadder({ prices, sizes }: Ladder, side: 'bids' | 'asks'): Ladder {
   const levels = prices.map((price, at) => ({ price, size: sizes[at] ?? 0 }))
   levels.sort((a, b) => (a.price - b.price) * direction)
   if (levels.some(({ price }, at) => price === levels[at - 1]?.price)) {
-    throw new RecordFault(`${side}: a price twice`)
+    throw recordFault(`${side}: a price twice`)
   }
   return { prices: levels.map(({ price }) => price), sizes: levels.map(({ size }) => size) }
 }
 
 function readText(value: unknown, path: string): string {
-  if (typeof value !== 'string') throw new RecordFault(`${path}: not a string`)
+  if (typeof value !== 'string') throw recordFault(`${path}: not a string`)
   return value
 }
 
 function readAssetId(value: unknown, path: string): string {
   const text = readText(value, path)
-  if (!assetIdPattern.test(text)) throw new RecordFault(`${path}: not ${assetIdRule}`)
+  if (!assetIdPattern.test(text)) throw recordFault(`${path}: not ${assetIdRule}`)
   return text
 }
 
@@ -241,7 +242,7 @@ function readTimestamp(value: unknown): number {
   const text = readText(value, 'timestamp')
   const unixMs = unixMsPattern.test(text) ? Number(text) : 0
   if (unixMs >= VENUE_OPENED_MS && unixMs <= MOMENT_MS_MAX) return unixMs
-  throw new RecordFault('timestamp: not Unix milliseconds of a time since 2020')
+  throw recordFault('timestamp: not Unix milliseconds of a time since 2020')
 }
 
 /** Prices and their steps are between 0 and 1, both exclusive. */
@@ -252,13 +253,13 @@ function toPrice(value: unknown): Millionths | undefined {
 
 function readPrice(value: unknown, path: string): Millionths {
   const price = toPrice(value)
-  if (price === undefined) throw new RecordFault(`${path}: not a price between 0 and 1`)
+  if (price === undefined) throw recordFault(`${path}: not a price between 0 and 1`)
   return price
 }
 
 function readSize(value: unknown, path: string): Millionths {
   const size = typeof value === 'string' ? parseMillionths(value) : undefined
-  if (size === undefined) throw new RecordFault(`${path}: not a size`)
+  if (size === undefined) throw recordFault(`${path}: not a size`)
   return size
 }
 
@@ -267,7 +268,7 @@ function readBest(value: unknown, path: string): Millionths | undefined {
   if (isAbsent(value)) return undefined
   if (value === '') return 0
   const price = readSize(value, path)
-  if (price > MILLIONTHS_PER_UNIT) throw new RecordFault(`${path}: above 1`)
+  if (price > MILLIONTHS_PER_UNIT) throw recordFault(`${path}: above 1`)
   return price === MILLIONTHS_PER_UNIT ? 0 : price
 }
 
@@ -285,6 +286,6 @@ const minOrderSizePattern = /^\d{1,9}(\.\d{1,6})?$/
 function readSide(value: unknown): Side {
   if (value === 'BUY' || value === 'SELL') return value
   const side = typeof value === 'string' ? value.toUpperCase() : value
-  if (side !== 'BUY' && side !== 'SELL') throw new RecordFault('side: neither BUY nor SELL')
+  if (side !== 'BUY' && side !== 'SELL') throw recordFault('side: neither BUY nor SELL')
   return side
 }

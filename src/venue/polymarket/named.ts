@@ -5,7 +5,7 @@ import { type JsonObject, readConditionId, readText } from '../json-fields.ts'
 import type { KnownFacts, LeftOut } from '../venue.ts'
 import { readSlug } from './slug.ts'
 
-/** `nearMs` as in `readSlug`. Throws `RecordFault`. */
+/** `nearMs` as in `readSlug`. Throws a `record` fault. */
 export function readNamed(value: JsonObject, nearMs: number | undefined): KnownFacts | LeftOut {
   const slug = readText(value.slug, 'slug')
   const reading = readSlug(slug, nearMs)

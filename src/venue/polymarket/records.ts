@@ -7,7 +7,7 @@ import {
   strikeFacts,
   windowFault,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { timeFault, toIso } from '#src/domain/time.ts'
 import { isRecord } from '#src/platform/record.ts'
 
@@ -66,13 +66,13 @@ export const recordKinds: readonly RecordKind[] = [...singleKinds, ...pageKinds(
 
 /** A fault of one market is not one of the event: it names the market, and the others are read. */
 export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
-  if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
+  if (!Array.isArray(event.markets)) throw recordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
     if (!isRecord(market)) return { kind: 'fault', reason: `markets[${index}]: not an object` }
     try {
       return readGammaMarket(market, reading, event)
     } catch (error) {
-      if (!(error instanceof RecordFault)) throw error
+      if (!isRecordFault(error)) throw error
       return { kind: 'fault', reason: `markets[${index}].${error.message}` }
     }
   })
@@ -93,15 +93,15 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const facts = readNamed(value, timestampMs)
   if ('kind' in facts) return facts
   const fault = timeFault(timestampMs, nowMs) ?? windowFault(facts, timestampMs)
-  if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+  if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
   // The venue gives one price for both outcomes and not which of them was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
   return { kind: 'trade', facts, trade: { timestampMs, price } }
 }
 
 /**
- * A market of Gamma, the catalogue, alone or in its event. Throws `RecordFault` where what is wrong
- * says which market it is; other facts are left out, unless reading is strict.
+ * A market of Gamma, the catalogue, alone or in its event. Throws a `record` fault where what is
+ * wrong says which market it is; other facts are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -181,14 +181,14 @@ function readWindow(market: JsonObject, { window, isEpoch }: Named): Times {
   const windowStartMs = startMs ?? (agrees ? window.startMs : undefined)
   const windowEndMs = endMs ?? (agrees ? window.endMs : undefined)
   if (windowStartMs !== undefined && windowEndMs !== undefined && windowEndMs <= windowStartMs) {
-    throw new RecordFault('endDate: not after eventStartTime')
+    throw recordFault('endDate: not after eventStartTime')
   }
   return { windowStartMs, windowEndMs }
 }
 
 function assertAgrees(path: string, givenMs: number | undefined, namedMs: number): void {
   if (givenMs === undefined || givenMs === namedMs) return
-  throw new RecordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
+  throw recordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
 }
 
 /** A fault of the ids names the market: the list of a page or an event has many. */
@@ -199,8 +199,8 @@ function readNamedAssetIds(
   try {
     return readAssetIds(market, sides)
   } catch (error) {
-    if (!(error instanceof RecordFault)) throw error
-    throw new RecordFault(`${error.message} (market ${slug})`, { cause: error })
+    if (!isRecordFault(error)) throw error
+    throw recordFault(`${error.message} (market ${slug})`, { cause: error })
   }
 }
 
@@ -222,16 +222,16 @@ function readAssetIds(
   // Objects from before there was a second version do not name theirs.
   const member = idMembers.get(version ?? 'v1')
   if (member === undefined) {
-    throw new RecordFault(`version: neither ${[...idMembers.keys()].join(' nor ')}`)
+    throw recordFault(`version: neither ${[...idMembers.keys()].join(' nor ')}`)
   }
   const ids = readOptionalList(market[member], member)
   if (ids === undefined && version !== undefined) {
-    throw new RecordFault(`${member}: missing, in a market of version ${version}`)
+    throw recordFault(`${member}: missing, in a market of version ${version}`)
   }
   if (ids === undefined || sides === undefined) return undefined
   const [first, second] = ids.map((id, index) => readAssetId(id, `${member}[${index}]`))
   if (ids.length !== 2 || first === second) {
-    throw new RecordFault(`${member}: not the ids of two different tokens`)
+    throw recordFault(`${member}: not the ids of two different tokens`)
   }
   return { [sides[0]]: first, [sides[1]]: second }
 }
@@ -241,7 +241,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
   if (text === undefined) return undefined
   const tickSize = parseMillionths(text)
   if (tickSize === undefined || tickSize === 0 || tickSize >= MILLIONTHS_PER_UNIT) {
-    throw new RecordFault(`${path}: not between 0 and 1 with at most six digits`)
+    throw recordFault(`${path}: not between 0 and 1 with at most six digits`)
   }
   return tickSize
 }

@@ -9,7 +9,7 @@ import {
   timeframes,
   timeframeTable,
 } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 
 import type { LeftOut, MarketWindow } from '../venue.ts'
@@ -55,7 +55,7 @@ export function titleOf({ coin, timeframe, startMs }: MarketWindow): string {
 /**
  * Reads a slug. `nearMs` is a time known to be near the market's, best its very end: it decides the
  * year where the slug has none, and which hour is meant in the night in which clocks go back.
- * Throws `RecordFault` for a window that cannot be.
+ * Throws a `record` fault for a window that cannot be.
  */
 export function readSlug(slug: string, nearMs?: number): SlugReading {
   const [, symbol = '', length = '', epoch = ''] = epochPattern.exec(slug) ?? []
@@ -89,7 +89,7 @@ export function whyNotKept(slug: string): string | undefined {
     const reading = readSlug(slug)
     return reading.kind === 'left_out' ? reading.reason : undefined
   } catch (error) {
-    if (error instanceof RecordFault) return undefined
+    if (isRecordFault(error)) return undefined
     throw error
   }
 }
@@ -98,7 +98,7 @@ const leftOut = (reason: string): LeftOut => ({ kind: 'left_out', reason })
 
 function assertSinceVenue(window: Window | undefined): void {
   if (window === undefined || window.startMs >= VENUE_OPENED_MS) return
-  throw new RecordFault('slug: its window is before 2020, when the venue opened')
+  throw recordFault('slug: its window is before 2020, when the venue opened')
 }
 
 type EpochSlug = { symbol: string; length: string; epoch: string }
@@ -110,7 +110,7 @@ function readEpochSlug({ symbol, length, epoch }: EpochSlug): SlugReading {
   const window = { startMs, endMs: startMs + timeframeMs[length] }
   assertSinceVenue(window)
   if (window.endMs > MOMENT_MS_MAX || !isWindowStart(startMs, length)) {
-    throw new RecordFault(`slug: no window of ${length} starts at ${epoch}`)
+    throw recordFault(`slug: no window of ${length} starts at ${epoch}`)
   }
   return { kind: 'market', coin: symbol, timeframe: length, window, isEpoch: true }
 }

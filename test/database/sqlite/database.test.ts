@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
-import { readConsistently, StoreFault, transact } from '#src/database/database.ts'
+import { readConsistently, transact } from '#src/database/database.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -31,7 +31,7 @@ function faultOf(path: string): string | undefined {
     openDatabase(path).close()
     return undefined
   } catch (error) {
-    expect(error).toBeInstanceOf(StoreFault)
+    expect(error).toMatchObject({ code: 'storage_unavailable' })
     return error instanceof Error ? error.message : ''
   }
 }
@@ -130,7 +130,7 @@ describe('openDatabase', () => {
     db.close()
     const cut = newPath()
     await Bun.write(cut, (await Bun.file(path).bytes()).slice(0, 5000))
-    expect(() => openHistory(cut)).toThrow(StoreFault)
+    expect(() => openHistory(cut)).toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
   })
 
   // Root may write everywhere, whatever the mode says.
@@ -157,7 +157,7 @@ describe('openDatabase', () => {
   })
 
   test('error: a file that another process does not let go of is refused after a while', async () => {
-    expect(await locked.said).toMatch(/^StoreFault: .*locked by another process/)
+    expect(await locked.said).toMatch(/^AppError: .*locked by another process/)
     locked.release()
   }, 15_000)
 })
@@ -266,7 +266,7 @@ describe('a full disk', () => {
       }
     }
     expect(acknowledged).toBeGreaterThan(10)
-    expect(failure).toBeInstanceOf(StoreFault)
+    expect(failure).toMatchObject({ code: 'storage_unavailable' })
     expect(String(failure)).toContain('No room is left')
     const query = { order: 'asc', limit: 100_000 } as const
     const check = (): string => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 
 import { parseMillionths } from '#src/domain/decimal.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault } from '#src/domain/record-fault.ts'
 import {
   createSnapshotScanner,
   LINE_BYTES_MAX,
@@ -31,7 +31,7 @@ const faultOf = (work: () => unknown): string => {
   try {
     work()
   } catch (error) {
-    if (error instanceof RecordFault) return error.message
+    if (isRecordFault(error)) return error.message
     throw error
   }
   return 'no fault'
@@ -168,7 +168,7 @@ describe('createSnapshotScanner', () => {
 const level = (price: string, size = '"1"'): string => `{"price":${price},"size":${size}}`
 const goodLevels = `${level('"0.1"')},${level('"0.2"')},${level('"0.3"')}`
 
-describe('RecordFault', () => {
+describe('record fault', () => {
   test.each([
     [
       'timestamp',
@@ -289,7 +289,7 @@ describe('scan', () => {
     try {
       return JSON.stringify(scanner.scan(padded, before.length, before.length + bytes.length))
     } catch (error) {
-      if (error instanceof RecordFault) return error.message
+      if (isRecordFault(error)) return error.message
       throw error
     }
   }

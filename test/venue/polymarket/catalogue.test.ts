@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { CatalogueFault, isUsable } from '#src/venue/catalogue.ts'
+import { isUsable } from '#src/venue/catalogue.ts'
 import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
 
 import { openMarket, START_MS, startGround } from '../../support/venue/ground.ts'
@@ -114,7 +114,7 @@ describe('find', () => {
     venue.inject({ kind: 'gamma-status', status: 429, requests: 1, retryAfterSeconds: 3 })
     const { catalogue } = connect(venue)
     const fault = await catalogue.find(windowOf(openMarket(venue)), asking).catch((error) => error)
-    expect(fault).toBeInstanceOf(CatalogueFault)
+    expect(fault).toMatchObject({ kind: 'catalogue' })
     expect(fault).toMatchObject({ retryAfterMs: 3000 })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { coins, timeframes } from '#src/domain/market.ts'
-import { RecordFault } from '#src/domain/record-fault.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
 import { readSlug, slugOf, titleOf } from '#src/venue/polymarket/slug.ts'
 
 const ms = (iso: string): number => Date.parse(iso)
@@ -95,7 +95,7 @@ describe('readSlug', () => {
   ])('error: no window can start at %s (%s: %s)', (slug, timeframe) => {
     const [epoch] = slug.split('-').slice(-1)
     const reason = `slug: no window of ${timeframe} starts at ${epoch}`
-    expect(() => readSlug(slug)).toThrow(new RecordFault(reason))
+    expect(() => readSlug(slug)).toThrow(recordFault(reason))
   })
 
   test('behavior: in the day after clocks change, windows of four hours may go by either hour', () => {
