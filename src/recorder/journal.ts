@@ -29,7 +29,7 @@ export type Heard =
 
 /** Books look at the clock at multiples of this, so that it does not matter who looks when. */
 const STEP_MS = 1
-/** Longer than anything waits: what waited before that is over already. */
+/** Longer than anything waits: so long after something was heard nothing waits any more. */
 const STEPS_MAX = 3000
 
 /** Takes what is heard, by the recorder's clock. */
@@ -40,15 +40,17 @@ export function createJournal(keep: KeepHeard = () => {}) {
   /** In the order in which they were opened. */
   const open = new Map<number, Following>()
   let opened = 0
-  let settledStep = Number.NEGATIVE_INFINITY
+  let settledStep: number | undefined
 
-  /** Ends what has waited long enough. */
+  /** Ends what has waited long enough, in the order of time. */
   function settle(nowMs: number): void {
-    const last = Math.floor(nowMs / STEP_MS)
-    for (let step = Math.max(settledStep + 1, last - STEPS_MAX); step <= last; step++) {
+    const nowStep = Math.floor(nowMs / STEP_MS)
+    settledStep ??= nowStep - 1
+    const lastStep = Math.min(nowStep, settledStep + STEPS_MAX)
+    for (let step = settledStep + 1; step <= lastStep; step++) {
       for (const following of open.values()) following.settle(step * STEP_MS)
     }
-    settledStep = Math.max(settledStep, last)
+    settledStep = Math.max(settledStep, nowStep)
   }
 
   /** To be called before what is heard has an effect. */
