@@ -42,16 +42,21 @@ const script = [
 /** Half a minute before the end of a window, and of an hour. */
 const RECORD_MS = START_MS + 3_450_000
 
-/** What is recorded, of the venue's time. */
-const VENUE_MS = 75_000
+/** The first window of which the market is found during the recording. */
+const FOUND_MS = RECORD_MS + 630_000
+
+/** What is recorded, of the venue's time: until the script is over and there is enough. */
+const VENUE_MS_MIN = 75_000
+const VENUE_MS_MAX = 240_000
+const LOOK_MS = 100
 /** How much faster than ours the venue's clock runs; slower on a machine that is loaded. */
 const speeds = [10, 5, 2.5]
 
-/** Records a venue with faults for a minute of its time, and keeps every message. */
+/** Records a venue with faults for some minutes of its time, and keeps every message. */
 async function record(name: string, env: Record<string, string> = {}, rawBytesMax?: number) {
   for (const speed of speeds.slice(0, -1)) {
     const found = await recordAt(speed, `${name}-${speed}`, env, rawBytesMax)
-    if (isEnough(found.history)) return found
+    if (isOver(found.history)) return found
     found.history.dispose()
   }
   const last = speeds.at(-1) ?? 1
@@ -87,12 +92,28 @@ async function recordAt(
   const history = openDataFolder({ ...context, clock })
   {
     using _job = startRecording({ ...context, clock, config }, history)
-    await Bun.sleep(VENUE_MS / speed)
+    await Bun.sleep(VENUE_MS_MIN / speed)
+    while (clock() < startMs + VENUE_MS_MAX && !isOver(history)) await Bun.sleep(LOOK_MS)
   }
   return { history, raw, errors, nowMs: clock() }
 }
 
-const TEST_MS_MAX = 150_000
+/** Of all speeds, one after another, and of what is made of each. */
+const TEST_MS_MAX = 400_000
+
+/**
+ * Whether states of every market came, the last one that is found among them: the gap of a market
+ * that still waits for a connection is in the history and in no message.
+ */
+function isEachHeard(history: MarketHistory): boolean {
+  const markets = history.listMarkets({ coin: 'btc', limit: 50 })
+  return (
+    markets.some(({ windowStartMs }) => windowStartMs === FOUND_MS) &&
+    markets.every(({ spans }) => spans.up && spans.down)
+  )
+}
+
+const isOver = (history: MarketHistory): boolean => isEnough(history) && isEachHeard(history)
 
 /** Whether there is as much of everything as the tests need. */
 function isEnough(history: MarketHistory): boolean {
