@@ -349,6 +349,18 @@ const rules: Record<string, Rule> = {
         '// As domain/here.ts and https://a.example/b/c.md.\nconst a = "b/c.ts"',
     },
   },
+  'who writes into the folder of temporary files removes what is there': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter((file) => isCode(file) && /\btmpdir\(\)/.test(tree[file] ?? ''))
+        .filter((file) => !/\brm(Sync)?\(|\brm -rf\b/.test(tree[file] ?? ''))
+        .map((file) => `${file} leaves a folder behind`),
+    broken: [{ 'test/a.ts': "mkdtempSync(join(tmpdir(), 'bookfeed-'))" }],
+    sound: {
+      'test/a.ts': "const a = mkdtempSync(join(tmpdir(), 'a-'))\nafterAll(() => rmSync(a))",
+      'test/b.ts': "mkdirSync('data')",
+    },
+  },
   'links between documents resolve': {
     faults: (tree) =>
       namesOf(tree)

@@ -1,10 +1,13 @@
-import { describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { madeUpAddress, sdnXml } from '../support/ofac-xml.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-sanctions-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const listOf = (count: number): string => {
   const addresses = Array.from({ length: count }, (_, index) => madeUpAddress(index + 1))
@@ -13,7 +16,7 @@ const listOf = (count: number): string => {
 
 describe('bookfeed sanctions', () => {
   test('default: refresh makes a list the current one, and show says which it is', async () => {
-    const path = join(tmpdir(), `sdn-${crypto.randomUUID()}.xml`)
+    const path = join(folder, `${crypto.randomUUID()}.xml`)
     using line = createCommandLine({ BOOKFEED_SANCTIONS_LIST: path })
     writeFileSync(path, listOf(20))
     expect((await line.run('sanctions', 'refresh')).printed.join()).toContain(
@@ -24,7 +27,7 @@ describe('bookfeed sanctions', () => {
   })
 
   test('error: a list that has lost many is refused, until the operator says that it is right', async () => {
-    const path = join(tmpdir(), `sdn-${crypto.randomUUID()}.xml`)
+    const path = join(folder, `${crypto.randomUUID()}.xml`)
     using line = createCommandLine({ BOOKFEED_SANCTIONS_LIST: path })
     writeFileSync(path, listOf(20))
     await line.run('sanctions', 'refresh')
