@@ -70,9 +70,9 @@ const servesPages = /^src\/features\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(server\/pages\.ts|http\/|features\/[^/]+\/(routes|schema)\.ts)/,
+  elysia: /^src\/(server\/(app|pages)\.ts|http\/|features\/)/,
   '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
-  '@sinclair/typebox': /^src\/(http\/|features\/[^/]+\/schema\.ts)/,
+  '@sinclair/typebox': /^src\/(http|features)\//,
   'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,
   'drizzle-orm': /^(db|src\/(database|history|ledger))\//,
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
@@ -80,7 +80,6 @@ const owners: Record<string, RegExp> = {
   'cli-progress': /^src\/server\/progress\.ts/,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/(platform\/parquet\/|features\/exports\/parquet|http\/table-parquet)/,
-  memoirist: /^src\/http\/route\.ts/,
   negotiator: /^src\/http\//,
   '@modelcontextprotocol/server': /^src\/features\/mcp\/server\.ts/,
   sax: /^src\/screening\//,

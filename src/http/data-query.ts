@@ -1,5 +1,7 @@
 /** What routes share of path and query, each read and documented the same way everywhere. */
 
+import { Type } from '@sinclair/typebox'
+
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/domain/market-name.ts'
 import {
@@ -17,7 +19,6 @@ import { DEPTH_MAX, type RowCut, rowFields } from '#src/domain/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'
-import { Type } from './schema.ts'
 
 export const pathParameters = {
   coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),

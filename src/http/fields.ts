@@ -1,10 +1,15 @@
 /** Fields of bodies, each kind documented the same way wherever it is. */
-import type { ObjectOptions, SchemaOptions, TProperties, TSchema } from '@sinclair/typebox'
+import {
+  type ObjectOptions,
+  type SchemaOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 
 import { coins, timeframes } from '#src/domain/market.ts'
 
 import { literals } from './schema-reader.ts'
-import { Type } from './schema.ts'
 
 /** What examples are about; `swagger.ts` shows a market that the server holds in its place. */
 export const exampleMarket = {

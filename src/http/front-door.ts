@@ -133,6 +133,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const { request, inner, peers, requestId, traceparent, place, startedMs } = arrival
     bindVisit(inner, visit)
     visit.requestId = requestId
+    visit.place = place
     visit.isHead = request.method === 'HEAD'
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }

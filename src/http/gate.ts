@@ -4,7 +4,7 @@
  * before any parameter is read, so nobody learns of a market whom it is not for.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
-import { coins, isCoin, type Market } from '#src/domain/market.ts'
+import { type Coin, coins, isCoin, type Market } from '#src/domain/market.ts'
 import {
   blockedError,
   type Caller,
@@ -52,12 +52,25 @@ export type Visit = {
   enteredMs: number
   refusal: AppError | undefined
   peers?: PeerSource | undefined
+  /** What the route needs of the caller, and the caller that has it, where it needs one. */
+  admission?: Admission
+  admitted?: Caller | undefined
+  /** What the path names. */
+  coin?: Coin
+  market?: Market
+  /** The query and the body, as the route reads them. */
+  query?: unknown
+  json?: unknown
+  reading?: Promise<unknown>
+  /** What was taken from the signups of the address. */
+  signup?: Promise<void>
+  place?: Place
   /** Names the request in lines of the log; the front door sets it. */
   requestId?: string
   /** What usage is counted under; the route names it. */
   route: string
   /** What its time is counted under. */
-  timedAs?: number
+  timedAs?: number | undefined
   /** True of a body that all answers share, or that is on the disk: it takes no memory. */
   isShared?: boolean
   /** Set when the body is made while it is sent. */
@@ -161,7 +174,7 @@ export type Sample = {
   market(): Market | undefined
   terms(): Terms
   /** Throws `unauthenticated`. */
-  assertIncluded(asked: Asked & { method: string }): void
+  assertIncluded(asked: Admission & { method: string }): void
 }
 
 /** Port. Throws `operator_only` and `rate_limited`. */
@@ -173,8 +186,8 @@ export type AccessPorts = {
   sample: Pick<Sample, 'assertIncluded'>
 }
 
-/** What the path names is not known to exist yet. */
-type Asked = {
+/** What a route needs of a caller. What the path names is not known to exist yet. */
+export type Admission = {
   access: Exclude<Access, 'none'>
   coin: string | undefined
   conditionId: string | undefined
@@ -184,7 +197,7 @@ type Asked = {
 /** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */
 export function admit(
   request: Request,
-  asked: Asked,
+  asked: Admission,
   { assertOperator, listTiers, sample }: AccessPorts,
 ): Caller | undefined {
   const { access, coin } = asked

@@ -1,38 +1,65 @@
-/** Answers of pages that are asked for again. */
+/** Pages that are asked for again are answered by their address, before any route is looked for. */
 import { isOver } from '#src/domain/coverage.ts'
 import type { FindMarket } from '#src/domain/market-name.ts'
-import type { Market } from '#src/domain/market.ts'
 import type { PageCache } from '#src/platform/page-cache.ts'
 
-import type { PageAnswer } from './data-response.ts'
+import { answerPage, type PageAnswer } from './data-response.ts'
+import { type AccessPorts, admit, type Arrived, visitOf } from './gate.ts'
 import { acceptsGzip } from './negotiation.ts'
-import type { Place, RouteTable } from './route-table.ts'
+import type { RouteTable } from './route-table.ts'
+import type { Work } from './work.ts'
 
-type AnswerPorts = {
+type Ports = AccessPorts & {
   findMarket: FindMarket
   pages: PageCache
+  work: Work
   places: Pick<RouteTable, 'keep'>
 }
-type Answered = { request: Request; place: Place; market?: Market | undefined }
+export type KeptAnswers = ReturnType<typeof createKeptAnswers>
+
+const codingOf = ({ headers }: Request) =>
+  acceptsGzip(headers.get('accept-encoding')) ? 'gzip' : 'plain'
+
+/** Whether an answer by address alone would be the wrong one: most clients send no such header. */
+const choosesFormat = ({ headers }: Request): boolean => {
+  const accept = headers.get('accept')
+  return accept !== null && accept !== '*/*' && accept !== 'application/json'
+}
 
 /** Remembers all of an answer that follows from the address and a market that is over. */
-export function createAnswers({ findMarket, pages, places }: AnswerPorts) {
-  const codingOf = ({ headers }: Request) =>
-    acceptsGzip(headers.get('accept-encoding')) ? 'gzip' : 'plain'
+export function createKeptAnswers(ports: Ports) {
+  const { findMarket, pages, places } = ports
   return {
-    find(request: Request, { answers }: Place): PageAnswer | undefined {
-      const known = answers?.[codingOf(request)]
+    /**
+     * Answers a request for a page that was asked for before; undefined where there is none. Throws
+     * what `admit` throws.
+     */
+    answer({ request, place, visit }: Arrived): Response | Promise<Response> | undefined {
+      if (place.answers === undefined) return undefined
+      const known = place.answers[codingOf(request)]
+      if (known === undefined || choosesFormat(request)) return undefined
+      const { market, answer, admission, timedAs } = known
+      visit.timedAs = timedAs
+      admit(request, admission, ports)
       // A market is another object at its next revision.
-      const isCurrent = known && findMarket(known.market.conditionId) === known.market
-      return isCurrent ? known.answer : undefined
+      if (findMarket(market.conditionId) !== market) return undefined
+      return visit.rehearsedFor === undefined
+        ? answerPage(request, answer, ports)
+        : new Response(null, { status: 204 })
     },
 
-    /** Only of a page that is kept itself, because it was asked for again. */
-    put({ request, market, place }: Answered, answer: PageAnswer): void {
-      if (market === undefined || !isOver(market) || pages.find(answer.tag) === undefined) return
-      const again = { ...answer, sent: { page: undefined, init: {} } }
-      place.answers = { ...place.answers, [codingOf(request)]: { market, answer: again } }
-      places.keep(place)
+    /** Sends a page, and keeps its answer if the page itself is kept, because it was asked for again. */
+    send(request: Request, answer: PageAnswer): Response | Promise<Response> {
+      const { market, admission, timedAs, place } = visitOf(request)
+      if (market !== undefined && admission !== undefined && place !== undefined) {
+        if (isOver(market) && pages.find(answer.tag) !== undefined) {
+          const again = { ...answer, sent: { page: undefined, init: {} } }
+          const known = { market, answer: again, admission, timedAs }
+          place.answers = { ...place.answers, [codingOf(request)]: known }
+          places.keep(place)
+        }
+      }
+      return answerPage(request, answer, ports)
     },
   }
 }

@@ -11,9 +11,15 @@ import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { isBodyRequired } from './body.ts'
+import type { AnswerText, Declared } from './api.ts'
+import { bodyCodes, isBodyRequired } from './body.ts'
+import { pathParameters } from './data-query.ts'
+import { cachingHeaderTexts, COVERAGE_HEADER, encodingTexts } from './data-response.ts'
+import { accessCodes, isOpen } from './gate.ts'
+import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
-import { isOptional } from './schema-reader.ts'
+import { isOptional, noQuery } from './schema-reader.ts'
+import { toTableText } from './table.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 export type OpenApiParameter = {
@@ -270,3 +276,91 @@ function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenAp
     ? orNull({ type: 'string', enum: others.map((option) => option.const) })
     : orNull({ anyOf: others.map((option) => translate(option, named)) })
 }
+
+/** As a document of their own has them, by path and method. */
+export function describeRoutes(routes: readonly Declared[], components: Components) {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const each of routes) {
+    const path = each.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [each.method.toLowerCase()]: toOperation(each, components) }
+  }
+  return paths
+}
+
+/** Every code that an operation may answer. */
+function codesOf(spec: Declared): Set<ErrorCode> {
+  const { path, access, query, body, fails = [] } = spec
+  const codes = new Set<ErrorCode>([...accessCodes(access), ...fails])
+  const add = (isThere: boolean | undefined, more: readonly ErrorCode[]) => {
+    if (isThere) for (const code of more) codes.add(code)
+  }
+  add(path.includes('/:'), ['invalid_request'])
+  add(path.includes('/:coin'), ['unknown_coin'])
+  add(path.includes('/:conditionId'), ['unknown_market'])
+  add(query && 'cursor' in query.properties, ['cursor_invalid', 'cursor_mismatch'])
+  add(body !== undefined, bodyCodes)
+  add(spec.isReplayable, ['idempotency_mismatch'])
+  if (spec.isInMemory) codes.delete('internal')
+  if (spec.readsFiles) codes.delete('damaged')
+  return codes
+}
+
+/** The operation of the OpenAPI document. */
+export function toOperation(spec: Declared, components: Components) {
+  const { path, access, query, body, caching, response, detail } = spec
+  const { operationId } = detail
+  const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
+  const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))
+  const parameters = [
+    ...openApiParameters({ properties: Object.fromEntries(named) }, 'path'),
+    ...openApiParameters(query ?? noQuery, 'query'),
+    ...(spec.requestHeaders ?? []),
+    ...(spec.isReplayable ? [idempotencyParameter] : []),
+  ]
+  const plain: readonly AnswerText[] = [spec.answers].flat()
+  const successes = spec.isTable ? plain.map(toTableText) : plain
+  const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
+  const shared = cachingTextsOf(spec)
+  const isCoded = (isTagged || caching === 'unkept') && !spec.isAsStored
+  const coding = isCoded ? encodingTexts : {}
+  const answers = successes.map(({ status = 200, description: text, ...success }) => {
+    const schema = response[status]
+    const json = schema && { 'application/json': { schema: components.schema(schema) } }
+    const content = json || success.content ? { ...json, ...success.content } : undefined
+    const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
+    return [status, components.answer({ operationId, description: text, headers, content })]
+  })
+  return {
+    tags: detail.tags,
+    operationId,
+    summary: detail.summary,
+    description: detail.description,
+    ...(access === 'none' ? {} : { security: isOpen(access) ? [] : [{ apiKey: [] }] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: components.body(body) }),
+    responses: {
+      ...Object.fromEntries(answers),
+      ...(isTagged
+        ? { 304: components.unchanged({ ...shared, ...successes[0]?.headers }, operationId) }
+        : {}),
+      ...components.failures(codesOf(spec)),
+    },
+  }
+}
+
+/** Headers of every success, whether it has a body or not. */
+function cachingTextsOf({ caching, isCovered, isReplayable }: Declared): HeaderTexts {
+  const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
+  return {
+    ...(caching === 'digest' || caching === 'page' || caching === 'tag'
+      ? cachingHeaderTexts
+      : control),
+    ...(isCovered ? { [COVERAGE_HEADER]: coverageText } : {}),
+    ...(isReplayable
+      ? { [REPLAYED_HEADER]: '`true` on an answer that was given before; else absent.' }
+      : {}),
+  }
+}
+
+const coverageText =
+  'How much of the time asked for is recorded, over the outcomes asked for (RFC 9651): `full`; or `partial` or `none` with `covered` (share, rounded down), `gaps` (their number) and `reasons`; or `unknown`, without a share, if the trading window of a market is not known (send `from` and `to` to have its rows measured). An empty page of a `full` range is a fact; of any other it is not. GET …/coverage lists the gaps.'

@@ -3,7 +3,7 @@
  * message of any error and the refused input: a trap remembers what was thrown, and the front door,
  * which knows the request id, answers.
  */
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import {
   AppError,
@@ -17,7 +17,6 @@ import { messageOf } from '#src/platform/message.ts'
 import { count, object, text } from './fields.ts'
 import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
-import { Type } from './schema.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,

@@ -4,7 +4,7 @@ import { assert } from '#src/platform/assert.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import type { PageAnswer } from './data-response.ts'
-import type { Allowance } from './gate.ts'
+import type { Admission, Allowance } from './gate.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 
 type KnownRoute = {
@@ -32,7 +32,14 @@ export type Place = {
   /** True where no page of another origin may read: in the areas of the operator. */
   isPrivate: boolean
   /** Of a page that is asked for again: without coding, and in gzip. */
-  answers?: { [coding in 'plain' | 'gzip']?: { market: Market; answer: PageAnswer } }
+  answers?: { [coding in 'plain' | 'gzip']?: KeptAnswer }
+}
+
+type KeptAnswer = {
+  market: Market
+  answer: PageAnswer
+  admission: Admission
+  timedAs: number | undefined
 }
 
 /** Places that are kept, of pages asked for again; one takes some 2 kB. */

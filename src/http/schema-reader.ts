@@ -3,45 +3,56 @@
  * takes `1e3`, `0x10` and the last of a repeated parameter, drops unknown ones and shows what it
  * refused; here each is `invalid_parameter`, because a typo must not silently return other data.
  */
-import type { SchemaOptions, Static, TObject, TSchema } from '@sinclair/typebox'
+import {
+  FormatRegistry,
+  OptionalKind,
+  type SchemaOptions,
+  type Static,
+  type TObject,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 
 import { type AppError, parameterError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { OPTIONAL, Type } from './schema.ts'
 import { decodePart } from './url.ts'
+
+/** Formats that this reader checks; TypeBox refuses those that it does not know. */
+for (const format of ['date', 'date-time', 'decimal']) FormatRegistry.Set(format, () => true)
 
 /** Schema of a string that is one of `texts`. */
 export const literals = <const T extends string>(texts: readonly T[], options: SchemaOptions) =>
-  Type.Union(
-    texts.map((text) => Type.Literal(text)),
-    options,
+  Type.Unsafe<T>(
+    Type.Union(
+      texts.map((text) => Type.Literal(text)),
+      options,
+    ),
   )
 
 /** Schema of a route without parameters. */
 export const noQuery = Type.Object({})
 
 /** A Unix time in milliseconds, or in seconds where it is below 100000000000. */
-const unixTime = { type: 'integer', minimum: 0, maximum: MOMENT_MS_MAX }
+const unixTime = Type.Integer({ minimum: 0, maximum: MOMENT_MS_MAX })
 
 /**
  * Schema of a moment to the end of the year 9999, sent as a Unix time or as RFC 3339, and read as
  * Unix milliseconds.
  */
 export const moment = (options: SchemaOptions) =>
-  Type.Unsafe<number>({
-    anyOf: [unixTime, { type: 'string', format: 'date-time' }],
-    ...options,
-  })
+  Type.Unsafe<number>(Type.Union([unixTime, Type.String({ format: 'date-time' })], options))
 
 /** Schema of a UTC day, sent as a date or as a moment in it, and read as its first millisecond. */
 export const utcDay = (options: SchemaOptions) =>
-  Type.Unsafe<number>({
-    anyOf: [{ type: 'string', format: 'date' }, { type: 'string', format: 'date-time' }, unixTime],
-    ...options,
-  })
+  Type.Unsafe<number>(
+    Type.Union(
+      [Type.String({ format: 'date' }), Type.String({ format: 'date-time' }), unixTime],
+      options,
+    ),
+  )
 
 /** Schema of an object of any shape, of at most so many bytes of JSON; it is passed on as is. */
 export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
@@ -90,7 +101,7 @@ function fieldsOf(schema: TObject, place: Place): Fields {
 
 /** True if a property may be left out: it is optional, or its default is filled in. */
 export const isOptional = (property: TSchema): boolean =>
-  OPTIONAL in property || property.default !== undefined
+  OptionalKind in property || property.default !== undefined
 
 /**
  * Reads a query string (without `?`). A default is filled in; other absent parameters stay away.

@@ -2,7 +2,8 @@
  * Series of a market, such as its quotes. All that decides a body is in its `ETag`, the revision of
  * the market included, so a 304 is answered before anything is read.
  */
-import type { Static, TSchema } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { Elysia } from 'elysia'
 
 import { coverageText, type Gap } from '#src/domain/coverage.ts'
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/domain/cursor.ts'
@@ -21,6 +22,7 @@ import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
+import type { Api } from './api.ts'
 import {
   cursorParameter,
   intervalParameter,
@@ -32,9 +34,7 @@ import {
 } from './data-query.ts'
 import { type PageAnswer, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
-import { type Route, route } from './route.ts'
-import { Type } from './schema.ts'
-import { asTable, type MembersOf } from './table.ts'
+import { createTable, type MembersOf, tableQuery } from './table.ts'
 
 /** The parameters of a series; both descriptions end sentences. */
 export const seriesParameters = (texts: { range: string; interval: string }) =>
@@ -214,7 +214,7 @@ type SeriesTexts = {
   operationId: string
   summary: string
   description: string
-  list: TSchema
+  list: TObject
   /** What the list is. */
   page: string
   /** What `X-Resume-Cursor` is. */
@@ -223,26 +223,32 @@ type SeriesTexts = {
 
 /** The route of a series; its name is its tag, and what tiers know it by. */
 export function seriesRoute(
+  api: Api,
   deps: SeriesDeps,
   { list, page, resume, ...texts }: SeriesTexts,
-): Route {
-  const { name, parameters } = deps
+) {
+  const { name, parameters, membersOf } = deps
   const answer = createSeries(deps)
-  return asTable(
-    route({
-      path: `/v1/:coin/markets/:conditionId/${name}`,
-      access: name,
-      ...texts,
-      query: parameters,
-      ok: {
-        description: page,
-        schema: list,
-        bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
+  const asTable = createTable(list, membersOf)
+  return new Elysia({ name, tags: [name] })
+    .use(api)
+    .get(
+      `/v1/:coin/markets/:conditionId/${name}`,
+      ({ reply, request, market, query }) =>
+        reply.page(request, asTable({ request, query }, answer({ request, market, query }))),
+      {
+        access: name,
+        market: true,
+        query: tableQuery(parameters),
+        isTable: true,
+        isCovered: true,
+        caching: 'page',
+        response: { 200: list },
+        answers: {
+          description: page,
+          bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
+        },
+        detail: texts,
       },
-      isCovered: true,
-      caching: 'page',
-      answer,
-    }),
-    deps.membersOf,
-  )
+    )
 }

@@ -1,5 +1,7 @@
 /** A snapshot as every route shows it. */
 
+import { Type } from '@sinclair/typebox'
+
 import { coins, outcomes, timeframeMs } from '#src/domain/market.ts'
 
 import {
@@ -14,7 +16,6 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { literals } from './schema-reader.ts'
-import { Type } from './schema.ts'
 
 const price = decimal('USDC per share, exact decimal between 0 and 1.', 0.53)
 const size = decimal('Shares, exact decimal; at most 9007199254.740991.', 12480.06)

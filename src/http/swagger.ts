@@ -5,17 +5,17 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { swagger } from '@elysiajs/swagger'
-import { type AnyElysia, Elysia } from 'elysia'
+import { Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 
 import { tagOf } from '#src/domain/tag.ts'
 
+import type { Declared } from './api.ts'
 import { compressAside } from './data-response.ts'
 import { type ExampleDay, exampleDay, type ExampleMarket, exampleMarket } from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
-import type { Components } from './openapi-operation.ts'
-import { type Route, toOperation } from './route.ts'
+import { type Components, describeRoutes } from './openapi-operation.ts'
 
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
@@ -60,7 +60,14 @@ type FindExamples = () => HeldExamples
  * examples are of a market and a day that are held, as soon as there are some, so that they find
  * something.
  */
-export const openapi = (appVersion: string, { all }: Components, findExamples: FindExamples) => {
+export const openapi = (
+  appVersion: string,
+  routes: readonly Declared[],
+  components: Components,
+  findExamples: FindExamples,
+) => {
+  const { all } = components
+  const paths = describeRoutes(routes.filter(isPublic), components)
   let held: HeldExamples = {}
   let answer: ReturnType<typeof createFixedText> | undefined
   return new Elysia({ name: 'openapi' })
@@ -69,7 +76,7 @@ export const openapi = (appVersion: string, { all }: Components, findExamples: F
       if (!isWhole(held)) held = findExamples()
       // Every route is there by the first request, so the document stays what it is then.
       if (answer === undefined || !isDeepStrictEqual(held, before)) {
-        const text = showing(held, JSON.stringify(responseValue))
+        const text = showing(held, JSON.stringify({ ...(responseValue as object), paths }))
         answer = createFixedText({ text, contentType: 'application/json' })
       }
       return answer(request)
@@ -95,6 +102,8 @@ export const openapi = (appVersion: string, { all }: Components, findExamples: F
       }),
     )
 }
+
+const isPublic = ({ access }: Declared): boolean => access !== 'operator'
 
 /** Whether nothing can be added to what is held. */
 const isWhole = ({ market, day }: HeldExamples): boolean =>
@@ -179,12 +188,4 @@ function createFileAsset(path: string, contentType: string) {
     made ??= make()
     return (await made)(request)
   }
-}
-
-/** Shows routes to Elysia, which documents them; `components` become those of their operations. */
-export function documentRoutes(routes: readonly Route[], components: Components): AnyElysia {
-  const app = new Elysia({ name: 'routes' })
-  for (const each of routes)
-    app.route(each.method, each.path, () => {}, { detail: toOperation(each, components) })
-  return app
 }

@@ -3,19 +3,17 @@
  * same. A member is a column in snake case (`condition_id`); those of an object within are named
  * `object_member`, and those of a list with an entry for each outcome `up_member`, `down_member`.
  */
-import type { TObject, TSchema } from '@sinclair/typebox'
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 import { columnName } from '#src/domain/column-name.ts'
 import { outcomes } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
+import type { AnswerText } from './api.ts'
 import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
-import type { Route } from './route.ts'
-import { noQuery } from './schema-reader.ts'
-import { Type } from './schema.ts'
 
 /** `number` is a decimal of any digits; `list` is JSON in a text. */
 type Kind = 'text' | 'time' | 'integer' | 'number' | 'boolean' | 'list'
@@ -50,51 +48,46 @@ const parameters = {
 type TableQuery = { format?: Format; numbers?: Numbers; fields?: string; interval?: string }
 type Call = { request: Request; query: TableQuery; caller?: Caller }
 type Answer = DataAnswer | PageAnswer
-type Result = Answer | Steps<DataAnswer>
+type Result = Answer | Steps<Answer>
 
 /** Names of the members that the rows of a request have, where they have not all. */
 export type MembersOf = (query: TableQuery, caller?: Caller) => readonly string[]
 
-/** The same route, whose list can be had as CSV and Parquet, too. */
-export function asTable(given: Route, membersOf?: MembersOf): Route {
-  const { query = noQuery, ok, answer } = given
-  const success = [ok].flat()[0]
-  const rows: TSchema | undefined = success?.schema?.properties.data.items
-  if (success === undefined || rows === undefined) throw new Error('A table is made of a list.')
-  const text = { schema: { type: 'string' as const } }
-  const binary = { schema: { type: 'string' as const, format: 'binary' as const } }
-  const next = 'Of CSV and Parquet: what `nextCursor` is in JSON; absent where that is null.'
-  return {
-    ...given,
-    query: Type.Object({ ...query.properties, ...parameters }),
-    ok: {
-      ...success,
-      content: { 'text/csv': text, [mediaTypes.parquet]: binary },
-      headers: { ...success.headers, Vary: `\`${VARY}\`.` },
-      bodyHeaders: { ...success.bodyHeaders, [NEXT_HEADER]: next },
-    },
-    isTable: true,
-    answer(call) {
-      const { request, query: asked, caller } = call as unknown as Call
-      const result = answer(call) as Result
-      const format = asked.format ?? preferredType(request, mediaTypes, 'json')
-      if (format === 'json') return varied(result)
-      const columns = columnsOf(rows, asked.interval !== undefined, membersOf?.(asked, caller))
-      return toTable(result, { format, numbers: asked.numbers, columns })
-    },
+/** The parameters of a list that can be had as CSV and Parquet, too. */
+export const tableQuery = <Q extends TProperties>(query: TObject<Q>) =>
+  Type.Object({ ...query.properties, ...parameters })
+
+const text = { schema: { type: 'string' as const } }
+const binary = { schema: { type: 'string' as const, format: 'binary' as const } }
+const nextText = 'Of CSV and Parquet: what `nextCursor` is in JSON; absent where that is null.'
+
+/** What the document says of an answer that can be had as a table. */
+export const toTableText = (answer: AnswerText): AnswerText => ({
+  ...answer,
+  content: { 'text/csv': text, [mediaTypes.parquet]: binary },
+  headers: { ...answer.headers, Vary: `\`${VARY}\`.` },
+  bodyHeaders: { ...answer.bodyHeaders, [NEXT_HEADER]: nextText },
+})
+
+/** Makes what prints a list in the format that a request asks for; `list` is the schema of its JSON. */
+export function createTable(list: TObject, membersOf?: MembersOf) {
+  const rows = list.properties.data?.items as TSchema | undefined
+  if (rows === undefined) throw new Error('A table is made of a list.')
+  return <T extends Answer>(
+    { request, query, caller }: Call,
+    made: T | Steps<T>,
+  ): T | Steps<T> | Steps<DataAnswer> | Promise<Steps<DataAnswer>> => {
+    const format = query.format ?? preferredType(request, mediaTypes, 'json')
+    if (format === 'json') return varied(made)
+    const columns = columnsOf(rows, query.interval !== undefined, membersOf?.(query, caller))
+    return toTable(made, { format, numbers: query.numbers, columns })
   }
 }
 
-/** Whether an answer by address alone would be the wrong one: most clients send no such header. */
-export const choosesFormat = ({ headers }: Request): boolean => {
-  const accept = headers.get('accept')
-  return accept !== null && accept !== '*/*' && accept !== mediaTypes.json
-}
-
-const isSteps = (result: Result): result is Steps<DataAnswer> => 'next' in result
+const isSteps = <T extends Answer>(result: T | Steps<T>): result is Steps<T> => 'next' in result
 
 /** What is JSON varies as well. */
-function varied(result: Result): Result {
+function varied<T extends Answer>(result: T | Steps<T>): T | Steps<T> {
   if (!isSteps(result)) return Object.assign(result, { vary: VARY })
   return (function* () {
     return { ...(yield* result), vary: VARY }

@@ -1,6 +1,6 @@
 /** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
 
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { findPaidChain } from '#src/domain/selling/payment-chain.ts'
@@ -8,7 +8,6 @@ import { isRecord } from '#src/platform/record.ts'
 
 import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
-import { Type } from './schema.ts'
 
 /** What is to be signed: with a 402, and with an offer. */
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'

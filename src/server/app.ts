@@ -1,4 +1,7 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
+
+import { type AnyElysia, Elysia } from 'elysia'
+
 import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
@@ -50,27 +53,35 @@ import { usageRoutes } from '#src/features/usage/routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import type { ErrorTrap } from '#src/http/error-trap.ts'
+import { createApi, type Declared, declaredRoutes } from '#src/http/api.ts'
+import { createErrorTrap, type ErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
-import { type Gauges, makeMeterMemory, type Meters, openMeters, PAGES } from '#src/http/meters.ts'
+import { createKeptAnswers } from '#src/http/kept-answers.ts'
+import {
+  FIRST_ROUTE,
+  type Gauges,
+  makeMeterMemory,
+  type Meters,
+  openMeters,
+  PAGES,
+} from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { isRewritten } from '#src/http/raw-target.ts'
-import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
-import { createRouter, type Route } from '#src/http/route.ts'
+import { createRouteTable, type Place, type RouteTable } from '#src/http/route-table.ts'
 import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
 import { createUnread } from '#src/http/unread.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
-import { stillInReads } from '#src/platform/eventually.ts'
+import { after, stillInReads } from '#src/platform/eventually.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 import { integerFrom } from '#src/platform/random.ts'
 
-import { isLost, isPage, pageRoutes } from './page-routes.ts'
+import { isLost, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
 import { createStreams, streamRows, type Streams } from './streams.ts'
 
@@ -141,12 +152,13 @@ export function createApp(given: AppDeps) {
   let isDraining = false
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
-  const ofData = listDataRoutes(deps, ports, streams.live)
+  const ofData = compose(listDataRoutes(deps, ports, streams.live))
   const isSelling = deps.config.isKeyless && deps.billing.isOpen
   const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
-  const routes = [...ofData, ...listOwnRoutes(deps, ports, keyless?.seller)]
+  const api = compose([ofData, ...listOwnRoutes(deps, ports, keyless?.seller)])
+  const routes = declaredRoutes(api)
   const answerAgent = createMcpAnswer({
-    ...{ ...deps, routes: ofData },
+    ...{ ...deps, routes: declaredRoutes(ofData) },
     fetch: (request, peers) => app.fetch(request, peers),
     charge: ports.charge,
   })
@@ -156,7 +168,7 @@ export function createApp(given: AppDeps) {
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
     (pages ??= import('./pages.ts').then(
-      ({ createPages }) => (loaded = createPages({ ...deps, files, facts }, routes)),
+      ({ createPages }) => (loaded = createPages({ ...deps, files, facts }, api)),
     ))
   /** What a page is told with its document. */
   const facts = (request: Request) => ({
@@ -166,15 +178,24 @@ export function createApp(given: AppDeps) {
     isSignupOpen: deps.signup().isOpen,
     operator: deps.operator === undefined ? 'off' : stateFor(request, ports),
   })
+  async function answerPage(request: Request): Promise<Response> {
+    visitOf(request).timedAs = PAGES
+    return (await loadPages()).fetch(request)
+  }
+  const others = new Elysia({ name: 'pages' }).post(
+    mcpRoute.path,
+    ({ request }) => answerAgent(request),
+    { parse: 'none' },
+  )
+  for (const { path } of pageRoutes) others.get(path, ({ request }) => answerPage(request))
   const app = assemble(deps, {
-    ...{ routes, ports, streams },
+    ...{ ports, streams },
+    app: compose([api, others]),
     before: keyless?.answer,
     table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
-    async otherwise({ request, place: { path }, visit }) {
-      if (path === mcpRoute.path) return answerAgent(request)
-      if (!isPage(path) && !isLost(request, path)) throw new MissingRoute()
-      visit.timedAs = PAGES
-      return (await loadPages()).fetch(request)
+    answerMissing({ request, place: { path } }) {
+      if (!isLost(request, path)) throw new MissingRoute()
+      return answerPage(request)
     },
     takeError: (request) => loaded?.takeError(request),
     isSignupOpen: () => ifSound(() => deps.signup().isOpen),
@@ -183,6 +204,19 @@ export function createApp(given: AppDeps) {
     },
   })
   return { ...app, loadPages }
+}
+
+/** One Elysia app of several plugins. */
+function compose(plugins: readonly AnyElysia[]): AnyElysia {
+  const app: AnyElysia = new Elysia({
+    // All are part of what is tested: other values change what Elysia accepts.
+    aot: true,
+    normalize: false,
+    // Otherwise a host name of one or two characters breaks the path.
+    handler: { standardHostname: false },
+  })
+  for (const plugin of plugins) app.use(plugin)
+  return app
 }
 
 /** Whether the operator's page opens for whoever asks, or with the token alone. */
@@ -201,11 +235,11 @@ export function createReader(given: ReaderDeps) {
   const deps = { ...given, clock: stillInReads(given.clock) }
   const ports = createPorts(deps, () => true)
   const streams = createStreams(deps, ports)
-  const routes = listDataRoutes(deps, ports, streams.live)
+  const app = compose(listDataRoutes(deps, ports, streams.live))
   return assemble(deps, {
-    ...{ routes, ports, streams },
-    table: createRouteTable(routes),
-    otherwise: () => {
+    ...{ app, ports, streams },
+    table: createRouteTable(declaredRoutes(app)),
+    answerMissing: () => {
       throw new MissingRoute()
     },
     takeError: () => undefined,
@@ -233,10 +267,10 @@ const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 type Handle = (arrived: Arrived) => Response | Promise<Response>
 
 type Parts = {
-  routes: readonly Route[]
+  app: AnyElysia
   table: RouteTable
-  /** For a path that none of the routes has. */
-  otherwise: Handle
+  /** Answers at a path that no route has. */
+  answerMissing: Handle
   /** What is around all of it. */
   before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
   takeError: ErrorTrap['take']
@@ -271,8 +305,24 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
   const { before } = parts
-  const answerRoute = createRouter(parts.routes, { ...ports, places: parts.table })
-  const answer: Handle = (arrived) => answerRoute(arrived) ?? parts.otherwise(arrived)
+  const routes = declaredRoutes(parts.app)
+  for (const [index, { method, path }] of routes.entries())
+    ports.timed.set(`${method} ${path}`, FIRST_ROUTE + index)
+  ports.keepPlacesBy(parts.table)
+  const trap = createErrorTrap()
+  const app = compose([trap.plugin, parts.app])
+  function settle(arrived: Arrived, response: Response): Response | Promise<Response> {
+    const thrown = response.status === 500 ? trap.take(arrived.request) : undefined
+    if (thrown === undefined) return response
+    if (thrown.error instanceof MissingRoute) return parts.answerMissing(arrived)
+    throw thrown.error
+  }
+  const answer: Handle = (arrived) =>
+    ports.eventually(
+      () =>
+        ports.kept.answer(arrived) ??
+        after(app.fetch(arrived.request), (response) => settle(arrived, response)),
+    )
   return {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
@@ -292,7 +342,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       logsAs: deps.config.log,
     }),
     /** What time is counted under, by its place. */
-    timedNames: ['ANY other', 'GET pages', 'GET /v1/stream', ...parts.routes.map(nameOf)],
+    timedNames: ['ANY other', 'GET pages', 'GET /v1/stream', ...routes.map(nameOf)],
     gauges: (): Gauges => ({
       ...countsOf('pageCache', ports.pages.counts()),
       ...countsOf('chunkCache', deps.history.cacheCounts()),
@@ -353,25 +403,45 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     testRefusal,
     isKeyless: config.isKeyless,
   })
+  const pages = createPageCache(config.pageCacheBytes)
+  // One for all: whatever arrives waits for one step of the long work of all routes.
+  const work = deps.work ?? createWork({ timer, limits })
+  const assertOperator = createOperatorCheck({
+    ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
+    ...{ addressOf, timer, seed },
+  })
+  const timed = new Map<string, number>()
+  let keep: RouteTable['keep'] = () => undefined
+  const { listTiers } = authenticator
+  const places = { keep: (place: Place) => keep(place) }
+  const admission = { assertOperator, listTiers, sample, findMarket }
+  const kept = createKeptAnswers({ ...admission, pages, work, places })
+  const api = createApi({
+    ...admission,
+    work,
+    kept,
+    takeSignup: gate.takeSignup,
+    timedAs: (method, path) => timed.get(`${method} ${path}`),
+  })
   return {
     ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
+    ...{ api, kept, timed },
+    keepPlacesBy(table: Pick<RouteTable, 'keep'>): void {
+      keep = table.keep
+    },
     meters: deps.meters ?? openMeters(makeMeterMemory()),
-    pages: createPageCache(config.pageCacheBytes),
+    pages,
     unread: createUnread(limits),
     findMarket,
     eventually: history.eventually,
-    // One for all: whatever arrives waits for one step of the long work of all routes.
-    work: deps.work ?? createWork({ timer, limits }),
-    assertOperator: createOperatorCheck({
-      ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
-      ...{ addressOf, timer, seed },
-    }),
+    work,
+    assertOperator,
     charge: gate.charge,
     takeSignup: gate.takeSignup,
     chargeWindow: gate.chargeWindow,
     listPacks: () => packsOf(ledger),
     creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
-    listTiers: authenticator.listTiers,
+    listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
     isAccepting,
@@ -386,54 +456,56 @@ function createKeylessParts(deps: AppDeps, ports: Ports) {
 }
 
 /** Of data, in the order of the documentation. */
-function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
+function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): AnyElysia[] {
+  const { api } = ports
   const { history, clock, config } = deps
   const { work, pages, findMarket, listTiers } = ports
   const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
-    marketRoutes(data),
-    coverageRoutes(deps),
-    snapshotRoutes(data),
-    asOfRoutes({ history, clock, findMarket }),
-    fillRoutes(deps),
-    quoteRoutes(data),
-    priceRoutes(data),
-    tradeRoutes(data),
-    panelRoutes(data),
-    heatmapRoutes(data),
-    exportRoutes({ ...data, findMarket }),
-    fileRoutes({
+    marketRoutes(api, data),
+    coverageRoutes(api, deps),
+    snapshotRoutes(api, data),
+    asOfRoutes(api, { history, clock, findMarket }),
+    fillRoutes(api, deps),
+    quoteRoutes(api, data),
+    priceRoutes(api, data),
+    tradeRoutes(api, data),
+    panelRoutes(api, data),
+    heatmapRoutes(api, data),
+    exportRoutes(api, { ...data, findMarket }),
+    fileRoutes(api, {
       ...data,
       listTiers,
       files: deps.files ?? createFileStore(filesPathOf(config.dataPath)),
     }),
-    liveRoutes(live, ports),
-    spotRoutes(createSpotService(data)),
-    trustRoutes({ ...data, listTiers }),
+    liveRoutes(api, live, ports),
+    spotRoutes(api, createSpotService(data)),
+    trustRoutes(api, { ...data, listTiers }),
   ].flat()
 }
 
 /** Of what there is once: accounts, sales, health, documentation. */
-function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): Route[] {
+function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): AnyElysia[] {
+  const { api } = ports
   const { history, clock, config } = deps
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { keysPerAccountMax, hasTestMode } = config
   return [
-    keyRoutes({ ...deps, keysPerAccountMax, hasTestMode, idempotency }),
-    usageRoutes({ ...ports, clock }),
-    sampleRoutes(ports.sample),
-    billingRoutes({ ...deps, cursors, listTiers, idempotency }),
-    keylessRoutes({ ...deps, ...ports, keysPerAccountMax, seller }),
-    healthRoutes(deps, isAccepting),
-    documentationRoutes(),
-    streamDocumentRoutes(deps.version, streamRows),
-    deps.operator === undefined ? [] : adminRoutes({ ...deps, operator: deps.operator }),
+    keyRoutes(api, { ...deps, keysPerAccountMax, hasTestMode, idempotency }),
+    usageRoutes(api, { ...ports, clock }),
+    sampleRoutes(api, ports.sample),
+    billingRoutes(api, { ...deps, cursors, listTiers, idempotency }),
+    keylessRoutes(api, { ...deps, ...ports, keysPerAccountMax, seller }),
+    healthRoutes(api, deps, isAccepting),
+    documentationRoutes(api),
+    streamDocumentRoutes(api, deps.version, streamRows),
+    deps.operator === undefined ? [] : adminRoutes(api, { ...deps, operator: deps.operator }),
   ].flat()
 }
 
-const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+const nameOf = ({ method, path }: Declared): string => `${method} ${path}`
 
 const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCounts) =>
   ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {

@@ -1,29 +1,24 @@
 /** What people read in a browser, and the document of the routes: loaded when first asked for. */
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 
 import { ifSound } from '#src/domain/errors.ts'
 import { dashboardPages, type PageDeps } from '#src/features/dashboard/routes.ts'
 import { findExamples } from '#src/features/documentation/routes.ts'
+import { declaredRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
-import type { Route } from '#src/http/route.ts'
-import { documentRoutes, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
+import { openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
 import { pathOf, targetOf } from '#src/http/url.ts'
 
 import type { AppDeps } from './app.ts'
 import { OPENAPI_PATH } from './page-routes.ts'
-
-const isPublic = ({ access }: Route): boolean => access !== 'operator'
 
 type PagesDeps = Pick<AppDeps, 'version' | 'history'> &
   Pick<PageDeps, 'facts'> & { files: NonNullable<AppDeps['files']> }
 
 export type Pages = ReturnType<typeof createPages>
 
-export function createPages(
-  { version, history, files, facts }: PagesDeps,
-  routes: readonly Route[],
-) {
+export function createPages({ version, history, files, facts }: PagesDeps, api: AnyElysia) {
   const components = createComponents()
   const trap = createErrorTrap()
   const elysia = new Elysia({
@@ -35,11 +30,18 @@ export function createPages(
     handler: { standardHostname: false },
   })
     .use(trap.plugin)
-    .use(openapi(version, components, () => ifSound(() => findExamples(history, files)) ?? {}))
+    .use(
+      openapi(
+        version,
+        declaredRoutes(api),
+        components,
+        () => ifSound(() => findExamples(history, files)) ?? {},
+      ),
+    )
     .use(swaggerAssets())
     // Of `/swagger` it replaces the page of the plugin.
     .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))
-    .use(documentRoutes(routes.filter(isPublic), components))
+    .use(api)
     .compile()
   return {
     fetch: (request: Request): Response | Promise<Response> =>

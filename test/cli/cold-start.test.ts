@@ -9,7 +9,7 @@ type Answer = { exitCode: number; packages: string[] }
 /** What only payments and wallets need. */
 const heavy = /^(viem|@x402|ox|abitype|@noble|@offchainlabs)/
 /** What only the documentation and the dashboard need, and the many files of TypeBox's builders. */
-const forPages = /^(elysia|@elysiajs|@sinclair|swagger-ui-dist|preact|uplot)/
+const forPages = /^(@elysiajs|swagger-ui-dist|preact|uplot)/
 
 /** Starts a server in a process of its own; the packages that it has loaded when it greets. */
 async function packagesAtStart(env: Record<string, string> = {}): Promise<string[]> {

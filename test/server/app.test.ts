@@ -44,13 +44,15 @@ describe('createApp', () => {
     expect((await app.fetch(new Request('http://x/healthz'))).status).toBe(200)
   })
 
-  test('behavior: what needs no waiting is answered without a promise, which costs a tick', () => {
+  test('behavior: a page that was asked for before is answered without a promise', async () => {
     const { history, both } = createMarketHistory()
     const { app, key } = createHarness({ history })
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' }
-    for (const path of [both.path, both.path.replace('snapshots', 'quotes'), '/v1/coins']) {
-      const answer = app.fetch(new Request(`http://localhost${path}`, { headers }))
-      expect([path, answer]).toEqual([path, expect.any(Response)])
+    for (const path of [both.path, both.path.replace('snapshots', 'quotes')]) {
+      const ask = () => app.fetch(new Request(`http://localhost${path}`, { headers }))
+      // The second one keeps the page, the third its answer.
+      for (let times = 0; times < 3; times++) await ask()
+      expect([path, ask()]).toEqual([path, expect.any(Response)])
     }
   })
 

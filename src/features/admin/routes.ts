@@ -3,13 +3,15 @@
  * a document of their own and are not in that of customers.
  */
 
+import { Elysia } from 'elysia'
+
 import type { Billing } from '#src/billing/billing.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createComponents } from '#src/http/openapi-operation.ts'
-import { describeRoutes, type Route, route } from '#src/http/route.ts'
+import { type Api, type Declared, declaredRoutes } from '#src/http/api.ts'
+import { createComponents, describeRoutes } from '#src/http/openapi-operation.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
 import { giveKey, GRANT_DAYS_MAX, sanctionedFault, unknownKeys } from '#src/operator/keys.ts'
@@ -85,38 +87,33 @@ export type AdminDeps = {
   operator: OperatorPorts
 }
 
-const shared = { access: 'operator', tag: 'operator', caching: 'no-store' } as const
-const writing = {
-  ...shared,
-  method: 'POST',
-  description: 'Written to the audit chain, by `operator`.',
-  fails: ['storage_unavailable'],
-} as const
-const reading = { ...shared, description: 'What the command line shows.' } as const
+const reading = { openTo: 'operator', caching: 'no-store' } as const
+const writing = { ...reading, fails: ['storage_unavailable'] } as const
+const WRITES = 'Written to the audit chain, by `operator`.'
+const READS = 'What the command line shows.'
 const PAGE = 25
 
-export function adminRoutes(deps: AdminDeps): Route[] {
-  const routes: Route[] = [
-    ...stateRoutes(deps),
-    ...accountRoutes(deps),
-    ...tierRoutes(deps),
-    ...paymentRoutes(deps),
-  ]
+export function adminRoutes(api: Api, deps: AdminDeps) {
+  const app = new Elysia({ name: 'admin' })
+    .use(stateRoutes(api, deps))
+    .use(accountRoutes(api, deps))
+    .use(tierRoutes(api, deps))
+    .use(paymentRoutes(api, deps))
   let document: object | undefined
-  return [
-    ...routes,
-    route({
-      ...reading,
-      path: '/admin/api/openapi.json',
+  const routes = declaredRoutes(app)
+  return app.use(api).get('/admin/api/openapi.json', () => (document ??= describe(routes, deps)), {
+    ...reading,
+    answers: { description: 'OpenAPI 3.0.' },
+    detail: {
+      tags: ['operator'],
       operationId: 'adminDocument',
       summary: 'This document',
-      ok: { description: 'OpenAPI 3.0.' },
-      answer: () => (document ??= describe(routes, deps)),
-    }),
-  ]
+      description: READS,
+    },
+  })
 }
 
-function describe(routes: readonly Route[], { version }: AdminDeps): object {
+function describe(routes: readonly Declared[], { version }: AdminDeps): object {
   const components = createComponents()
   return {
     openapi: '3.0.3',
@@ -129,92 +126,108 @@ function describe(routes: readonly Route[], { version }: AdminDeps): object {
   }
 }
 
-const stateRoutes = (deps: AdminDeps) => [
-  route({
-    ...reading,
-    path: '/admin/api/overview',
-    operationId: 'adminOverview',
-    summary: 'How the server does',
-    ok: { description: 'Now.', schema: Overview },
-    answer: () => toOverview(deps),
-  }),
-  route({
-    ...reading,
-    path: '/admin/api/jobs',
-    operationId: 'adminJobs',
-    summary: 'What is done in the background',
-    ok: { description: 'Jobs.', schema: JobList },
-    answer: () => ({ data: deps.operator.jobs.list().map(toJob) }),
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/jobs/run',
-    operationId: 'adminRunJob',
-    summary: 'Start a job',
-    body: JobStart,
-    ok: { description: 'It runs.', schema: Done },
-    answer: ({ body: { name, acceptLoss } }) =>
-      attempt(() => {
-        const options = { acceptsLoss: acceptLoss === 'yes' }
-        const by = byOperator(deps.clock())
-        deps.operator.jobs.run(name, options, () => deps.ledger.noteJob({ name, ...options }, by))
-        return { changed: true }
-      }),
-  }),
-  route({
-    ...reading,
-    path: '/admin/api/audit',
-    operationId: 'adminAudit',
-    summary: 'What was done',
-    query: AuditQuery,
-    ok: { description: 'Rows.', schema: AuditList },
-    answer: ({ query: { before, limit = PAGE } }) => toAudit(deps, { before, limit }),
-  }),
-]
+const stateRoutes = (api: Api, deps: AdminDeps) =>
+  new Elysia({ name: 'admin-state', tags: ['operator'] })
+    .use(api)
+    .get('/admin/api/overview', () => toOverview(deps), {
+      ...reading,
+      response: { 200: Overview },
+      answers: { description: 'Now.' },
+      detail: { operationId: 'adminOverview', summary: 'How the server does', description: READS },
+    })
+    .get('/admin/api/jobs', () => ({ data: deps.operator.jobs.list().map(toJob) }), {
+      ...reading,
+      response: { 200: JobList },
+      answers: { description: 'Jobs.' },
+      detail: {
+        operationId: 'adminJobs',
+        summary: 'What is done in the background',
+        description: READS,
+      },
+    })
+    .post(
+      '/admin/api/jobs/run',
+      ({ body: { name, acceptLoss } }) =>
+        attempt(() => {
+          const options = { acceptsLoss: acceptLoss === 'yes' }
+          const by = byOperator(deps.clock())
+          deps.operator.jobs.run(name, options, () => deps.ledger.noteJob({ name, ...options }, by))
+          return { changed: true }
+        }),
+      {
+        ...writing,
+        body: JobStart,
+        response: { 200: Done },
+        answers: { description: 'It runs.' },
+        detail: { operationId: 'adminRunJob', summary: 'Start a job', description: WRITES },
+      },
+    )
+    .get(
+      '/admin/api/audit',
+      ({ query: { before, limit = PAGE } }) => toAudit(deps, { before, limit }),
+      {
+        ...reading,
+        query: AuditQuery,
+        response: { 200: AuditList },
+        answers: { description: 'Rows.' },
+        detail: { operationId: 'adminAudit', summary: 'What was done', description: READS },
+      },
+    )
 
-const accountRoutes = (deps: AdminDeps) => [
-  route({
-    ...reading,
-    path: '/admin/api/accounts',
-    operationId: 'adminAccounts',
-    summary: 'Accounts and their keys',
-    query: AccountQuery,
-    ok: { description: 'A page.', schema: AccountList },
-    answer({ query: { search, after, limit = PAGE } }) {
-      const [ms = '', id = ''] = after?.split(':') ?? []
-      const place = after === undefined ? undefined : { createdMs: Number(ms), id }
-      // One more than asked for says whether there is a next page.
-      const found = deps.ledger.listAccounts({ search, after: place, limit: limit + 1 })
-      const last = found.length > limit ? found[limit - 1] : undefined
-      return {
-        data: found.slice(0, limit).map((account) => toAccount(deps, account)),
-        next: last === undefined ? null : `${last.createdMs}:${last.id}`,
-      }
-    },
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/keys',
-    operationId: 'adminCreateKey',
-    summary: 'Make a key',
-    body: KeyDraft,
-    ok: { status: 200, description: 'The key, shown this once.', schema: MadeKey },
-    answer: ({ body }) => makeKey(deps, body),
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/keys/revoke',
-    operationId: 'adminRevokeKey',
-    summary: 'Revoke a key for good',
-    body: OneId,
-    ok: { description: 'It is revoked.', schema: Done },
-    answer: ({ body: { id } }) =>
-      attempt(() => {
-        if (!deps.ledger.findKey(id)) throw unknownKeys(id)
-        return { changed: deps.ledger.revokeKey(id, byOperator(deps.clock())) }
-      }),
-  }),
-]
+const accountRoutes = (api: Api, deps: AdminDeps) =>
+  new Elysia({ name: 'admin-account', tags: ['operator'] })
+    .use(api)
+    .get(
+      '/admin/api/accounts',
+      ({ query: { search, after, limit = PAGE } }) => {
+        const [ms = '', id = ''] = after?.split(':') ?? []
+        const place = after === undefined ? undefined : { createdMs: Number(ms), id }
+        // One more than asked for says whether there is a next page.
+        const found = deps.ledger.listAccounts({ search, after: place, limit: limit + 1 })
+        const last = found.length > limit ? found[limit - 1] : undefined
+        return {
+          data: found.slice(0, limit).map((account) => toAccount(deps, account)),
+          next: last === undefined ? null : `${last.createdMs}:${last.id}`,
+        }
+      },
+      {
+        ...reading,
+        query: AccountQuery,
+        response: { 200: AccountList },
+        answers: { description: 'A page.' },
+        detail: {
+          operationId: 'adminAccounts',
+          summary: 'Accounts and their keys',
+          description: READS,
+        },
+      },
+    )
+    .post('/admin/api/keys', ({ body }) => makeKey(deps, body), {
+      ...writing,
+      body: KeyDraft,
+      response: { 200: MadeKey },
+      answers: { status: 200, description: 'The key, shown this once.' },
+      detail: { operationId: 'adminCreateKey', summary: 'Make a key', description: WRITES },
+    })
+    .post(
+      '/admin/api/keys/revoke',
+      ({ body: { id } }) =>
+        attempt(() => {
+          if (!deps.ledger.findKey(id)) throw unknownKeys(id)
+          return { changed: deps.ledger.revokeKey(id, byOperator(deps.clock())) }
+        }),
+      {
+        ...writing,
+        body: OneId,
+        response: { 200: Done },
+        answers: { description: 'It is revoked.' },
+        detail: {
+          operationId: 'adminRevokeKey',
+          summary: 'Revoke a key for good',
+          description: WRITES,
+        },
+      },
+    )
 
 type Draft = { tier: string; label?: string; days?: string; address?: string; account?: string }
 
@@ -239,86 +252,123 @@ async function makeKey(deps: AdminDeps, body: Draft): Promise<MadeKey> {
   })
 }
 
-const tierRoutes = (deps: AdminDeps) => [
-  route({
-    ...reading,
-    path: '/admin/api/tiers',
-    operationId: 'adminTiers',
-    summary: 'What is offered, and who has it',
-    ok: { description: 'Lowest first.', schema: TierList },
-    answer: () => ({
-      data: deps.ledger.listTiers().map((tier) => toTier(deps, tier)),
-      accounts: deps.ledger.countAccounts(0),
-    }),
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/tiers',
-    operationId: 'adminPutTier',
-    summary: 'Change a tier, or make one',
-    body: TierDraft,
-    ok: { description: 'What changes, or has changed.', schema: TierPlan },
-    answer: ({ body: { id: tierId, mode, ...texts } }) =>
-      attempt(() => {
-        const change = readTierChange(texts)
-        const { bought } = deps.ledger.countHolders(tierId, deps.clock())
-        const { differences } =
-          mode === 'preview'
-            ? planTier(deps.ledger, tierId, change)
-            : changeTier(deps.ledger, { tierId, change, nowMs: deps.clock() })
-        return { differences, bought, followers: followersOf(deps, tierId) }
+const tierRoutes = (api: Api, deps: AdminDeps) =>
+  new Elysia({ name: 'admin-tier', tags: ['operator'] })
+    .use(api)
+    .get(
+      '/admin/api/tiers',
+      () => ({
+        data: deps.ledger.listTiers().map((tier) => toTier(deps, tier)),
+        accounts: deps.ledger.countAccounts(0),
       }),
-  }),
-]
+      {
+        ...reading,
+        response: { 200: TierList },
+        answers: { description: 'Lowest first.' },
+        detail: {
+          operationId: 'adminTiers',
+          summary: 'What is offered, and who has it',
+          description: READS,
+        },
+      },
+    )
+    .post(
+      '/admin/api/tiers',
+      ({ body: { id: tierId, mode, ...texts } }) =>
+        attempt(() => {
+          const change = readTierChange(texts)
+          const { bought } = deps.ledger.countHolders(tierId, deps.clock())
+          const { differences } =
+            mode === 'preview'
+              ? planTier(deps.ledger, tierId, change)
+              : changeTier(deps.ledger, { tierId, change, nowMs: deps.clock() })
+          return { differences, bought, followers: followersOf(deps, tierId) }
+        }),
+      {
+        ...writing,
+        body: TierDraft,
+        response: { 200: TierPlan },
+        answers: { description: 'What changes, or has changed.' },
+        detail: {
+          operationId: 'adminPutTier',
+          summary: 'Change a tier, or make one',
+          description: WRITES,
+        },
+      },
+    )
 
-const paymentRoutes = (deps: AdminDeps) => [
-  route({
-    ...reading,
-    path: '/admin/api/payments',
-    operationId: 'adminPayments',
-    summary: 'Payments, unexplained transfers and held amounts',
-    query: PaymentQuery,
-    ok: { description: 'Newest first.', schema: PaymentList },
-    answer: ({ query: { state, limit = PAGE } }) => ({
-      payments: findPayments(deps.ledger, { states: state && [state], limit }),
-      transfers: listTransfers(deps.ledger),
-      offers: listOffers(deps.ledger, deps.clock()),
-    }),
-  }),
-  route({
-    ...reading,
-    path: '/admin/api/payments/:id',
-    operationId: 'adminPayment',
-    summary: 'A payment or transfer, with all that was done to it',
-    id: OneId.properties.id,
-    ok: { description: 'It, and its rows of the audit chain.' },
-    answer: ({ id }) => attempt(() => showPayment(deps.ledger, id)),
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/payments/resolve',
-    operationId: 'adminResolve',
-    summary: 'Note what was decided; moves no money',
-    body: Decision,
-    ok: { description: 'It is noted.', schema: Done },
-    answer: ({ body }) =>
-      attempt(() => {
-        const note = readAs('note', readText, body.note)
-        resolveReview(deps.ledger, { id: body.id, note, nowMs: deps.clock() })
-        return { changed: true }
+const paymentRoutes = (api: Api, deps: AdminDeps) =>
+  new Elysia({ name: 'admin-payment', tags: ['operator'] })
+    .use(api)
+    .get(
+      '/admin/api/payments',
+      ({ query: { state, limit = PAGE } }) => ({
+        payments: findPayments(deps.ledger, { states: state && [state], limit }),
+        transfers: listTransfers(deps.ledger),
+        offers: listOffers(deps.ledger, deps.clock()),
       }),
-  }),
-  route({
-    ...writing,
-    path: '/admin/api/offers/release',
-    operationId: 'adminRelease',
-    summary: 'Free the amount of a quote, or of all of an account',
-    body: OneId,
-    ok: { description: 'It is free.', schema: Done },
-    answer: ({ body: { id } }) =>
-      attempt(() => ({ changed: releaseOffers(deps.ledger, [id], deps.clock()).length > 0 })),
-  }),
-]
+      {
+        ...reading,
+        query: PaymentQuery,
+        response: { 200: PaymentList },
+        answers: { description: 'Newest first.' },
+        detail: {
+          operationId: 'adminPayments',
+          summary: 'Payments, unexplained transfers and held amounts',
+          description: READS,
+        },
+      },
+    )
+    .get(
+      '/admin/api/payments/:id',
+      ({ params: { id } }) => attempt(() => showPayment(deps.ledger, id)),
+      {
+        ...reading,
+        id: OneId.properties.id,
+        answers: { description: 'It, and its rows of the audit chain.' },
+        detail: {
+          operationId: 'adminPayment',
+          summary: 'A payment or transfer, with all that was done to it',
+          description: READS,
+        },
+      },
+    )
+    .post(
+      '/admin/api/payments/resolve',
+      ({ body }) =>
+        attempt(() => {
+          const note = readAs('note', readText, body.note)
+          resolveReview(deps.ledger, { id: body.id, note, nowMs: deps.clock() })
+          return { changed: true }
+        }),
+      {
+        ...writing,
+        body: Decision,
+        response: { 200: Done },
+        answers: { description: 'It is noted.' },
+        detail: {
+          operationId: 'adminResolve',
+          summary: 'Note what was decided; moves no money',
+          description: WRITES,
+        },
+      },
+    )
+    .post(
+      '/admin/api/offers/release',
+      ({ body: { id } }) =>
+        attempt(() => ({ changed: releaseOffers(deps.ledger, [id], deps.clock()).length > 0 })),
+      {
+        ...writing,
+        body: OneId,
+        response: { 200: Done },
+        answers: { description: 'It is free.' },
+        detail: {
+          operationId: 'adminRelease',
+          summary: 'Free the amount of a quote, or of all of an account',
+          description: WRITES,
+        },
+      },
+    )
 
 /** A fault of the operator's is one of the request. Throws `invalid_parameter`. */
 function attempt<T>(act: () => T): T {

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { paymentStates } from '#src/domain/selling/payment.ts'
 import {
@@ -13,7 +13,6 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 
 const flag = (description: string) => Type.Boolean({ description })
 const flagText = (description: string) => choice(['yes', 'no'], description)

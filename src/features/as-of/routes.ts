@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { consolidate } from '#src/domain/consolidated.ts'
 import { type CoverageTally, coverageText, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
 import { AppError } from '#src/domain/errors.ts'
@@ -10,9 +12,9 @@ import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
 import type { DataAnswer } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'
@@ -29,41 +31,57 @@ type Found =
   | { kind: 'stale'; ageMs: number }
   | { kind: 'no_snapshot' }
 
-export function asOfRoutes(deps: Deps) {
+export function asOfRoutes(api: Api, deps: Deps) {
   const service = createAsOfService(deps)
-  return [
-    route({
-      path: '/v1/:coin/markets/:conditionId/snapshots/at',
-      access: 'snapshots',
-      operationId: 'getSnapshotsAt',
-      summary: 'The book as of a moment',
-      description:
-        'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age; in a gap or after the expiry that is the last one before, and `X-Coverage` says so. An outcome that has none by then, or none that `maxAgeMs` allows, is left out; if that leaves nothing, 404 says why.',
-      query: AsOfQuery,
-      ok: { description: 'What prevailed.', schema: AsOfBody },
-      isCovered: true,
-      caching: 'digest',
-      fails: ['no_snapshot', 'stale'],
-      answer: ({ market, query }) =>
-        query.knownAt === undefined
-          ? service.at(market, query)
-          : atKnown(deps, market, { ...query, knownAt: query.knownAt }),
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/:coin/snapshots/at',
-      access: 'snapshots',
-      operationId: 'listSnapshotsAt',
-      summary: 'Books as of up to 500 moments',
-      description:
-        'Each entry is answered by itself, in the order of the request, as `GET …/snapshots/at` would: one that has no answer says why and fails no other. All together are one request of the allowance. A malformed entry is refused with its place, and nothing is answered.',
-      body: BatchBody,
-      ok: { description: 'An answer for each entry.', schema: BatchAnswer },
-      isCovered: true,
-      caching: 'unkept',
-      answer: ({ coin, body }) => service.batch(coin, body),
-    }),
-  ]
+  return new Elysia({ name: 'as-of' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/snapshots/at',
+      ({ reply, request, market, query }) =>
+        reply.data(
+          request,
+          query.knownAt === undefined
+            ? service.at(market, query)
+            : atKnown(deps, market, { ...query, knownAt: query.knownAt }),
+        ),
+      {
+        access: 'snapshots',
+        market: true,
+        query: AsOfQuery,
+        isCovered: true,
+        caching: 'digest',
+        fails: ['no_snapshot', 'stale'],
+        response: { 200: AsOfBody },
+        answers: { description: 'What prevailed.' },
+        detail: {
+          operationId: 'getSnapshotsAt',
+          summary: 'The book as of a moment',
+          description:
+            'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age; in a gap or after the expiry that is the last one before, and `X-Coverage` says so. An outcome that has none by then, or none that `maxAgeMs` allows, is left out; if that leaves nothing, 404 says why.',
+          tags: ['snapshots'],
+        },
+      },
+    )
+    .post(
+      '/v1/:coin/snapshots/at',
+      ({ reply, request, coin, body }) => reply.unkept(request, service.batch(coin, body)),
+      {
+        access: 'snapshots',
+        coin: true,
+        body: BatchBody,
+        isCovered: true,
+        caching: 'unkept',
+        response: { 200: BatchAnswer },
+        answers: { description: 'An answer for each entry.' },
+        detail: {
+          operationId: 'listSnapshotsAt',
+          summary: 'Books as of up to 500 moments',
+          description:
+            'Each entry is answered by itself, in the order of the request, as `GET …/snapshots/at` would: one that has no answer says why and fails no other. All together are one request of the allowance. A malformed entry is refused with its place, and nothing is answered.',
+          tags: ['snapshots'],
+        },
+      },
+    )
 }
 
 /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
 import { outcomes } from '#src/domain/market.ts'
@@ -11,7 +11,6 @@ import {
 } from '#src/http/data-query.ts'
 import { choice, exampleMarket, groups, nullable, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
 const MOMENTS_MAX = 500

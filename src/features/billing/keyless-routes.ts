@@ -1,15 +1,17 @@
 /** Packs of requests, and tiers, for whoever brings a payment and no key. */
 import { createHash } from 'node:crypto'
 
+import { Elysia } from 'elysia'
+
 import type { Settlement } from '#src/billing/billing.ts'
 import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
 import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { Api } from '#src/http/api.ts'
 import { visitOf } from '#src/http/gate.ts'
 import { jsonResponse } from '#src/http/json.ts'
-import { route } from '#src/http/route.ts'
 import { isValidKey } from '#src/ledger/ledger.ts'
 
 import { statusOf, toBoughtBody, toPackBody, toPending } from './bodies.ts'
@@ -31,20 +33,19 @@ type Options = Pick<KeylessDeps, 'ledger' | 'clock' | 'randomBytes' | 'listTiers
 }
 type Deps = Options & { handings: ReturnType<typeof createHandings> }
 
-const shared = { tag: 'billing', allowance: 'billing', access: 'open' } as const
+const shared = { allowance: 'billing', openTo: 'open' } as const
 const purchase = {
   ...shared,
-  method: 'POST',
   caching: 'no-store',
   keepOpenSeconds: SETTLE_SECONDS_MAX,
   id: productId,
   requestHeaders: [signatureParameter],
-  ok: [
-    { description: 'Paid, and the payer’s.', schema: BoughtBody, headers: paymentResponse },
+  response: { 200: BoughtBody, 202: PendingBody },
+  answers: [
+    { description: 'Paid, and the payer’s.', headers: paymentResponse },
     {
       status: 202,
       description: 'On its way. Send the same payment again, and sign no other.',
-      schema: PendingBody,
       headers: retryAfter,
     },
   ],
@@ -56,45 +57,55 @@ const purchase = {
   ],
 } as const
 
-export function keylessRoutes(options: Options) {
+export function keylessRoutes(api: Api, options: Options) {
   const deps = { ...options, handings: createHandings(options.clock) }
-  return [...productRoutes(deps), wellKnownRoute(deps)]
+  return [productRoutes(api, deps), wellKnownRoute(api, deps)]
 }
 
-const productRoutes = (deps: Deps) => [
-  route({
-    ...shared,
-    path: '/v1/billing/packs',
-    operationId: 'listPacks',
-    summary: 'Requests to buy without a key',
-    description:
-      'Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.',
-    ok: { description: 'The packs.', schema: PackList },
-    caching: 'no-cache',
-    answer: () => (deps.seller ? deps.listPacks() : []).map(toPackBody),
-  }),
-  route({
-    ...purchase,
-    path: '/v1/billing/packs/:id',
-    operationId: 'buyPack',
-    summary: 'Buy a pack of requests, without a key',
-    description:
-      'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.',
-    answer: ({ request, id }) =>
-      sell(deps, deps.listPacks().filter(isBundle), { request, id, isAnother: false }),
-  }),
-  route({
-    ...purchase,
-    path: '/v1/billing/buy/:id',
-    operationId: 'buyTier',
-    summary: 'Buy a tier, and get a key for it, without one',
-    description:
-      'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.',
-    query: BuyQuery,
-    answer: ({ request, id, query }) =>
-      sell(deps, deps.listTiers(), { request, id, isAnother: query.anotherPeriod === 'true' }),
-  }),
-]
+const productRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'keyless', tags: ['billing'] })
+    .use(api)
+    .get('/v1/billing/packs', () => (deps.seller ? deps.listPacks() : []).map(toPackBody), {
+      ...shared,
+      caching: 'no-cache',
+      response: { 200: PackList },
+      answers: { description: 'The packs.' },
+      detail: {
+        operationId: 'listPacks',
+        summary: 'Requests to buy without a key',
+        description:
+          'Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.',
+      },
+    })
+    .post(
+      '/v1/billing/packs/:id',
+      ({ request, params: { id } }) =>
+        sell(deps, deps.listPacks().filter(isBundle), { request, id, isAnother: false }),
+      {
+        ...purchase,
+        detail: {
+          operationId: 'buyPack',
+          summary: 'Buy a pack of requests, without a key',
+          description:
+            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.',
+        },
+      },
+    )
+    .post(
+      '/v1/billing/buy/:id',
+      ({ request, params: { id }, query }) =>
+        sell(deps, deps.listTiers(), { request, id, isAnother: query.anotherPeriod === 'true' }),
+      {
+        ...purchase,
+        query: BuyQuery,
+        detail: {
+          operationId: 'buyTier',
+          summary: 'Buy a tier, and get a key for it, without one',
+          description:
+            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.',
+        },
+      },
+    )
 
 /** A single request is bought where it is made. */
 const isBundle = ({ requests }: Pack): boolean => requests > 1
@@ -238,17 +249,10 @@ const idOfKey = (firstId: string, place: number): string =>
   place === 0 ? firstId : `${firstId}n${place}`
 
 /** What directories of x402 look for. */
-const wellKnownRoute = ({ seller, listPacks, listTiers }: Deps) =>
-  route({
-    path: '/.well-known/x402',
-    access: 'none',
-    tag: 'billing',
-    operationId: 'listResources',
-    summary: 'What can be bought by x402 without a key',
-    description: 'Addresses that answer 402 to a request without a payment.',
-    ok: { description: 'The addresses.', schema: ResourceList },
-    caching: 'no-cache',
-    answer: () => {
+const wellKnownRoute = (api: Api, { seller, listPacks, listTiers }: Deps) =>
+  new Elysia({ name: 'well-known', tags: ['billing'] }).use(api).get(
+    '/.well-known/x402',
+    () => {
       const packs = listPacks().filter((pack) => isBundle(pack) && pack.isForSale)
       const tiers = listTiers().filter(({ isForSale }) => isForSale)
       const resources = [
@@ -257,4 +261,15 @@ const wellKnownRoute = ({ seller, listPacks, listTiers }: Deps) =>
       ]
       return { version: 1, resources: seller ? resources : [], openapi: '/openapi.json' }
     },
-  })
+    {
+      openTo: 'none',
+      caching: 'no-cache',
+      response: { 200: ResourceList },
+      answers: { description: 'The addresses.' },
+      detail: {
+        operationId: 'listResources',
+        summary: 'What can be bought by x402 without a key',
+        description: 'Addresses that answer 402 to a request without a payment.',
+      },
+    },
+  )

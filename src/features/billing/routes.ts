@@ -1,14 +1,16 @@
+import { Elysia } from 'elysia'
+
 import type { Billing, Quote, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { Api } from '#src/http/api.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
 import { visitOf } from '#src/http/gate.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
-import { route } from '#src/http/route.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
@@ -67,119 +69,90 @@ const settleHeader = {
   description: `${signatureParameter.description.slice(0, -1)}; instead of \`paymentPayload\`.`,
 }
 
-const shared = { tag: 'billing', allowance: 'billing', caching: 'no-store' } as const
+const shared = { allowance: 'billing', caching: 'no-store' } as const
 
-export const billingRoutes = (deps: Deps) => [
-  ...offerRoutes(deps),
-  settleRoute(deps),
-  ...accountRoutes(deps),
+export const billingRoutes = (api: Api, deps: Deps) => [
+  offerRoutes(api, deps),
+  settleRoute(api, deps),
+  accountRoutes(api, deps),
 ]
 
-const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
-  route({
-    ...shared,
-    path: '/v1/billing/tiers',
-    access: 'open',
-    operationId: 'listTiers',
-    summary: 'The catalogue of tiers',
-    description: 'The live catalogue. What was bought stays as it was when it was bought.',
-    ok: { description: 'The catalogue.', schema: TierList },
-    // The operator may change the catalogue at any time.
-    caching: 'no-cache',
-    answer: () => listTiers().map(toTierBody),
-  }),
-  route({
-    ...shared,
-    path: '/v1/billing/x402/chains',
-    access: 'open',
-    operationId: 'listChains',
-    summary: 'Chains and tokens to pay with',
-    description: 'Tokens that cannot be paid with right now are listed with the reason.',
-    ok: { description: 'The chains.', schema: ChainList },
-    caching: 'no-cache',
-    answer: () => billing.chains().map(toChainBody),
-  }),
-  route({
-    ...shared,
-    method: 'POST',
-    path: '/v1/billing/x402/quote',
-    access: 'key',
-    operationId: 'createQuote',
-    summary: 'Get an offer for a tier',
-    description:
-      'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.',
-    body: QuoteOrder,
-    isReplayable: true,
-    ok: {
-      description: 'The offer.',
-      schema: QuoteBody,
-      headers: { [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.' },
-    },
-    fails: [
-      'unknown_tier',
-      'unknown_network',
-      'unknown_token',
-      'tier_not_for_sale',
-      'offer_limit',
-      'billing_unavailable',
-      'storage_unavailable',
-    ],
-    answer({ request, caller, body: order }) {
-      const call = {
-        scope: `quote ${caller.accountId}`,
-        // An offer holds no secret: the ledger has it in plain beside this answer.
-        secret: caller.accountId,
-        body: JSON.stringify(order),
-      }
-      return idempotency.remember(request, call, async () => {
-        const body = toQuoteBody(await billing.quote(caller, order))
-        // What a payment is paying already is not asked for in the words of x402.
-        if (body.paymentInFlight) return jsonAnswer(200, body, noStore)
-        const header = toPaymentHeader(body.paymentRequired)
-        return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
-      })
-    },
-  }),
-]
-
-const settleRoute = ({ billing, randomBytes }: Deps) =>
-  route({
-    ...shared,
-    method: 'POST',
-    path: '/v1/billing/x402/settle',
-    access: 'key',
-    keepOpenSeconds: SETTLE_SECONDS_MAX,
-    operationId: 'settlePayment',
-    summary: 'Pay for an offer',
-    description:
-      'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
-    requestHeaders: [settleHeader],
-    body: SettleBody,
-    ok: [
-      { description: 'Paid, and yours.', schema: ActiveBody, headers: paymentResponse },
-      {
-        status: 202,
-        description: 'On its way. Do not pay again.',
-        schema: PendingBody,
-        headers: { ...retryAfter, Location: 'The same as `pollUrl`.' },
+const offerRoutes = (api: Api, { billing, listTiers, idempotency }: Deps) =>
+  new Elysia({ name: 'billing', tags: ['billing'] })
+    .use(api)
+    .get('/v1/billing/tiers', () => listTiers().map(toTierBody), {
+      openTo: 'open',
+      ...shared,
+      caching: 'no-cache',
+      response: { 200: TierList },
+      answers: { description: 'The catalogue.' },
+      detail: {
+        operationId: 'listTiers',
+        summary: 'The catalogue of tiers',
+        description: 'The live catalogue. What was bought stays as it was when it was bought.',
       },
-    ],
-    fails: [
-      'payment_invalid',
-      'payment_required',
-      'payment_rejected',
-      'unknown_offer',
-      'offer_used',
-      'payment_conflict',
-      'payment_limit',
-      'payment_in_review',
-      'offer_expired',
-      'allowance_required',
-      'billing_unavailable',
-      'screening_unavailable',
-      'storage_unavailable',
-    ],
-    async answer({ request, caller, body: { paymentPayload: inBody, quoteId } }) {
+    })
+    .get('/v1/billing/x402/chains', () => billing.chains().map(toChainBody), {
+      openTo: 'open',
+      ...shared,
+      caching: 'no-cache',
+      response: { 200: ChainList },
+      answers: { description: 'The chains.' },
+      detail: {
+        operationId: 'listChains',
+        summary: 'Chains and tokens to pay with',
+        description: 'Tokens that cannot be paid with right now are listed with the reason.',
+      },
+    })
+    .post(
+      '/v1/billing/x402/quote',
+      ({ request, caller, body: order }) => {
+        const call = {
+          scope: `quote ${caller.accountId}`,
+          // An offer holds no secret: the ledger has it in plain beside this answer.
+          secret: caller.accountId,
+          body: JSON.stringify(order),
+        }
+        return idempotency.remember(request, call, async () => {
+          const body = toQuoteBody(await billing.quote(caller, order))
+          // What a payment is paying already is not asked for in the words of x402.
+          if (body.paymentInFlight) return jsonAnswer(200, body, noStore)
+          const header = toPaymentHeader(body.paymentRequired)
+          return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
+        })
+      },
+      {
+        access: 'key',
+        ...shared,
+        body: QuoteOrder,
+        isReplayable: true,
+        fails: [
+          'unknown_tier',
+          'unknown_network',
+          'unknown_token',
+          'tier_not_for_sale',
+          'offer_limit',
+          'billing_unavailable',
+          'storage_unavailable',
+        ],
+        response: { 200: QuoteBody },
+        answers: {
+          description: 'The offer.',
+          headers: { [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.' },
+        },
+        detail: {
+          operationId: 'createQuote',
+          summary: 'Get an offer for a tier',
+          description:
+            'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.',
+        },
+      },
+    )
+
+const settleRoute = (api: Api, { billing, randomBytes }: Deps) =>
+  new Elysia({ name: 'billing-3', tags: ['billing'] }).use(api).post(
+    '/v1/billing/x402/settle',
+    async ({ request, caller, body: { paymentPayload: inBody, quoteId } }) => {
       const inHeader = readPaymentHeader(request)
       if (inBody !== undefined && inHeader !== undefined) {
         throw new AppError(
@@ -203,51 +176,93 @@ const settleRoute = ({ billing, randomBytes }: Deps) =>
         `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
       )
     },
-  })
+    {
+      access: 'key',
+      ...shared,
+      keepOpenSeconds: SETTLE_SECONDS_MAX,
+      requestHeaders: [settleHeader],
+      body: SettleBody,
+      fails: [
+        'payment_invalid',
+        'payment_required',
+        'payment_rejected',
+        'unknown_offer',
+        'offer_used',
+        'payment_conflict',
+        'payment_limit',
+        'payment_in_review',
+        'offer_expired',
+        'allowance_required',
+        'billing_unavailable',
+        'screening_unavailable',
+        'storage_unavailable',
+      ],
+      response: { 200: ActiveBody, 202: PendingBody },
+      answers: [
+        { description: 'Paid, and yours.', headers: paymentResponse },
+        {
+          status: 202,
+          description: 'On its way. Do not pay again.',
+          headers: { ...retryAfter, Location: 'The same as `pollUrl`.' },
+        },
+      ],
+      detail: {
+        operationId: 'settlePayment',
+        summary: 'Pay for an offer',
+        description:
+          'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
+      },
+    },
+  )
 
-const accountRoutes = (deps: Deps) => [
-  route({
-    ...shared,
-    path: '/v1/billing/x402/payments/:id',
-    access: 'key',
-    operationId: 'getPayment',
-    summary: 'What became of a payment',
-    description: 'One of your payments. While it is on its way, come back after `Retry-After`.',
-    id: paymentId,
-    ok: {
-      description: 'The payment.',
-      schema: PaymentBody,
-      headers: { ...paymentResponse, ...retryAfter },
-    },
-    fails: ['unknown_payment', 'billing_unavailable', 'storage_unavailable'],
-    async answer({ caller, id }) {
-      const settlement = await deps.billing.payment(caller, id)
-      return jsonResponse(toPaymentBody(settlement), { headers: headersOf(settlement) })
-    },
-  }),
-  route({
-    ...shared,
-    path: '/v1/billing/payments',
-    access: 'key',
-    operationId: 'listPayments',
-    summary: "Your account's payments",
-    description: 'A receipt for each payment, newest first.',
-    query: ReceiptQuery,
-    ok: { description: 'A page of receipts.', schema: ReceiptList },
-    fails: ['billing_unavailable'],
-    answer: ({ caller, query }) => listReceipts(deps, caller, query),
-  }),
-  route({
-    ...shared,
-    path: '/v1/billing/subscription',
-    access: 'key',
-    operationId: 'getSubscription',
-    summary: 'Your tier, and what you have paid ahead',
-    description: 'The period that runs, and those that have yet to begin.',
-    ok: { description: 'The subscription.', schema: SubscriptionBody },
-    answer: ({ caller }) => describeSubscription(deps, caller),
-  }),
-]
+const accountRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'billing-2', tags: ['billing'] })
+    .use(api)
+    .get(
+      '/v1/billing/x402/payments/:id',
+      async ({ caller, params: { id } }) => {
+        const settlement = await deps.billing.payment(caller, id)
+        return jsonResponse(toPaymentBody(settlement), { headers: headersOf(settlement) })
+      },
+      {
+        access: 'key',
+        ...shared,
+        id: paymentId,
+        fails: ['unknown_payment', 'billing_unavailable', 'storage_unavailable'],
+        response: { 200: PaymentBody },
+        answers: { description: 'The payment.', headers: { ...paymentResponse, ...retryAfter } },
+        detail: {
+          operationId: 'getPayment',
+          summary: 'What became of a payment',
+          description:
+            'One of your payments. While it is on its way, come back after `Retry-After`.',
+        },
+      },
+    )
+    .get('/v1/billing/payments', ({ caller, query }) => listReceipts(deps, caller, query), {
+      access: 'key',
+      ...shared,
+      query: ReceiptQuery,
+      fails: ['billing_unavailable'],
+      response: { 200: ReceiptList },
+      answers: { description: 'A page of receipts.' },
+      detail: {
+        operationId: 'listPayments',
+        summary: "Your account's payments",
+        description: 'A receipt for each payment, newest first.',
+      },
+    })
+    .get('/v1/billing/subscription', ({ caller }) => describeSubscription(deps, caller), {
+      access: 'key',
+      ...shared,
+      response: { 200: SubscriptionBody },
+      answers: { description: 'The subscription.' },
+      detail: {
+        operationId: 'getSubscription',
+        summary: 'Your tier, and what you have paid ahead',
+        description: 'The period that runs, and those that have yet to begin.',
+      },
+    })
 
 function toAnswer(settlement: Settlement): Response {
   const headers = headersOf(settlement)

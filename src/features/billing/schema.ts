@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { exampleOffer } from '#src/domain/error-examples.ts'
 import { retryActions } from '#src/domain/errors.ts'
@@ -19,7 +19,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals, opaqueObject } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 
 const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`

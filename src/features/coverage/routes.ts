@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import {
   coverageOf,
   type CoverageQuestion,
@@ -11,7 +13,7 @@ import {
 } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, statusOf } from '#src/domain/market.ts'
 import { readRange, toIso, toIsoOrNull } from '#src/domain/time.ts'
-import { route } from '#src/http/route.ts'
+import type { Api } from '#src/http/api.ts'
 
 import { type CoverageDeps, createDayList } from './days.ts'
 import {
@@ -21,40 +23,57 @@ import {
   MarketCoverageQuery,
 } from './schema.ts'
 
-export function coverageRoutes(deps: CoverageDeps) {
+export function coverageRoutes(api: Api, deps: CoverageDeps) {
   const listDays = createDayList(deps)
-  return [
-    route({
-      path: '/v1/:coin/markets/:conditionId/coverage',
-      access: 'markets',
-      operationId: 'getMarketCoverage',
-      summary: 'What is recorded of a market',
-      description:
-        'Per outcome when it is recorded and when it is not, and why. A book prevails from its snapshot to the next; where the next one is more than `silenceMs` later, the time between, from the millisecond after the snapshot, counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
-      query: MarketCoverageQuery,
-      ok: { description: 'Its coverage.', schema: MarketCoverageBody },
-      isCovered: true,
-      caching: 'digest',
-      answer({ market, query }) {
+  return new Elysia({ name: 'coverage' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/coverage',
+      ({ reply, request, market, query }) => {
         const span = readRange(query)
         const gaps = deps.history.gaps(market)
         const question = { market, gaps, ...span, nowMs: deps.clock() }
-        return { body: marketCoverageText(question), coverage: coverageText(question) }
+        return reply.data(request, {
+          body: marketCoverageText(question),
+          coverage: coverageText(question),
+        })
       },
-    }),
-    route({
-      path: '/v1/:coin/coverage',
-      access: 'markets',
-      operationId: 'listCoverage',
-      summary: 'What is recorded of a coin, by day',
-      description:
-        'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins, and its coverage is that of its window. One whose window is not known belongs to the day of its first snapshot, where it counts as `window_unknown` and in no window. Days that are over are up to a minute old.',
-      query: CoinCoverageQuery,
-      ok: { description: 'Days.', schema: CoinCoverageList },
-      caching: 'digest',
-      answer: ({ coin, query }) => listDays(coin, query),
-    }),
-  ]
+      {
+        access: 'markets',
+        market: true,
+        query: MarketCoverageQuery,
+        isCovered: true,
+        caching: 'digest',
+        response: { 200: MarketCoverageBody },
+        answers: { description: 'Its coverage.' },
+        detail: {
+          operationId: 'getMarketCoverage',
+          summary: 'What is recorded of a market',
+          description:
+            'Per outcome when it is recorded and when it is not, and why. A book prevails from its snapshot to the next; where the next one is more than `silenceMs` later, the time between, from the millisecond after the snapshot, counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
+          tags: ['markets'],
+        },
+      },
+    )
+    .get(
+      '/v1/:coin/coverage',
+      ({ reply, request, coin, query }) => reply.data(request, listDays(coin, query)),
+      {
+        access: 'markets',
+        coin: true,
+        query: CoinCoverageQuery,
+        caching: 'digest',
+        response: { 200: CoinCoverageList },
+        answers: { description: 'Days.' },
+        detail: {
+          operationId: 'listCoverage',
+          summary: 'What is recorded of a coin, by day',
+          description:
+            'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins, and its coverage is that of its window. One whose window is not known belongs to the day of its first snapshot, where it counts as `window_unknown` and in no window. Days that are over are up to a minute old.',
+          tags: ['markets'],
+        },
+      },
+    )
 }
 
 function marketCoverageText(question: CoverageQuestion): string {

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/domain/coverage.ts'
 import { marketStatuses, outcomes, timeframes } from '#src/domain/market.ts'
@@ -23,7 +23,6 @@ import {
   timeOrNull,
   verifiedField,
 } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 
 const duration = (description: string, example: number) =>
   count(`${description}, milliseconds.`, example)

@@ -1,13 +1,15 @@
+import { Elysia } from 'elysia'
+
 import type { ManifestBody } from '#src/domain/manifest.ts'
 import { type Coin, coins, timeframes } from '#src/domain/market.ts'
 import { toIsoDay } from '#src/domain/time.ts'
 import type { FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { Api } from '#src/http/api.ts'
 import type { ExampleDay } from '#src/http/fields.ts'
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
 import { preferredType } from '#src/http/negotiation.ts'
-import { route } from '#src/http/route.ts'
 import type { HeldExamples } from '#src/http/swagger.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
@@ -28,45 +30,45 @@ const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
 const text = { schema: { type: 'string' as const } }
 
 /** Serves docs/errors.md, which the `type` of every problem points to, and docs/llms.txt. */
-export const documentationRoutes = () => {
+export const documentationRoutes = (api: Api) => {
   const errors = {
     markdown: createFixedText({ text: errorsText, contentType: types.markdown, ...negotiated }),
     html: createFixedText({ text: errorsPage, contentType: types.html, ...negotiated }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
-  return [
-    route({
-      path: '/errors',
-      access: 'none',
-      tag: 'documentation',
-      operationId: 'getErrors',
-      summary: 'What each error code means, and what to do',
-      description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
-      ok: {
+  return new Elysia({ name: 'documentation' })
+    .use(api)
+    .get('/errors', ({ request }) => errors[preferredType(request, types, 'markdown')](request), {
+      openTo: 'none',
+      caching: 'tag',
+      answers: {
         description: 'One heading a code.',
         content: { 'text/markdown': text, 'text/html': text },
         headers: fixedTextHeaders(negotiated),
       },
+      detail: {
+        operationId: 'getErrors',
+        summary: 'What each error code means, and what to do',
+        description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
+        tags: ['documentation'],
+      },
+    })
+    .get('/llms.txt', ({ request }) => llms(request), {
+      openTo: 'none',
       caching: 'tag',
-      answer: ({ request }) => errors[preferredType(request, types, 'markdown')](request),
-    }),
-    route({
-      path: '/llms.txt',
-      access: 'none',
-      tag: 'documentation',
-      operationId: 'getLlmsText',
-      summary: 'The service in one page, for agents',
-      description:
-        'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
-      ok: {
+      answers: {
         description: 'The page.',
         content: { 'text/plain': text },
         headers: fixedTextHeaders({}),
       },
-      caching: 'tag',
-      answer: ({ request }) => llms(request),
-    }),
-  ]
+      detail: {
+        operationId: 'getLlmsText',
+        summary: 'The service in one page, for agents',
+        description:
+          'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
+        tags: ['documentation'],
+      },
+    })
 }
 
 /** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */

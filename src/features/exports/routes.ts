@@ -1,9 +1,11 @@
+import { Elysia } from 'elysia'
+
 import type { FindMarket } from '#src/domain/market-name.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
+import type { Api } from '#src/http/api.ts'
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
 import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
-import { route } from '#src/http/route.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 
@@ -40,14 +42,13 @@ const ok = {
 
 const shared = {
   access: 'snapshots',
-  tag: 'exports',
-  ok,
+  answers: ok,
   isCovered: true,
   caching: 'tag',
   fails: ['too_many_streams'],
 } as const
 
-export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMarket }) {
+export function exportRoutes(api: Api, deps: ExportDeps & { work: Work; findMarket: FindMarket }) {
   const { history, clock, work, findMarket } = deps
   const service = createExportService(deps)
 
@@ -75,49 +76,63 @@ export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMa
     return streamResponse(request, { headers, pieces: piecesFrom(pieces), onEnd })
   }
 
-  return [
-    route({
-      ...shared,
-      path: '/v1/:coin/markets/:conditionId/export',
-      operationId: 'exportMarket',
-      summary: 'All snapshots of a market as one file',
-      description,
-      query: MarketExportQuery,
-      answer({ market, query, request }) {
+  return new Elysia({ name: 'exports', tags: ['exports'] })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/export',
+      ({ market, query, request }) => {
         const format = formatOf(request, query.format)
         return answer(request, planMarket(history, { market, query, format }))
       },
-    }),
-    route({
-      ...shared,
-      path: '/v1/:coin/export',
-      operationId: 'exportDay',
-      summary: 'All snapshots of a coin and day as one file',
-      description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not held: of \`timeframe\`, or of each timeframe held that day. ${description}`,
-      query: DayExportQuery,
-      async answer({ coin, query, request }) {
+      {
+        market: true,
+        ...shared,
+        query: MarketExportQuery,
+        detail: {
+          operationId: 'exportMarket',
+          summary: 'All snapshots of a market as one file',
+          description,
+        },
+      },
+    )
+    .get(
+      '/v1/:coin/export',
+      async ({ coin, query, request }) => {
         const format = formatOf(request, query.format)
         const plan = await work.run(request, planDay(history, { coin, query, format, findMarket }))
         return answer(request, plan)
       },
-    }),
-    route({
-      path: '/v1/exports',
-      access: 'key',
-      tag: 'exports',
-      operationId: 'listExports',
-      summary: 'What became of your exports',
-      description:
-        'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
-      ok: { description: 'The exports.', schema: ExportList },
-      caching: 'private, no-store',
-      isInMemory: true,
-      answer: ({ caller }): ExportList => ({
+      {
+        coin: true,
+        ...shared,
+        query: DayExportQuery,
+        detail: {
+          operationId: 'exportDay',
+          summary: 'All snapshots of a coin and day as one file',
+          description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not held: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+        },
+      },
+    )
+    .get(
+      '/v1/exports',
+      ({ caller }): ExportList => ({
         data: service.list(caller.accountId),
         nextCursor: null,
       }),
-    }),
-  ]
+      {
+        access: 'key',
+        caching: 'private, no-store',
+        isInMemory: true,
+        response: { 200: ExportList },
+        answers: { description: 'The exports.' },
+        detail: {
+          operationId: 'listExports',
+          summary: 'What became of your exports',
+          description:
+            'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
+        },
+      },
+    )
 }
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { MARKET_NAME_PATTERN } from '#src/domain/market-name.ts'
 import {
@@ -20,7 +20,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { utcDay } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 const ID = '[1-9][0-9]{0,15}'
 

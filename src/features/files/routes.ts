@@ -1,6 +1,8 @@
 /** Files of days that are final, as they were made: parts of them are read as well as the whole. */
 import { statSync } from 'node:fs'
 
+import { Elysia } from 'elysia'
+
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { type Coin, type Timeframe, timeframes } from '#src/domain/market.ts'
@@ -9,17 +11,17 @@ import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import { toIso } from '#src/domain/time.ts'
 import type { FileKind } from '#src/files/day-tables.ts'
 import { damagedFile, type DayFile, type FileStore } from '#src/files/store.ts'
+import type { Api } from '#src/http/api.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
 import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
-import { route } from '#src/http/route.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
 
 type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
 
-const shared = { access: 'snapshots', tag: 'files' } as const
+const shared = { access: 'snapshots' } as const
 const CACHING = 'private, max-age=31536000, immutable'
 const DAY_LENGTH = 'YYYY-MM-DD'.length
 
@@ -45,54 +47,68 @@ const kindRoutes: Record<FileKind, readonly TierRoute[]> = {
 }
 
 export const fileRoutes = (
+  api: Api,
   { files, cursors, listTiers }: Deps,
   sendFile = createSender(files, listTiers),
-) => [
-  route({
-    ...shared,
-    path: '/v1/:coin/files',
-    readsFiles: true,
-    operationId: 'listFiles',
-    summary: 'Files of whole days',
-    description:
-      'Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.',
-    query: FileQuery,
-    ok: { description: 'A page of files.', schema: FileList },
-    caching: 'digest',
-    answer: ({ coin, query }) => ({ body: listPage(files, cursors, coin, query) }),
-  }),
-  route({
-    ...shared,
-    path: '/v1/:coin/files/:id',
-    operationId: 'getFile',
-    summary: 'A file of a day, or a part of it',
-    description:
-      'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.',
-    id: fileName,
-    requestHeaders: [
+) =>
+  new Elysia({ name: 'files', tags: ['files'] })
+    .use(api)
+    .get(
+      '/v1/:coin/files',
+      ({ reply, request, coin, query }) =>
+        reply.data(request, { body: listPage(files, cursors, coin, query) }),
       {
-        name: 'Range',
-        in: 'header',
-        required: false,
-        description: 'One range of bytes (RFC 9110), such as `bytes=-8`.',
-        schema: { type: 'string' },
+        coin: true,
+        ...shared,
+        readsFiles: true,
+        query: FileQuery,
+        caching: 'digest',
+        response: { 200: FileList },
+        answers: { description: 'A page of files.' },
+        detail: {
+          operationId: 'listFiles',
+          summary: 'Files of whole days',
+          description:
+            'Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.',
+        },
       },
-    ],
-    ok: [
-      { description: 'The file.', content, headers: headerTexts },
+    )
+    .get(
+      '/v1/:coin/files/:id',
+      ({ coin, params: { id }, request, caller }) => sendFile({ coin, name: id, request, caller }),
       {
-        status: 206,
-        description: 'The part asked for.',
-        content,
-        headers: { ...headerTexts, 'Content-Range': 'Which bytes of how many.' },
+        coin: true,
+        ...shared,
+        id: fileName,
+        requestHeaders: [
+          {
+            name: 'Range',
+            in: 'header',
+            required: false,
+            description: 'One range of bytes (RFC 9110), such as `bytes=-8`.',
+            schema: { type: 'string' },
+          },
+        ],
+        caching: 'tag',
+        isAsStored: true,
+        fails: ['unknown_file', 'range_not_satisfiable'],
+        answers: [
+          { description: 'The file.', content, headers: headerTexts },
+          {
+            status: 206,
+            description: 'The part asked for.',
+            content,
+            headers: { ...headerTexts, 'Content-Range': 'Which bytes of how many.' },
+          },
+        ],
+        detail: {
+          operationId: 'getFile',
+          summary: 'A file of a day, or a part of it',
+          description:
+            'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.',
+        },
       },
-    ],
-    caching: 'tag',
-    isAsStored: true,
-    fails: ['unknown_file', 'range_not_satisfiable'],
-    answer: ({ coin, id, request, caller }) => sendFile({ coin, name: id, request, caller }),
-  }),
-]
+    )
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */
 function listPage(files: FileStore, cursors: CursorCodec, coin: Coin, query: FileQuery): string {

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { timeframes } from '#src/domain/market.ts'
 import { fileKinds } from '#src/files/day-tables.ts'
@@ -14,7 +14,6 @@ import {
   time,
 } from '#src/http/fields.ts'
 import { literals, utcDay } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const numberForms = ['decimal', 'double'] as const
 

@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { consolidate } from '#src/domain/consolidated.ts'
 import { coverageText } from '#src/domain/coverage.ts'
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
@@ -9,8 +11,8 @@ import { type Clock, toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { Api } from '#src/http/api.ts'
 import type { DataAnswer } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { readOrder } from './order.ts'
@@ -21,25 +23,36 @@ type Deps = { history: MarketHistory; clock: Clock }
 const MONEY_DECIMALS = 6
 const AVERAGE_DECIMALS = 9
 
-export const fillRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/:coin/markets/:conditionId/fill',
-    access: 'snapshots',
-    operationId: 'getFill',
-    summary: 'What an order would have filled at a moment',
-    description:
-      'Walks the ladder prevailing at `ts` (at or before, never after) with a market order, or one that is limited by `limitPrice`. Arithmetic is exact; an amount of money is rounded once, when it is printed. Nothing of the queue, of latency or of the order’s own effect on the market is modelled.',
-    query: FillQuery,
-    ok: { description: 'The fill.', schema: FillBody },
-    isCovered: true,
-    caching: 'digest',
-    fails: ['no_snapshot', 'stale'],
-    answer: ({ market, query }) =>
-      query.knownAt === undefined
-        ? answerFill(deps, market, query)
-        : answerKnown(deps, market, { ...query, knownAt: query.knownAt }),
-  }),
-]
+export const fillRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'fill' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/fill',
+      ({ reply, request, market, query }) =>
+        reply.data(
+          request,
+          query.knownAt === undefined
+            ? answerFill(deps, market, query)
+            : answerKnown(deps, market, { ...query, knownAt: query.knownAt }),
+        ),
+      {
+        access: 'snapshots',
+        market: true,
+        query: FillQuery,
+        isCovered: true,
+        caching: 'digest',
+        fails: ['no_snapshot', 'stale'],
+        response: { 200: FillBody },
+        answers: { description: 'The fill.' },
+        detail: {
+          operationId: 'getFill',
+          summary: 'What an order would have filled at a moment',
+          description:
+            'Walks the ladder prevailing at `ts` (at or before, never after) with a market order, or one that is limited by `limitPrice`. Arithmetic is exact; an amount of money is rounded once, when it is printed. Nothing of the queue, of latency or of the order’s own effect on the market is modelled.',
+          tags: ['snapshots'],
+        },
+      },
+    )
 
 function* answerKnown(
   deps: Deps,

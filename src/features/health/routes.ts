@@ -1,8 +1,10 @@
+import { Elysia } from 'elysia'
+
 import { AppError } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { route } from '#src/http/route.ts'
+import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { Missing } from '#src/platform/eventually.ts'
 
@@ -36,7 +38,7 @@ const RETRY_AFTER_SECONDS = 5
 /** A file is written at most that often, however often it is asked. */
 const PROBE_EVERY_MS = 1_000
 
-export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
+export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
   const { history, ledger, timer, signup, recording, billing, version } = deps
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
@@ -50,38 +52,44 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
       recording: { holds: recorder.fault === undefined, reason: recorder.fault },
     }),
   })
-  return [
-    route({
-      path: '/healthz',
-      access: 'none',
+  return new Elysia({ name: 'health' })
+    .use(api)
+    .get('/healthz', () => ({ status: 'ok', version }) satisfies Health, {
+      openTo: 'none',
       isUrgent: true,
-      tag: 'health',
-      operationId: 'getHealth',
-      summary: 'Whether the process lives',
-      description: 'Asks nothing of the storage. Restart the process when this fails.',
-      ok: { description: 'The process lives.', schema: Health },
       caching: 'no-store',
-      answer: () => ({ status: 'ok', version }) satisfies Health,
-    }),
-    route({
-      path: '/readyz',
-      access: 'none',
-      isUrgent: true,
-      tag: 'health',
-      operationId: 'getReadiness',
-      summary: 'Whether requests should be sent here',
-      description:
-        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
-      ok: { description: 'Send requests.', schema: Readiness },
-      caching: 'no-store',
-      fails: ['unavailable'],
-      answer() {
+      response: { 200: Health },
+      answers: { description: 'The process lives.' },
+      detail: {
+        operationId: 'getHealth',
+        summary: 'Whether the process lives',
+        description: 'Asks nothing of the storage. Restart the process when this fails.',
+        tags: ['health'],
+      },
+    })
+    .get(
+      '/readyz',
+      () => {
         const recorder = recording()
         const states = { signup: signup(), recorder, selling: billing.warnings() }
         return toReadiness(checkAll(recorder), states)
       },
-    }),
-  ]
+      {
+        openTo: 'none',
+        isUrgent: true,
+        caching: 'no-store',
+        fails: ['unavailable'],
+        response: { 200: Readiness },
+        answers: { description: 'Send requests.' },
+        detail: {
+          operationId: 'getReadiness',
+          summary: 'Whether requests should be sent here',
+          description:
+            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
+          tags: ['health'],
+        },
+      },
+    )
 }
 
 type States = {

@@ -1,7 +1,6 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { object, text } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const Health = object('Health', {
   status: Type.Literal('ok', { description: 'Always `ok`; a dead process does not answer.' }),

@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import {
   coverageOf,
   coverageText,
@@ -18,9 +20,9 @@ import {
   putText,
 } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { Api } from '#src/http/api.ts'
 import type { PageAnswer } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
-import { route } from '#src/http/route.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 import type { Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -36,21 +38,30 @@ const COLUMNS_A_STEP = 64
 /** Averages are rounded to hundredths of a share. */
 const HUNDREDTH = 10_000
 
-export const heatmapRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/:coin/markets/:conditionId/heatmap',
-    access: 'snapshots',
-    operationId: 'getHeatmap',
-    summary: 'Liquidity by price and time',
-    description:
-      'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths.',
-    query: HeatmapQuery,
-    ok: { description: 'The cells.', schema: HeatmapBody },
-    isCovered: true,
-    caching: 'page',
-    answer: (asked) => answerHeatmap(deps, asked),
-  }),
-]
+export const heatmapRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'heatmap' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/heatmap',
+      ({ reply, request, market, query }) =>
+        reply.page(request, answerHeatmap(deps, { request, market, query })),
+      {
+        access: 'snapshots',
+        market: true,
+        query: HeatmapQuery,
+        isCovered: true,
+        caching: 'page',
+        response: { 200: HeatmapBody },
+        answers: { description: 'The cells.' },
+        detail: {
+          operationId: 'getHeatmap',
+          summary: 'Liquidity by price and time',
+          description:
+            'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths.',
+          tags: ['snapshots'],
+        },
+      },
+    )
 
 function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswer {
   const { market, query, request } = asked

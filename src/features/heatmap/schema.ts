@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
 import { momentParameter } from '#src/http/data-query.ts'
@@ -14,7 +14,6 @@ import {
   time,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 import { aggregations } from './cells.ts'
 

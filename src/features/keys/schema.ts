@@ -1,7 +1,6 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { choice, listOf, nullable, object, text, time, timeOrNull } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 
 const address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',

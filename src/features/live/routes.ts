@@ -1,11 +1,13 @@
+import { Elysia } from 'elysia'
+
 import { namingCursor } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
+import type { Api } from '#src/http/api.ts'
 import { assertEntitled, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
-import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
@@ -22,8 +24,6 @@ const shared = {
   access: 'snapshots',
   accessAt: (search: URLSearchParams): TierRoute =>
     channelAccess[rowChannels.find((each) => each === search.get('channel')) ?? 'snapshots'],
-  tag: 'live',
-  description,
   requestHeaders: [
     {
       name: LAST_EVENT_ID,
@@ -33,7 +33,7 @@ const shared = {
       schema: { type: 'string' },
     },
   ],
-  ok: {
+  answers: {
     description: 'The events, until you leave or the server stops.',
     content: { 'text/event-stream': { schema: { type: 'string' } } },
     headers: {
@@ -43,7 +43,6 @@ const shared = {
     },
   },
   caching: 'no-store',
-  isFollowed: true,
   fails: ['too_many_streams', 'cursor_invalid', 'cursor_mismatch'],
 } as const
 
@@ -54,7 +53,11 @@ type Ports = {
 }
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
-export function liveRoutes(service: LiveService, { authenticate, listTiers, work }: Ports) {
+export function liveRoutes(
+  api: Api,
+  service: LiveService,
+  { authenticate, listTiers, work }: Ports,
+) {
   /** Why the caller of a request may not follow any more. */
   function refusalOf({ request, coin }: Asked, channel: RowChannel): AppError | undefined {
     // What a guest may read does not end.
@@ -100,23 +103,24 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers, work
     return streamResponse(request, { headers, ...stream })
   }
 
-  return [
-    route({
+  return new Elysia({ name: 'live', tags: ['live'] })
+    .use(api)
+    .get('/v1/:coin/markets/:conditionId/live', answer, {
+      market: true,
+      coin: true,
       ...shared,
-      path: '/v1/:coin/markets/:conditionId/live',
-      operationId: 'followMarket',
-      summary: 'A market as it happens',
       query: MarketLiveQuery,
-      answer,
-    }),
-    route({
+      detail: { operationId: 'followMarket', summary: 'A market as it happens', description },
+      description,
+    })
+    .get('/v1/:coin/live', answer, {
+      coin: true,
       ...shared,
-      path: '/v1/:coin/live',
-      operationId: 'followCoin',
-      summary: 'Every open market of a coin as it happens',
-      description: `Markets that open join, with \`market_open\` and then their last rows as \`snapshot\` events; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In \`quotes\`, \`prices\` and \`trades\`, whose rows do not name their market, \`conditionId\` is the first member of \`data\`, before those of the row. ${description}`,
       query: CoinLiveQuery,
-      answer,
-    }),
-  ]
+      detail: {
+        operationId: 'followCoin',
+        summary: 'Every open market of a coin as it happens',
+        description: `Markets that open join, with \`market_open\` and then their last rows as \`snapshot\` events; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In \`quotes\`, \`prices\` and \`trades\`, whose rows do not name their market, \`conditionId\` is the first member of \`data\`, before those of the row. ${description}`,
+      },
+    })
 }

@@ -1,9 +1,8 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import type { TierRoute } from '#src/domain/selling/tier.ts'
 import { depthParameter, outcomeParameter, timeframeParameter } from '#src/http/data-query.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
 
 /** Connections are cut after a minute of idleness. */

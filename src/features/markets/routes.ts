@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/domain/coverage.ts'
 import {
   type CursorCodec,
@@ -26,9 +28,9 @@ import { type Clock, readRange, toIsoOrNull } from '#src/domain/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
+import type { Api } from '#src/http/api.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
-import { asTable } from '#src/http/table.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './schema.ts'
@@ -42,58 +44,81 @@ type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 /** Markets that are read at once: two times are the usual page, and whether there is another. */
 const BLOCK = 51
 
-export const marketRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/coins',
-    access: 'open',
-    tag: 'markets',
-    operationId: 'listCoins',
-    summary: 'The coins',
-    description: 'What is recorded of each coin. Needs no key: everybody may see what there is.',
-    ok: { description: 'The coins.', schema: CoinList },
-    caching: 'digest',
-    fails: ['damaged'],
-    answer() {
-      const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
-      const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
-      return { body: JSON.stringify({ data, nextCursor: null }) }
-    },
-  }),
-  asTable(
-    route({
-      path: '/v1/:coin/markets',
-      access: 'markets',
-      operationId: 'listMarkets',
-      summary: 'Markets of a coin',
-      description:
-        'Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
-      query: ListQuery,
-      ok: {
-        description: 'A page of markets.',
-        schema: MarketList,
-        headers: {
-          [RESUME_HEADER]:
-            'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+const asTable = createTable(MarketList)
+
+export const marketRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'markets' })
+    .use(api)
+    .get(
+      '/v1/coins',
+      ({ reply, request }) => {
+        const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
+        const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
+        return reply.data(request, { body: JSON.stringify({ data, nextCursor: null }) })
+      },
+      {
+        openTo: 'open',
+        caching: 'digest',
+        fails: ['damaged'],
+        response: { 200: CoinList },
+        answers: { description: 'The coins.' },
+        detail: {
+          operationId: 'listCoins',
+          summary: 'The coins',
+          description:
+            'What is recorded of each coin. Needs no key: everybody may see what there is.',
+          tags: ['markets'],
         },
       },
-      caching: 'digest',
-      answer: ({ coin, query, caller }) => listPage(deps, { coin, query, caller }),
-    }),
-  ),
-  route({
-    path: '/v1/:coin/markets/:conditionId',
-    access: 'markets',
-    operationId: 'getMarket',
-    summary: 'One market',
-    description:
-      'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
-    ok: { description: 'The market.', schema: MarketBody },
-    caching: 'digest',
-    answer: ({ market, caller }) => ({
-      body: createMarketText(deps.history, deps.clock(), readsPrices(caller))(market),
-    }),
-  }),
-]
+    )
+    .get(
+      '/v1/:coin/markets',
+      ({ reply, request, coin, query, caller }) =>
+        reply.data(request, asTable({ request, query }, listPage(deps, { coin, query, caller }))),
+      {
+        access: 'markets',
+        coin: true,
+        query: tableQuery(ListQuery),
+        isTable: true,
+        caching: 'digest',
+        response: { 200: MarketList },
+        answers: {
+          description: 'A page of markets.',
+          headers: {
+            [RESUME_HEADER]:
+              'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+          },
+        },
+        detail: {
+          operationId: 'listMarkets',
+          summary: 'Markets of a coin',
+          description:
+            'Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
+          tags: ['markets'],
+        },
+      },
+    )
+    .get(
+      '/v1/:coin/markets/:conditionId',
+      ({ reply, request, market, caller }) =>
+        reply.data(request, {
+          body: createMarketText(deps.history, deps.clock(), readsPrices(caller))(market),
+        }),
+      {
+        access: 'markets',
+        market: true,
+        caching: 'digest',
+        response: { 200: MarketBody },
+        answers: { description: 'The market.' },
+        detail: {
+          operationId: 'getMarket',
+          summary: 'One market',
+          description:
+            'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
+          tags: ['markets'],
+        },
+      },
+    )
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function* listPage(

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import {
   coins,
@@ -38,7 +38,6 @@ import {
   verifiedField,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 const CoverageSummary = described('CoverageSummary', 'How complete and how sure it is.', {
   covered: shareOrNull(

@@ -8,11 +8,11 @@ import {
 } from '@modelcontextprotocol/server'
 
 import type { Clock } from '#src/domain/time.ts'
+import type { Declared } from '#src/http/api.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import { visitOf } from '#src/http/gate.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import { problemResponse } from '#src/http/problem.ts'
-import type { Route } from '#src/http/route.ts'
 import { parseQuery } from '#src/http/schema-reader.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
@@ -44,7 +44,7 @@ export type Ask = (request: Request, target: string, payment: unknown) => Promis
 const [PAYMENT, PAYMENT_RESPONSE] = ['x402/payment', 'x402/payment-response']
 
 export type McpDeps = {
-  routes: readonly Route[]
+  routes: readonly Declared[]
   ask: Ask
   /** Of this service, as its users reach it. */
   origin: () => string

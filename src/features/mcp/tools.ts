@@ -1,12 +1,14 @@
 /** Tools for agents: each is a route of the API with the parameters that a question needs. */
+
+import { Type } from '@sinclair/typebox'
+
 import { parameterError } from '#src/domain/errors.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
 import { coins } from '#src/domain/market.ts'
+import type { Declared } from '#src/http/api.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
-import type { Route } from '#src/http/route.ts'
 import { literals, type parseQuery } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 /** Rows of an answer: what is read costs the agent, and there is an export for more. */
@@ -162,12 +164,12 @@ export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description' | 'compact'> 
 }
 
 /** Throws where a tool names what the API does not have. */
-export const toolsOf = (routes: readonly Route[]): Tool[] =>
+export const toolsOf = (routes: readonly Declared[]): Tool[] =>
   specs.map((spec) => toTool(spec, routes))
 
-function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): Tool {
+function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Declared[]): Tool {
   const { name, title, description, parameters, defaults = {}, compact } = spec
-  const route = routes.find((each) => each.operationId === operationId)
+  const route = routes.find((each) => each.detail.operationId === operationId)
   if (route === undefined) throw new Error(`No route is ${operationId}.`)
   const { path } = route
   const rows = parameters.includes('limit') ? { limit: String(ROWS.default) } : {}
@@ -194,7 +196,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Route[]): T
 
 /** Of the schemas with which the route reads its query. */
 function inputOf(
-  { path, query }: Route,
+  { path, query }: Declared,
   { name: tool, parameters, defaults = {}, more }: Omit<ToolSpec, 'operationId'>,
 ): Input {
   const chosen = parameters.map((name) => {

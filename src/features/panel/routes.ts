@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
 import {
   type CursorCodec,
@@ -27,9 +29,9 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
+import type { Api } from '#src/http/api.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
-import { asTable } from '#src/http/table.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { PanelList, PanelQuery, PanelRow } from './schema.ts'
@@ -48,32 +50,40 @@ type Cell = {
   isPriced: boolean
 }
 
-export const panelRoutes = (deps: Deps) => {
+export const panelRoutes = (api: Api, deps: Deps) => {
   const page = createPageMaker(deps)
-  return [
-    asTable(
-      route({
-        path: '/v1/:coin/panel',
+  return new Elysia({ name: 'panel' })
+    .use(api)
+    .get(
+      '/v1/:coin/panel',
+      ({ reply, request, coin, query, caller }) =>
+        reply.data(
+          request,
+          asTable({ request, query, caller }, page(coin, query, readsPrices(caller))),
+        ),
+      {
         access: 'snapshots',
-        operationId: 'getPanel',
-        summary: 'Every market at moments before its expiry',
-        description:
-          'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.',
-        query: PanelQuery,
-        ok: {
+        coin: true,
+        query: tableQuery(PanelQuery),
+        isTable: true,
+        isCovered: true,
+        caching: 'digest',
+        response: { 200: PanelList },
+        answers: {
           description: 'A page of the panel.',
-          schema: PanelList,
           headers: {
             [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
           },
         },
-        isCovered: true,
-        caching: 'digest',
-        answer: ({ coin, query, caller }) => page(coin, query, readsPrices(caller)),
-      }),
-      (_, caller) => panelMembers(caller === undefined || readsPrices(caller)),
-    ),
-  ]
+        detail: {
+          operationId: 'getPanel',
+          summary: 'Every market at moments before its expiry',
+          description:
+            'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.',
+          tags: ['snapshots'],
+        },
+      },
+    )
 }
 
 /** Members that rows of the routes of `prices` say. */
@@ -81,6 +91,10 @@ const priceMembers = ['lastTrade', 'spot']
 
 const panelMembers = (isPriced: boolean): string[] =>
   Object.keys(PanelRow.properties).filter((name) => isPriced || !priceMembers.includes(name))
+
+const asTable = createTable(PanelList, (_, caller) =>
+  panelMembers(caller === undefined || readsPrices(caller)),
+)
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function createPageMaker({ history, cursors, clock }: Deps) {

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes, winnerSources } from '#src/domain/market.ts'
 import {
@@ -24,7 +24,6 @@ import {
   time,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const PanelQuery = Type.Object({
   timeframe: choice(timeframes, 'Only markets of this length.', exampleMarket.timeframe),

@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
 import type { Coin, Market, Outcome, Timeframe } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
@@ -7,7 +9,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { seriesAt } from '#src/history/reads/known.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
-import { route } from '#src/http/route.ts'
+import type { Api } from '#src/http/api.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -21,21 +23,10 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'ope
 
 const BLOCK = 200
 
-export const priceRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/:coin/prices',
-    access: 'prices',
-    operationId: 'listCurrentPrices',
-    summary: 'Prices now',
-    description:
-      'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.',
-    query: NowQuery,
-    ok: { description: 'The open markets.', schema: NowList },
-    caching: 'digest',
-    answer: ({ coin, query: { timeframe } }) =>
-      pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() }),
-  }),
+export const priceRoutes = (api: Api, deps: Deps) => [
+  currentRoute(api, deps),
   seriesRoute(
+    api,
     {
       ...deps,
       name: 'prices',
@@ -55,6 +46,30 @@ export const priceRoutes = (deps: Deps) => [
     },
   ),
 ]
+
+const currentRoute = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'current-prices' })
+    .use(api)
+    .get(
+      '/v1/:coin/prices',
+      ({ reply, request, coin, query: { timeframe } }) =>
+        reply.data(request, pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() })),
+      {
+        access: 'prices',
+        coin: true,
+        query: NowQuery,
+        caching: 'digest',
+        response: { 200: NowList },
+        answers: { description: 'The open markets.' },
+        detail: {
+          operationId: 'listCurrentPrices',
+          summary: 'Prices now',
+          description:
+            'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.',
+          tags: ['prices'],
+        },
+      },
+    )
 
 function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes } from '#src/domain/market.ts'
 import { knownAtParameter, timeframeParameter } from '#src/http/data-query.ts'
@@ -24,7 +24,6 @@ import {
   topFields,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { seriesParameters } from '#src/http/series.ts'
 
 export const PriceQuery = Type.Object({

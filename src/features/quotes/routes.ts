@@ -20,6 +20,7 @@ import {
 import { receivedText } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import { seriesAt } from '#src/history/reads/known.ts'
+import type { Api } from '#src/http/api.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -29,8 +30,9 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'ope
   history: MarketHistory
 }
 
-export const quoteRoutes = (deps: Deps) => [
+export const quoteRoutes = (api: Api, deps: Deps) =>
   seriesRoute(
+    api,
     {
       ...deps,
       name: 'quotes',
@@ -51,8 +53,7 @@ export const quoteRoutes = (deps: Deps) => [
       resume:
         'The place after the last state looked at, also when `nextCursor` is null: repeats are not read again.',
     },
-  ),
-]
+  )
 
 /** From the columns that the store keeps of the best of a book: no book is opened. */
 export function* readQuotes(history: MarketHistory, request: SeriesRequest): Steps<SeriesPage> {

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
 import { fieldsParameterOf, knownAtParameter } from '#src/http/data-query.ts'
@@ -12,7 +12,6 @@ import {
   timeOrNull,
   topFields,
 } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 import { seriesParameters } from '#src/http/series.ts'
 
 const members = {

@@ -1,23 +1,25 @@
+import { Elysia } from 'elysia'
+
+import type { Api } from '#src/http/api.ts'
 import type { Sample } from '#src/http/gate.ts'
-import { route } from '#src/http/route.ts'
 
 import { SampleBody } from './schema.ts'
 
-export const sampleRoutes = (sample: Sample) => [
-  route({
-    path: '/v1/sample',
-    access: 'open',
-    tag: 'markets',
-    operationId: 'getSample',
-    summary: 'What may be read without a key',
-    description:
-      'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, and everything of one market that is over. Each address has a window of its own. Anything else is 401, as without a key.',
-    ok: { description: 'The sample.', schema: SampleBody },
+export const sampleRoutes = (api: Api, sample: Sample) =>
+  new Elysia({ name: 'sample' }).use(api).get('/v1/sample', () => describeSample(sample), {
+    openTo: 'open',
     caching: 'no-cache',
     fails: ['damaged'],
-    answer: () => describeSample(sample),
-  }),
-]
+    response: { 200: SampleBody },
+    answers: { description: 'The sample.' },
+    detail: {
+      operationId: 'getSample',
+      summary: 'What may be read without a key',
+      description:
+        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, and everything of one market that is over. Each address has a window of its own. Anything else is 401, as without a key.',
+      tags: ['markets'],
+    },
+  })
 
 export function describeSample({ market, terms }: Sample): SampleBody {
   const { coins, routes, requestsPerMinute } = terms()

@@ -1,10 +1,9 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/domain/market.ts'
 import { tierRoutes } from '#src/domain/selling/tier.ts'
 import { choice, nullable, object, positive, slugField, text } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const SampleBody = object('Sample', {
   coins: Type.Array(literals(coins, {}), { description: 'Coins whose routes below may be read.' }),

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import {
   cursorParameter,
@@ -11,7 +11,6 @@ import {
   rangeParameters,
 } from '#src/http/data-query.ts'
 import { listOf } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 
 export const SnapshotList = listOf(SnapshotBody, 'Snapshots by time, then by id.')

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import {
   cursorParameter,
@@ -18,7 +18,6 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const SpotQuery = Type.Object({
   ...rangeParameters('`timestamp`; with `interval` of the ticks that bars are made of'),

@@ -1,4 +1,4 @@
-import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 import { gapReasons } from '#src/domain/coverage.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
@@ -16,7 +16,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals, moment } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 import { rowChannels } from '#src/live/rows.ts'
 
 /** Longest name of a subscription. */

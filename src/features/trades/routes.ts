@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { coverageText } from '#src/domain/coverage.ts'
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/domain/cursor.ts'
 import type { Market } from '#src/domain/market.ts'
@@ -12,9 +14,9 @@ import {
 } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { Api } from '#src/http/api.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
-import { asTable } from '#src/http/table.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { TradeList, TradeQuery } from './schema.ts'
@@ -25,32 +27,46 @@ type Deps = {
   clock: Clock
 }
 
-export const tradeRoutes = (deps: Deps) => [
-  asTable(
-    route({
-      path: '/v1/:coin/markets/:conditionId/trades',
-      access: 'prices',
-      operationId: 'listTrades',
-      summary: 'Trades of a market',
-      description:
-        'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
-      query: TradeQuery,
-      ok: {
-        description: 'A page of trades.',
-        schema: TradeList,
-        headers: {
-          [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.',
+const asTable = createTable(TradeList)
+
+export const tradeRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'trades' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/trades',
+      ({ reply, request, market, query }) =>
+        reply.data(
+          request,
+          asTable(
+            { request, query },
+            query.knownAt === undefined
+              ? tradePage(deps, market, query)
+              : knownPage(deps, market, { ...query, knownAt: query.knownAt }),
+          ),
+        ),
+      {
+        access: 'prices',
+        market: true,
+        query: tableQuery(TradeQuery),
+        isTable: true,
+        isCovered: true,
+        caching: 'digest',
+        response: { 200: TradeList },
+        answers: {
+          description: 'A page of trades.',
+          headers: {
+            [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.',
+          },
+        },
+        detail: {
+          operationId: 'listTrades',
+          summary: 'Trades of a market',
+          description:
+            'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
+          tags: ['prices'],
         },
       },
-      isCovered: true,
-      caching: 'digest',
-      answer: ({ market, query }) =>
-        query.knownAt === undefined
-          ? tradePage(deps, market, query)
-          : knownPage(deps, market, { ...query, knownAt: query.knownAt }),
-    }),
-  ),
-]
+    )
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function* knownPage(

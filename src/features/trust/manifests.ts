@@ -1,4 +1,7 @@
 /** Manifests, their key, and citations of what they digest. */
+
+import { Elysia } from 'elysia'
+
 import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import {
@@ -12,9 +15,9 @@ import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 import { isAsDigested } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
+import type { Api } from '#src/http/api.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
-import { route } from '#src/http/route.ts'
-import { asTable } from '#src/http/table.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import {
@@ -31,72 +34,89 @@ type History = Pick<MarketHistory, 'manifests' | 'listMarkets' | 'lines' | 'trad
 type Deps = { history: History; cursors: CursorCodec }
 type Manifests = Deps['history']['manifests']
 
-const shared = { access: 'open', tag: 'trust', caching: 'digest' } as const
+const asTable = createTable(ManifestList)
 
-export const manifestRoutes = ({ history, cursors }: Deps) => {
+const shared = { openTo: 'open', caching: 'digest' } as const
+
+export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
   const { manifests } = history
-  return [
-    asTable(
-      route({
+  return new Elysia({ name: 'manifests', tags: ['trust'] })
+    .use(api)
+    .get(
+      '/v1/manifests',
+      ({ reply, request, query }) =>
+        reply.data(request, asTable({ request, query }, listPage(manifests, cursors, query))),
+      {
         ...shared,
-        path: '/v1/manifests',
-        operationId: 'listManifests',
-        summary: 'The chain of manifests',
-        description:
-          'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
-        query: ManifestListQuery,
-        ok: {
+        query: tableQuery(ManifestListQuery),
+        isTable: true,
+        fails: ['damaged'],
+        response: { 200: ManifestList },
+        answers: {
           description: 'A page of the chain.',
-          schema: ManifestList,
           headers: {
             [RESUME_HEADER]: 'The place after the last one, also when `nextCursor` is null.',
           },
         },
-        fails: ['damaged'],
-        answer: ({ query }) => listPage(manifests, cursors, query),
-      }),
-    ),
-    route({
-      ...shared,
-      path: '/v1/manifest',
-      operationId: 'getManifest',
-      summary: 'The digests of a day',
-      description:
-        'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
-      query: ManifestQuery,
-      ok: { description: 'The manifest, and its signature.', schema: Body },
-      fails: ['damaged', 'not_found'],
-      answer: ({ query }) => {
+        detail: {
+          operationId: 'listManifests',
+          summary: 'The chain of manifests',
+          description:
+            'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
+        },
+      },
+    )
+    .get(
+      '/v1/manifest',
+      ({ reply, request, query }) => {
         const { body, ...signed } = findManifest(manifests, query)
         const statement = JSON.stringify(statementOf(signed))
-        return { body: `${statement.slice(0, -1)},"manifest":${body}}`, isClosed: hasPlace(query) }
+        const whole = `${statement.slice(0, -1)},"manifest":${body}}`
+        return reply.data(request, { body: whole, isClosed: hasPlace(query) })
       },
-    }),
-    route({
-      ...shared,
-      path: '/v1/cite',
-      operationId: 'getCitation',
-      summary: 'What a citation stands for',
-      description:
-        'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.',
-      query: CiteQuery,
-      ok: { description: 'What is cited.', schema: CitationBody },
-      fails: ['damaged', 'not_found'],
-      answer: ({ query }) => resolveCitation(history, query.id),
-    }),
-    route({
-      path: '/.well-known/bookfeed.json',
-      access: 'none',
-      tag: 'trust',
-      operationId: 'getWellKnown',
-      summary: 'The key that signs manifests',
-      description: 'The public key, and the head of the chain.',
-      ok: { description: 'The key.', schema: WellKnownBody },
+      {
+        ...shared,
+        query: ManifestQuery,
+        fails: ['damaged', 'not_found'],
+        response: { 200: Body },
+        answers: { description: 'The manifest, and its signature.' },
+        detail: {
+          operationId: 'getManifest',
+          summary: 'The digests of a day',
+          description:
+            'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
+        },
+      },
+    )
+    .get(
+      '/v1/cite',
+      ({ reply, request, query }) => reply.data(request, resolveCitation(history, query.id)),
+      {
+        ...shared,
+        query: CiteQuery,
+        fails: ['damaged', 'not_found'],
+        response: { 200: CitationBody },
+        answers: { description: 'What is cited.' },
+        detail: {
+          operationId: 'getCitation',
+          summary: 'What a citation stands for',
+          description:
+            'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.',
+        },
+      },
+    )
+    .get('/.well-known/bookfeed.json', () => describeKey(manifests), {
+      openTo: 'none',
       caching: 'no-cache',
       fails: ['damaged', 'internal'],
-      answer: () => describeKey(manifests),
-    }),
-  ]
+      response: { 200: WellKnownBody },
+      answers: { description: 'The key.' },
+      detail: {
+        operationId: 'getWellKnown',
+        summary: 'The key that signs manifests',
+        description: 'The public key, and the head of the chain.',
+      },
+    })
 }
 
 const hasPlace = ({ sequence }: ManifestQuery): boolean => sequence !== undefined

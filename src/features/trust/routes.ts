@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+
 import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import type { FactChange, Revision } from '#src/domain/revision.ts'
@@ -5,10 +7,10 @@ import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { Api } from '#src/http/api.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
-import { route } from '#src/http/route.ts'
-import { asTable } from '#src/http/table.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { manifestRoutes } from './manifests.ts'
@@ -20,30 +22,40 @@ type Deps = {
   listTiers: () => readonly Tier[]
 }
 
-export const trustRoutes = (deps: Deps) => [
-  asTable(
-    route({
-      path: '/v1/revisions',
-      access: 'markets',
-      tag: 'trust',
-      operationId: 'listRevisions',
-      summary: 'What changed after it was served',
-      description:
-        'Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.',
-      query: RevisionQuery,
-      ok: {
-        description: 'A page of changes.',
-        schema: RevisionList,
-        headers: {
-          [RESUME_HEADER]: 'The place after the last change, also when `nextCursor` is null.',
+const asTable = createTable(RevisionList)
+
+export const trustRoutes = (api: Api, deps: Deps) => [
+  revisionRoutes(api, deps),
+  manifestRoutes(api, deps),
+]
+
+const revisionRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'trust', tags: ['trust'] })
+    .use(api)
+    .get(
+      '/v1/revisions',
+      ({ reply, request, caller, query }) =>
+        reply.data(request, asTable({ request, query }, revisionPage(deps, caller, query))),
+      {
+        access: 'markets',
+        query: tableQuery(RevisionQuery),
+        isTable: true,
+        caching: 'digest',
+        response: { 200: RevisionList },
+        answers: {
+          description: 'A page of changes.',
+          headers: {
+            [RESUME_HEADER]: 'The place after the last change, also when `nextCursor` is null.',
+          },
+        },
+        detail: {
+          operationId: 'listRevisions',
+          summary: 'What changed after it was served',
+          description:
+            'Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.',
         },
       },
-      caching: 'digest',
-      answer: ({ caller, query }) => revisionPage(deps, caller, query),
-    }),
-  ),
-  ...manifestRoutes(deps),
-]
+    )
 
 /** Changes that are read at once: a millisecond of work. */
 const BLOCK = 50

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { coins, timeframes } from '#src/domain/market.ts'
 import { revisionCauses } from '#src/domain/revision.ts'
@@ -17,7 +17,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { utcDay } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 export const RevisionQuery = Type.Object({
   since: Type.Optional(

@@ -1,7 +1,9 @@
+import { Elysia } from 'elysia'
+
 import type { Caller, RateState } from '#src/domain/selling/caller.ts'
 import type { Credit } from '#src/domain/selling/credit.ts'
 import { type Clock, DAY_MS, toIso, toIsoDay, toIsoOrNull } from '#src/domain/time.ts'
-import { route } from '#src/http/route.ts'
+import type { Api } from '#src/http/api.ts'
 import type { UsageRow } from '#src/ledger/ledger.ts'
 
 import { UsageBody, type UsageDay } from './schema.ts'
@@ -19,20 +21,26 @@ type Deps = {
 
 const DAYS_MAX = 90
 
-export const usageRoutes = (deps: Deps) => [
-  route({
-    path: '/v1/usage',
-    access: 'key',
-    tag: 'account',
-    operationId: 'getUsage',
-    summary: 'Your tier, allowances and usage',
-    description:
-      'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
-    ok: { description: 'What you may use and have used.', schema: UsageBody },
-    caching: 'no-store',
-    answer: async ({ caller }) => describeUsage(deps, caller, await deps.windowsOf(caller)),
-  }),
-]
+export const usageRoutes = (api: Api, deps: Deps) =>
+  new Elysia({ name: 'usage' })
+    .use(api)
+    .get(
+      '/v1/usage',
+      async ({ caller }) => describeUsage(deps, caller, await deps.windowsOf(caller)),
+      {
+        access: 'key',
+        caching: 'no-store',
+        response: { 200: UsageBody },
+        answers: { description: 'What you may use and have used.' },
+        detail: {
+          operationId: 'getUsage',
+          summary: 'Your tier, allowances and usage',
+          description:
+            'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
+          tags: ['account'],
+        },
+      },
+    )
 
 export function describeUsage(
   { clock, usageOf, creditsOf }: Omit<Deps, 'windowsOf'>,

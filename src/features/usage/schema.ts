@@ -1,10 +1,9 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/domain/market.ts'
 import { tierRoutes } from '#src/domain/selling/tier.ts'
 import { count, group, nullable, object, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { Type } from '#src/http/schema.ts'
 
 const counters = {
   requests: count('Requests answered.', 1280),
