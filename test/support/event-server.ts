@@ -18,7 +18,8 @@ export const WINDOW_MS = 300_000
 let batches = 0
 
 export function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots })
+  // With a reason it is no import, which would fill the gaps of other writers.
+  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots, gapReason: 'import' })
 }
 
 export function putMarket(history: MarketHistory, number = 1, facts: Partial<Market> = {}): void {

@@ -81,7 +81,8 @@ export function connect(url: string, key?: string) {
 
 let batches = 0
 export function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots })
+  // With a reason it is no import, which would fill the gaps of other writers.
+  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots, gapReason: 'import' })
 }
 
 /** Puts a five-minute market whose window begins so many milliseconds after the first one's. */
