@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib'
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { after } from '#src/platform/eventually.ts'
-import type { Page, PageCache } from '#src/platform/page-cache.ts'
+import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { visitOf } from './gate.ts'
@@ -113,7 +113,7 @@ export type PageAnswer = Pick<Notes, 'vary'> & {
   /** A finished page that can be had at once. */
   findPage: () => Page | undefined
   /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
-  make: () => Steps<Page>
+  make: () => Steps<MadePage>
   /** Where the same answer may be given again: what was sent, and its headers to copy. */
   sent?: { page: Page | undefined; init: ResponseInit }
 }
@@ -167,18 +167,19 @@ type Facts = Notes & {
   mediaType?: string | undefined
 }
 
-function respond(bytes: Bytes | null, facts: Facts): Response {
+function respond(body: Bytes | Blob | null, facts: Facts): Response {
   const { caching, isGzip, etag, coverage, resumeCursor, nextCursor, vary, mediaType } = facts
   const { unchanged, plain, gzip: packed } = inits[caching]
   const whole = isGzip ? packed : plain
-  const response = new Response(bytes, bytes === null ? unchanged : whole)
+  const response = new Response(body, body === null ? unchanged : whole)
   const { headers } = response
-  if (bytes !== null) headers.set('Content-Length', String(bytes.length))
+  if (body !== null)
+    headers.set('Content-Length', String(body instanceof Blob ? body.size : body.length))
   if (etag !== undefined) headers.set('ETag', etag)
   if (coverage !== undefined) headers.set(COVERAGE_HEADER, coverage)
   if (resumeCursor !== undefined) headers.set(RESUME_HEADER, resumeCursor)
-  if (nextCursor !== undefined && bytes !== null) headers.set(NEXT_HEADER, nextCursor)
-  if (mediaType !== undefined && bytes !== null) headers.set('Content-Type', mediaType)
+  if (nextCursor !== undefined && body !== null) headers.set(NEXT_HEADER, nextCursor)
+  if (mediaType !== undefined && body !== null) headers.set('Content-Type', mediaType)
   if (vary !== undefined) headers.set('Vary', vary)
   return response
 }

@@ -104,7 +104,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   /** Counts what the client is to read, but for what is made while it is sent. */
   function holdBytes({ request, peers, visit }: Exchange, { headers }: Response): void {
-    if (peers === undefined || request.method === 'HEAD') return
+    if (peers === undefined || visit.isHead) return
     if (visit.body !== undefined || visit.isShared) return
     const bytes = Number(headers.get('content-length') ?? 0)
     // A caller that came without a key, and has one now, has paid for this answer.

@@ -11,9 +11,11 @@ import { holderOf } from './work.ts'
 
 /**
  * Answers from here on are counted before they are handed on, and refused where there is no room.
- * Those below are counted when they were not taken soon: most are taken at once.
+ * Smaller ones are counted if they still wait at the second look after that: most are taken by then.
  */
 const LARGE_BYTES = 262_144
+/** Answers that are not counted yet have at most so many bytes together. */
+const UNCOUNTED_BYTES_MAX = 32_000_000
 /** The smallest answers fit into what the system keeps for a connection. */
 const SMALL_BYTES = 16_384
 /** A caller's answers, by level: paying, free, guests. A caller without any gets one of any size. */
@@ -41,8 +43,10 @@ type Waiting = Sent & { release: () => void }
 export type Unread = ReturnType<typeof createUnread>
 
 export function createUnread({ bytes: places }: { bytes: Places }) {
-  /** Those that are not counted yet. */
+  /** Not counted yet: made since the last look, and before it. */
   let fresh: Sent[] = []
+  let earlier: Sent[] = []
+  let uncountedBytes = 0
   /** The one that was asked about least lately is the first. */
   const waiting = new Set<Waiting>()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -70,25 +74,43 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
     const wanted = wantedBy(holder, size)
     const place = places.open(wanted)
     if (typeof place !== 'string') return place
-    look(Number.POSITIVE_INFINITY)
+    releaseTaken(waiting.size)
     return places.open(wanted)
   }
 
-  function look(most = LOOKS_MAX): void {
-    const came = fresh
-    fresh = []
+  function releaseTaken(countMax: number): void {
     // Those that still wait are put back at the end.
-    let left = Math.min(most, waiting.size)
+    let left = Math.min(countMax, waiting.size)
     for (const each of waiting) {
       if (left-- === 0) break
       waiting.delete(each)
       if (isTaken(each)) each.release()
       else waiting.add(each)
     }
-    for (const each of came) if (!isTaken(each)) waiting.add({ ...each, release: force(each) })
-    if (waiting.size > 0 || came.length > 0 || timer === undefined) return
+  }
+
+  /** Counts the answers that were made before the last look and still wait. */
+  function countEarlier(): void {
+    for (const sent of earlier) {
+      uncountedBytes -= sent.bytes
+      if (!isTaken(sent)) waiting.add({ ...sent, release: force(sent) })
+    }
+    earlier = fresh
+    fresh = []
+  }
+
+  function look(): void {
+    releaseTaken(LOOKS_MAX)
+    countEarlier()
+    if (waiting.size > 0 || earlier.length > 0 || timer === undefined) return
     clearInterval(timer)
     timer = undefined
+  }
+
+  function addUncounted(sent: Sent): void {
+    fresh.push(sent)
+    uncountedBytes += sent.bytes
+    while (uncountedBytes > UNCOUNTED_BYTES_MAX) countEarlier()
   }
 
   const watch = (): void => {
@@ -101,7 +123,7 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
       if (places.total() === 0) return
       const wanted = wantedBy(holderOf(visit), 1)
       if (places.wouldRefuse(wanted) === undefined) return
-      look(Number.POSITIVE_INFINITY)
+      releaseTaken(waiting.size)
       const refused = places.wouldRefuse(wanted)
       if (refused !== undefined) throw unreadError(refused)
     },
@@ -114,7 +136,7 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
       const { bytes, peers } = sent
       // Of a request that came by another one, there is no connection to ask.
       if (bytes < SMALL_BYTES || peers.timeout === undefined) return
-      if (bytes < LARGE_BYTES || paidFor) fresh.push(sent)
+      if (bytes < LARGE_BYTES || paidFor) addUncounted(sent)
       else {
         const release = take(holderBy(sent), bytes)
         if (typeof release === 'string') throw unreadError(release)

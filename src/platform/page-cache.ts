@@ -2,8 +2,11 @@
 import { createCache } from './cache.ts'
 import { allocatedBytes } from './release.ts'
 
-/** A page as it is sent; `tag` is unique to the body, and fit for an `ETag`. */
-export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
+/** A page as it is made; `tag` is unique to the body, and fit for an `ETag`. */
+export type MadePage = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
+
+/** A page as it is sent. One that is kept is a `Blob`, which Bun sends without copying it. */
+export type Page = Omit<MadePage, 'body'> & { body: Uint8Array<ArrayBuffer> | Blob }
 
 /** Places for hashes of the tags of pages that were made once; a later one takes its place. */
 const MADE_ONCE_MAX = 16_384
@@ -40,10 +43,11 @@ export function createPageCache(bytesMax: number) {
     find: (tag: string): Page | undefined => pages.get(tag),
 
     /** Returns the page, whose body may be another's soon, or what is kept of it. */
-    put(made: Page): Page {
-      if (made.body.length > bodyBytesMax || isMadeOnce(made.tag)) return made
-      const copy = { ...made, body: made.body.slice() }
-      pages.set(copy.tag, copy, { size: allocatedBytes(copy.body.length) + ENTRY_BYTES })
+    put(made: MadePage): Page {
+      const { length } = made.body
+      if (length > bodyBytesMax || isMadeOnce(made.tag)) return made
+      const copy = { ...made, body: new Blob([made.body]) }
+      pages.set(copy.tag, copy, { size: allocatedBytes(length) + ENTRY_BYTES })
       return copy
     },
   }

@@ -66,6 +66,7 @@ export function createPlaces(
     cells[cell] = (cells[cell] ?? 0) + count
   }
   const isEmpty = (at: number): boolean => sum(at) === 0
+  const boundMin = Math.min(groupMax, ...rooms.map(({ max }) => max))
 
   function hasRoom(level: number, size: number, isFirst: boolean): boolean {
     return rooms.every(({ max, firstMax = max }, roomLevel) => {
@@ -124,7 +125,12 @@ export function createPlaces(
       }),
 
     /** Which bound would be reached; undefined where there is room. */
-    wouldRefuse: (wanted: Wanted): Refused | undefined => table.use(() => weigh(wanted).refused),
+    wouldRefuse(wanted: Wanted): Refused | undefined {
+      // Where all owners together have less than any bound, neither rows nor the lock are needed.
+      const total = sum(common) + (wanted.size ?? 1)
+      if (total <= boundMin && total <= wanted.ownMax) return undefined
+      return table.use(() => weigh(wanted).refused)
+    },
 
     /** Whether an owner that has none would get a place. */
     isFull: (level = 0): boolean => !hasRoom(level, 1, true),

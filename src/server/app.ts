@@ -341,6 +341,10 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       unread: ports.unread,
       logsAs: deps.config.log,
     }),
+    /** The paths that are requested most often; parameters are written as `:coin`. */
+    frequentPaths: routes
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('/v1/:coin/markets/:conditionId/snapshots')),
     /** What time is counted under, by its place. */
     timedNames: ['ANY other', 'GET pages', 'GET /v1/stream', ...routes.map(nameOf)],
     gauges: (): Gauges => ({

@@ -9,13 +9,17 @@ const IDLE_TIMEOUT_SECONDS = 10
 const BODY_BYTES_MAX = 1024 * 1024
 
 type Address = Pick<Config, 'host' | 'port'>
-type Answers = Pick<App | Reader, 'fetch' | 'stream'>
+type Answers = Pick<App | Reader, 'fetch' | 'stream' | 'frequentPaths'>
 
 /**
  * Begins to answer at the address of the configuration, with `isShared` beside others of this
  * process. Throws a `command` fault where it cannot be had.
  */
-export function listen({ fetch, stream }: Answers, { host, port }: Address, isShared = false) {
+export function listen(
+  { fetch, stream, frequentPaths }: Answers,
+  { host, port }: Address,
+  isShared = false,
+) {
   try {
     return Bun.serve<StreamData>({
       hostname: host,
@@ -25,7 +29,7 @@ export function listen({ fetch, stream }: Answers, { host, port }: Address, isSh
       development: false,
       // A port in use must be refused, also when its holder would share it.
       reusePort: isShared,
-      ...markRewritten(fetch),
+      ...markRewritten(fetch, frequentPaths),
       websocket: stream.websocket,
       // The front door catches everything; this keeps Bun's own page away should that fail.
       error: () => new Response(null, { status: 500 }),

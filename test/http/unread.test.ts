@@ -150,6 +150,17 @@ describe('answers that are not read', () => {
     expect(await open(started, `/${SIZE}`, asPaid('a')).read()).toMatchObject({ status: 200 })
   })
 
+  test('behavior: answers of usual size are counted at once beyond 32 MB', () => {
+    const unread = createUnread(createLimits(makeLimitMemory(1), 8))
+    const peers = { requestIP: () => ({ address: '192.0.2.1' }), timeout() {} }
+    const holder = { owner: 'a', level: 0 }
+    const bytes = 200_000
+    for (let count = 1; count <= 400; count++) {
+      unread.hold({ request: new Request('http://x/'), peers, bytes, holder })
+      expect(count * bytes - unread.total()).toBeLessThanOrEqual(32_000_000)
+    }
+  })
+
   test('behavior: small answers that are not taken count, too', async () => {
     const started = startServer()
     const stuck = open(started, `/${SIZE}`, asPaid('a'))

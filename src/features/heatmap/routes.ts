@@ -24,7 +24,7 @@ import type { Api } from '#src/http/api.ts'
 import type { PageAnswer } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
-import type { Page, PageCache } from '#src/platform/page-cache.ts'
+import type { MadePage, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type Grid, HeatCells } from './cells.ts'
@@ -81,7 +81,7 @@ function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswe
   return {
     ...{ tag, isGzip, isClosed: market.isClosed, coverage: coverageText(question) },
     findPage: () => pages.find(tag),
-    *make(): Steps<Page> {
+    *make(): Steps<MadePage> {
       const known = coverageOf(question)[0]?.intervals ?? []
       const cells = yield* readCells(history, asked, { grid, known })
       return { tag, body: yield* print(cells, { market, outcome, grid }) }

@@ -27,7 +27,7 @@ import { withSteps } from '#src/history/reads/known-steps.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { PageAnswer } from '#src/http/data-response.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
-import type { Page, PageCache } from '#src/platform/page-cache.ts'
+import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { PageQuery } from './schema.ts'
@@ -196,7 +196,7 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
   }
 
   return {
-    join(request: PageRequest): Page {
+    join(request: PageRequest): MadePage {
       const { key, rows, encoding } = request
       const page = history.page(rows)
       const { resumeCursor, suffix } = toEnd(request, page)
@@ -205,7 +205,7 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       return { tag, body: page.encode(encoding, PREFIX, suffix), resumeCursor }
     },
 
-    *make(request: PageRequest): Steps<Page> {
+    *make(request: PageRequest): Steps<MadePage> {
       const { key, rows, view } = request
       const own = new ByteWriter(CUT_BYTES_START)
       own.text(PREFIX)
