@@ -41,7 +41,7 @@ describe('types of the client', () => {
   test('default: they are those of the API document', async () => {
     const document = (await (await createHarness().send('/swagger/json')).json()) as object
     const isCurrent = readFileSync(typesPath, 'utf8') === (await typesOf(document))
-    expect(isCurrent ? '' : 'bun run client types URL').toBe('')
+    expect(isCurrent ? '' : 'Run: bun run client types').toBe('')
   }, 60_000)
 
   test('behavior: npm and JSR get the version of the server', async () => {
