@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'bun:test'
+
+import { affectedTests, isTest, readers } from './affected-tests.ts'
+import { readProject } from './project-tree.ts'
+
+const tree = {
+  'src/start.ts': "import { begin } from './server/begin.ts'",
+  'src/server/begin.ts':
+    "import { rebate } from '#src/domain/rebate.ts'\nimport text from '../../docs/guide.md' with { type: 'text' }",
+  'src/domain/rebate.ts': "import type { Level } from './rank.ts'",
+  'src/domain/rank.ts': '',
+  'src/domain/unused.ts': '',
+  'docs/guide.md': '',
+  'test/support/run.ts': "const program = new URL('../../src/start.ts', import.meta.url)",
+  'test/cli/again.test.ts': "import { run } from '../support/run.ts'",
+  'test/cli/main.test.ts': "const program = join(import.meta.dir, '../../src/start.ts')",
+  'test/domain/rebate.test.ts': "import { rebate } from '#src/domain/rebate.ts'",
+  'test/domain/rebate-costs.test.ts': "import { run } from '../support/run.ts'",
+  'test/domain/prose.test.ts': "// 'src/start.ts'\nBun.file('docs/guide.md')",
+  'test/docs-commands.test.ts': '',
+}
+
+const chainsFrom = (...changed: string[]) =>
+  affectedTests(tree, changed).affected.map(({ chain }) => chain.join(' < '))
+const nearestTo = (...changed: string[]) =>
+  affectedTests(tree, changed).affected.flatMap(({ test, isNear }) => (isNear ? [test] : []))
+
+describe('affectedTests', () => {
+  test('default: tests that import a file, or start a process that does, by the shortest way', () => {
+    expect(chainsFrom('src/domain/rebate.ts')).toEqual([
+      'test/cli/again.test.ts < test/support/run.ts < src/start.ts < src/server/begin.ts < src/domain/rebate.ts',
+      'test/cli/main.test.ts < src/start.ts < src/server/begin.ts < src/domain/rebate.ts',
+      'test/domain/rebate-costs.test.ts < test/support/run.ts < src/start.ts < src/server/begin.ts < src/domain/rebate.ts',
+      'test/domain/rebate.test.ts < src/domain/rebate.ts',
+    ])
+  })
+
+  test('default: near are those with the fewest imports between, and those of its name', () => {
+    expect(nearestTo('src/domain/rebate.ts')).toEqual([
+      'test/domain/rebate-costs.test.ts',
+      'test/domain/rebate.test.ts',
+    ])
+    expect(nearestTo('src/server/begin.ts')).toEqual(['test/cli/main.test.ts'])
+    expect(nearestTo('src/server/begin.ts', 'test/cli/again.test.ts')).toEqual([
+      'test/cli/again.test.ts',
+      'test/cli/main.test.ts',
+    ])
+  })
+
+  test('behavior: a document affects the tests that name or read it, not all that load it', () => {
+    expect(chainsFrom('docs/guide.md')).toEqual([
+      'test/docs-commands.test.ts < docs/guide.md',
+      'test/domain/prose.test.ts < docs/guide.md',
+    ])
+  })
+
+  test('behavior: a deleted file affects what still imports it', () => {
+    const { 'src/domain/rebate.ts': _, ...rest } = tree
+    const { affected } = affectedTests(rest, ['src/domain/rebate.ts'])
+    expect(affected.map(({ test }) => test)).toContain('test/domain/rebate.test.ts')
+  })
+
+  test('error: files that affect no test are returned', () => {
+    const changed = ['src/domain/unused.ts', 'src/domain/rank.ts', 'src/domain/rebate.ts']
+    expect(affectedTests(tree, changed).withoutTests).toEqual(changed.slice(0, 2))
+  })
+})
+
+describe('this project', async () => {
+  const project = await readProject()
+  const files = Object.keys(project)
+
+  test('default: each row of the table names files and tests that exist', () => {
+    for (const [read, tests] of readers) {
+      expect([read, files.some((file) => read.test(file))]).toEqual([read, true])
+      expect([tests, files.some((file) => isTest(file) && tests.test(file))]).toEqual([tests, true])
+    }
+  })
+
+  test('behavior: only these files affect no test but test/tidy.test.ts', () => {
+    const { withoutTests } = affectedTests(project, files)
+    const known =
+      /^(CONTRIBUTING|SECURITY)\.md$|^(biome\.json|redocly\.yaml|test\/changed\.ts)$|^test\/bench\/|^\.|\.d\.ts$/
+    expect(withoutTests.filter((file) => !known.test(file))).toEqual([])
+  })
+})
