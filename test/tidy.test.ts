@@ -18,12 +18,13 @@ const layers: Record<string, string[]> = {
   archive: ['database', 'platform'],
   backup: ['archive', 'database', 'platform'],
   history: ['archive', 'domain', 'venue', 'database', 'postgres', 'platform', 'db'],
-  files: ['domain', 'history', 'platform'],
+  tables: ['domain', 'history', 'platform'],
+  files: ['domain', 'history', 'tables', 'platform'],
   ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
-  http: ['domain', 'platform'],
+  http: ['domain', 'tables', 'platform'],
   recorder: ['domain', 'venue', 'history', 'platform'],
   live: ['domain', 'history', 'platform'],
-  ingest: ['domain', 'venue', 'history', 'recorder', 'database', 'platform'],
+  ingest: ['domain', 'venue', 'history', 'recorder', 'tables', 'database', 'platform'],
   simulator: ['domain', 'venue', 'history', 'ingest', 'platform'],
   chain: ['domain', 'platform'],
   screening: ['domain', 'ledger', 'platform'],
@@ -33,6 +34,7 @@ const layers: Record<string, string[]> = {
   facilitator: ['domain', 'chain', 'platform'],
   features: [
     ...['billing', 'domain', 'http', 'history', 'ledger', 'live', 'platform', 'files', 'operator'],
+    'tables',
   ],
   config: ['domain', 'postgres', 'platform'],
   server: [
@@ -44,7 +46,7 @@ const layers: Record<string, string[]> = {
   cli: [
     ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'files', 'http'],
     ...['ingest', 'simulator', 'platform', 'operator', 'screening', 'history', 'ledger', 'access'],
-    ...['database', 'archive', 'postgres', 'venue', 'recorder'],
+    ...['database', 'archive', 'postgres', 'venue', 'recorder', 'tables'],
     'dev', // The command alone, which loads it when it is there.
   ],
   dev: [
@@ -79,7 +81,7 @@ const owners: Record<string, RegExp> = {
   commander: /^src\/cli\//,
   'cli-progress': /^src\/server\/progress\.ts/,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
-  'hyparquet-writer': /^src\/(platform\/parquet\/|features\/exports\/parquet|http\/table-parquet)/,
+  'hyparquet-writer': /^src\/(platform\/parquet|tables)\//,
   negotiator: /^src\/http\//,
   '@modelcontextprotocol/server': /^src\/features\/mcp\/server\.ts/,
   sax: /^src\/screening\//,

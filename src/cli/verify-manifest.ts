@@ -14,11 +14,11 @@ import {
   type SignedStatement,
 } from '#src/domain/manifest.ts'
 import { toDigested } from '#src/domain/trade.ts'
-import { splitList } from '#src/http/table.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
+import { splitList } from '#src/tables/json-rows.ts'
 
 import { type CliContext, commandError } from '../server/context.ts'
 import { printFaults } from './command-line.ts'

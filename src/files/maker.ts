@@ -13,9 +13,9 @@ import {
 import { DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
-import { createTable, type Numbers } from '#src/platform/parquet/table.ts'
+import { numberForms, type Numbers } from '#src/tables/column.ts'
 
-import { columnsOf, type FileKind, fileKinds, rowsOf } from './day-tables.ts'
+import { dayTables, type FileKind, fileKinds } from './day-tables.ts'
 import type { DayFile, FileStore, Place } from './store.ts'
 import { faultOf } from './verify.ts'
 
@@ -24,7 +24,6 @@ const FORMAT = 1
 const PAGE_MARKETS = 500
 /** Winners are named within hours; after so long one that is missing is not waited for. */
 const WINNER_MS = 3 * DAY_MS
-const numbersOf: readonly Numbers[] = ['decimal', 'double']
 
 type Deps = {
   history: MarketHistory
@@ -118,7 +117,7 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
   const revision = 1 + Math.max(0, ...usedRevisions(deps, place))
   const made: DayFile[] = []
   for (const kind of fileKinds) {
-    for (const numbers of numbersOf) {
+    for (const numbers of numberForms) {
       deps.assertMayWrite()
       made.push(makeFile(deps, { ...place, kind, numbers, revision }, markets))
     }
@@ -186,11 +185,10 @@ function makeFile(
 ): DayFile {
   const { coin, timeframe, day, kind, numbers, revision } = draft
   const name = `${coin}-${timeframe}-${day}-${kind}-${numbers}-r${revision}.parquet`
-  const table = createTable(columnsOf(kind), numbers)
+  let rows = 0
   function* pieces(): Generator<Uint8Array> {
-    for (const market of markets) yield* rowsOf(kind, { history, market, table, nowMs })
-    yield* table.end()
+    rows = yield* dayTables[kind].make(history, markets, nowMs, numbers)
   }
   const written = store.write({ coin, timeframe, day }, name, pieces())
-  return { name, ...draft, markets: markets.length, rows: table.rows(), ...written, madeMs: nowMs }
+  return { name, ...draft, markets: markets.length, rows, ...written, madeMs: nowMs }
 }

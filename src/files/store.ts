@@ -22,8 +22,8 @@ import { join } from 'node:path'
 import { AppError } from '#src/domain/errors.ts'
 import { type Coin, coins, type Timeframe, timeframes } from '#src/domain/market.ts'
 import { crc32 } from '#src/platform/crc32.ts'
-import type { Numbers } from '#src/platform/parquet/table.ts'
 import { isRecord } from '#src/platform/record.ts'
+import { numberForms, type Numbers } from '#src/tables/column.ts'
 
 import { type FileKind, fileKinds } from './day-tables.ts'
 
@@ -202,7 +202,7 @@ function readEntry(entry: unknown, place: Place): DayFile | undefined {
     isNamed &&
     day === place.day &&
     fileKinds.includes(kind) &&
-    (numbers === 'decimal' || numbers === 'double') &&
+    numberForms.includes(numbers) &&
     counts.every((count) => Number.isSafeInteger(count) && count >= 0) &&
     /^[0-9a-f]{64}$/.test(file.sha256) &&
     Object.keys(file).length === MEMBERS

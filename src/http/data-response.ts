@@ -8,6 +8,7 @@ import { tagOf } from '#src/domain/tag.ts'
 import { after } from '#src/platform/eventually.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
+import { mediaTypes } from '#src/tables/column.ts'
 
 import { visitOf } from './gate.ts'
 import { acceptsGzip, matchesEtag } from './negotiation.ts'
@@ -29,7 +30,6 @@ type Bytes = Uint8Array<ArrayBuffer>
 /** Only with an `Origin` there are headers for pages of other origins. */
 const VARY = 'Accept-Encoding, Origin'
 
-export const PARQUET = 'application/vnd.apache.parquet'
 export const COVERAGE_HEADER = 'X-Coverage'
 export const RESUME_HEADER = 'X-Resume-Cursor'
 export const NEXT_HEADER = 'X-Next-Cursor'
@@ -95,7 +95,7 @@ export function answerData(
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const isGzip =
     body.length >= GZIP_BYTES_MIN &&
-    mediaType !== PARQUET &&
+    mediaType !== mediaTypes.parquet &&
     acceptsGzip(request.headers.get('accept-encoding'))
   const etag = caching === 'unkept' ? undefined : `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
   const facts: Facts = { ...notes, caching, isGzip, etag, mediaType }

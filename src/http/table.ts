@@ -5,29 +5,31 @@
  */
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
-import { columnName } from '#src/domain/column-name.ts'
 import { outcomes } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
+import {
+  type Column,
+  type Kind,
+  mediaTypes,
+  numberForms,
+  type Numbers,
+} from '#src/tables/column.ts'
+import { createJsonCsv } from '#src/tables/json-csv.ts'
+import {
+  type JsonEncoder,
+  type JsonRow,
+  memberColumn,
+  parseRow,
+  splitList,
+} from '#src/tables/json-rows.ts'
 
 import type { AnswerText } from './api.ts'
-import { type DataAnswer, NEXT_HEADER, type PageAnswer, PARQUET } from './data-response.ts'
+import { type DataAnswer, NEXT_HEADER, type PageAnswer } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
 
-/** `number` is a decimal of any digits; `list` is JSON in a text. */
-type Kind = 'text' | 'time' | 'integer' | 'number' | 'boolean' | 'list'
-export type Column = { name: string; kind: Kind; path: readonly string[] }
-/** Values by column. A number is its digits, as they were printed; a time is RFC 3339. */
-export type Row = readonly (string | boolean | null)[]
-export type Numbers = 'decimal' | 'double'
-
-const mediaTypes = {
-  json: 'application/json',
-  csv: 'text/csv; charset=utf-8; header=present',
-  parquet: PARQUET,
-} as const
-type Format = keyof typeof mediaTypes
+const listTypes = { json: 'application/json', ...mediaTypes } as const
 
 const VARY = 'Accept, Accept-Encoding, Origin'
 
@@ -40,12 +42,17 @@ const parameters = {
   ),
   numbers: Type.Optional(
     choice(
-      ['decimal', 'double'],
+      numberForms,
       'Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE.',
     ),
   ),
 }
-type TableQuery = { format?: Format; numbers?: Numbers; fields?: string; interval?: string }
+type TableQuery = {
+  format?: keyof typeof listTypes
+  numbers?: Numbers
+  fields?: string
+  interval?: string
+}
 type Call = { request: Request; query: TableQuery; caller?: Caller }
 type Answer = DataAnswer | PageAnswer
 type Result = Answer | Steps<Answer>
@@ -77,10 +84,10 @@ export function createTable(list: TObject, membersOf?: MembersOf) {
     { request, query, caller }: Call,
     made: T | Steps<T>,
   ): T | Steps<T> | Steps<DataAnswer> | Promise<Steps<DataAnswer>> => {
-    const format = query.format ?? preferredType(request, mediaTypes, 'json')
+    const format = query.format ?? preferredType(request, listTypes, 'json')
     if (format === 'json') return varied(made)
     const columns = columnsOf(rows, query.interval !== undefined, membersOf?.(query, caller))
-    return toTable(made, { format, numbers: query.numbers, columns })
+    return toTable(made, format, query.numbers ?? 'decimal', columns)
   }
 }
 
@@ -94,40 +101,39 @@ function varied<T extends Answer>(result: T | Steps<T>): T | Steps<T> {
   })()
 }
 
-/** Makes a file of rows that come in groups. */
-type Encoder = { add(rows: readonly Row[]): Steps<void>; end(): Uint8Array<ArrayBuffer> }
-export type CreateEncoder = (columns: readonly Column[], numbers?: Numbers) => Encoder
-type Table = { format: 'csv' | 'parquet'; numbers: Numbers | undefined; columns: Column[] }
-
-function toTable(result: Result, table: Table): Steps<DataAnswer> | Promise<Steps<DataAnswer>> {
-  if (table.format === 'csv') return tableSteps(result, table, createCsv)
-  // Loaded when first asked for, which most processes never are.
-  const loaded = import('./table-parquet.ts')
-  return loaded.then(({ createParquet }) => tableSteps(result, table, createParquet))
-}
-
 /** Rows of a group: a column of them is encoded in one step. */
 const GROUP_ROWS = 1_000
 /** Values that are read in one step: half a millisecond of work. */
 const STEP_VALUES = 500
 
+function toTable(
+  result: Result,
+  format: keyof typeof mediaTypes,
+  numbers: Numbers,
+  columns: readonly Column<JsonRow>[],
+): Steps<DataAnswer> | Promise<Steps<DataAnswer>> {
+  if (format === 'csv') return tableSteps(result, format, columns, createJsonCsv(columns))
+  // Loaded when first asked for, which most processes never are.
+  return import('#src/tables/json-parquet.ts').then(({ createJsonParquet }) =>
+    tableSteps(result, format, columns, createJsonParquet(columns, numbers)),
+  )
+}
+
 function* tableSteps(
   result: Result,
-  { format, numbers, columns }: Table,
-  create: CreateEncoder,
+  format: keyof typeof mediaTypes,
+  columns: readonly Column<JsonRow>[],
+  encoder: JsonEncoder,
 ): Steps<DataAnswer> {
   const answer = isSteps(result) ? yield* result : result
-  const { coverage, isClosed } = answer
   const made = 'make' in answer ? yield* answer.make() : answer
-  const { body, resumeCursor } = made
-  const json = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  const encoder = create(columns, numbers)
+  const json = typeof made.body === 'string' ? made.body : new TextDecoder().decode(made.body)
   const list = splitList(json)
   const stepRows = Math.ceil(STEP_VALUES / columns.length)
-  let group: Row[] = []
+  let group: JsonRow[] = []
   let next = list.next()
   while (next.done !== true) {
-    group.push(toRow(next.value, columns))
+    group.push(parseRow(next.value))
     if (group.length === GROUP_ROWS) {
       yield* encoder.add(group)
       group = []
@@ -139,61 +145,23 @@ function* tableSteps(
   yield
   const { nextCursor } = JSON.parse(next.value) as { nextCursor: string | null }
   return {
-    ...{ body: encoder.end(), coverage, resumeCursor, nextCursor: nextCursor ?? undefined },
-    ...{ isClosed, isOfPage: 'make' in answer, vary: VARY, mediaType: mediaTypes[format] },
+    body: encoder.end(),
+    coverage: answer.coverage,
+    resumeCursor: made.resumeCursor,
+    nextCursor: nextCursor ?? undefined,
+    isClosed: answer.isClosed,
+    isOfPage: 'make' in answer,
+    vary: VARY,
+    mediaType: mediaTypes[format],
   }
-}
-
-const HEAD = '{"data":['
-const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x7b, 0x7d]
-
-/** Yields the text of each object of `data`, and returns the rest of the list without them. */
-export function* splitList(json: string): Generator<string, string> {
-  let at = HEAD.length
-  while (json.charCodeAt(at) === OPEN) {
-    const end = endOf(json, at)
-    yield json.slice(at, end)
-    at = json[end] === ',' ? end + 1 : end
-  }
-  return HEAD + json.slice(at)
-}
-
-/** Where the object that begins at `start` has ended. */
-function endOf(json: string, start: number): number {
-  let depth = 0
-  for (let at = start; at < json.length; at++) {
-    const code = json.charCodeAt(at)
-    if (code === OPEN) depth++
-    else if (code === CLOSE && --depth === 0) return at + 1
-    else if (code === QUOTE) {
-      for (at++; json.charCodeAt(at) !== QUOTE; at++) if (json.charCodeAt(at) === BACKSLASH) at++
-    }
-  }
-  return json.length
-}
-
-// What a reviver is called with beside a value is not in the type library yet.
-type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
-const exactly: Revive = (_, value, { source }) => (typeof value === 'number' ? source : value)
-
-/** Numbers as they are printed: as floats some would lose digits. */
-function toRow(text: string, columns: readonly Column[]): Row {
-  const row = JSON.parse(text, exactly as (key: string, value: unknown) => unknown) as object
-  return columns.map(({ kind, path }) => {
-    let value: unknown = row
-    for (const name of path) value = memberOf(value, name)
-    if (value === undefined || value === null) return null
-    return kind === 'list' ? JSON.stringify(value) : (value as string | boolean)
-  })
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (Array.isArray(value)) return value.find(({ outcome }) => outcome === name)
-  return value === null || value === undefined ? value : (value as Record<string, unknown>)[name]
 }
 
 /** Of the rows without `interval`, or of those with it where they are others. */
-function columnsOf(rows: TSchema, isStepped: boolean, names?: readonly string[]): Column[] {
+function columnsOf(
+  rows: TSchema,
+  isStepped: boolean,
+  names?: readonly string[],
+): Column<JsonRow>[] {
   const variants = variantsOf(rows)
   const { properties } = (isStepped ? variants.at(-1) : variants[0]) as TObject
   return Object.entries(properties)
@@ -204,7 +172,7 @@ function columnsOf(rows: TSchema, isStepped: boolean, names?: readonly string[])
 const variantsOf = (schema: TSchema): TSchema[] =>
   ((schema.anyOf as TSchema[] | undefined) ?? [schema]).filter(({ type }) => type !== 'null')
 
-function columnsAt(path: readonly string[], schema: TSchema): Column[] {
+function columnsAt(path: readonly string[], schema: TSchema): Column<JsonRow>[] {
   const [only = schema, ...others] = variantsOf(schema)
   if (others.length === 0 && only.type === 'object') return columnsIn(path, only as TObject)
   const items: TSchema | undefined = only.items
@@ -212,35 +180,16 @@ function columnsAt(path: readonly string[], schema: TSchema): Column[] {
     const { outcome: _, ...rest } = (items as TObject).properties
     return outcomes.flatMap((outcome) => columnsIn([...path, outcome], Type.Object(rest)))
   }
-  const shown = path.filter((name) => name !== 'outcomes')
-  return [{ name: columnName(...shown), kind: kindOf(only), path }]
+  return [memberColumn(path, kindOf(only))]
 }
 
-const columnsIn = (path: readonly string[], { properties }: TObject): Column[] =>
+const columnsIn = (path: readonly string[], { properties }: TObject): Column<JsonRow>[] =>
   Object.entries(properties).flatMap(([name, member]) => columnsAt([...path, name], member))
 
+/** A number has any digits; an array is its JSON. */
 function kindOf({ type, format }: TSchema): Kind {
-  if (type === 'array') return 'list'
-  if (type === 'integer' || type === 'number' || type === 'boolean') return type
+  if (type === 'boolean') return type
+  if (type === 'integer') return 'int64'
+  if (type === 'number') return 'digits'
   return format === 'date-time' ? 'time' : 'text'
-}
-
-const CSV_STEP_ROWS = 100
-
-/** RFC 4180, with LF as in exports. */
-const createCsv: CreateEncoder = (columns) => {
-  const lines = [columns.map(({ name }) => name).join(',')]
-  const toCell = (value: Row[number]): string => {
-    const text = value === null ? '' : String(value)
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-  }
-  return {
-    *add(rows) {
-      for (const [at, row] of rows.entries()) {
-        lines.push(row.map(toCell).join(','))
-        if (at % CSV_STEP_ROWS === CSV_STEP_ROWS - 1) yield
-      }
-    },
-    end: () => new TextEncoder().encode(`${lines.join('\n')}\n`),
-  }
 }

@@ -1,6 +1,5 @@
 /** What the columns of a table say: our exports, and archives of others. */
 
-import { columnName } from '#src/domain/column-name.ts'
 import { parseMillionths } from '#src/domain/decimal.ts'
 import {
   type Market,
@@ -15,6 +14,7 @@ import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
+import { columnName } from '#src/tables/column.ts'
 import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { splitList } from '#src/http/table.ts'
+import { splitList } from '#src/tables/json-rows.ts'
 
 import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness } from '../support/harness.ts'

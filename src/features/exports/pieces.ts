@@ -1,10 +1,32 @@
 /** The bytes of an export, piece by piece. */
-import type { Encoding } from '#src/history/history.ts'
 
-import { parquetPieces } from './parquet.ts'
-import type { Progress, Rows, Shape, Source } from './rows.ts'
+import type { Encoding, MarketHistory, StreamQuery } from '#src/history/history.ts'
+import {
+  type Book,
+  booksOf,
+  idColumn,
+  ladderColumns,
+  levelColumns,
+  levelRows,
+  outcomeColumn,
+  receivedColumn,
+  timestampColumn,
+} from '#src/tables/books.ts'
+import type { Columns } from '#src/tables/column.ts'
+import { csvHeader } from '#src/tables/csv-text.ts'
+import { createCsv } from '#src/tables/csv.ts'
+import { conditionIdColumn, sourceColumn } from '#src/tables/markets.ts'
+import { linesWithMembers, type Progress, storedLines } from '#src/tables/ndjson.ts'
+import { createParquet } from '#src/tables/parquet.ts'
+
+import { queriesOf, type Rows, type Shape } from './rows.ts'
 import type { Format } from './schema.ts'
-import { csvPieces, memberPieces, ndjsonPieces } from './text.ts'
+
+/** Values of a row group: what one export holds in memory. */
+const GROUP_VALUES = 200_000
+/** Books of a piece of CSV; gzip of it depends on where pieces end. */
+const PIECE_BOOKS = { levels: 16, states: 100 }
+const NOTHING = new Uint8Array(0)
 
 export type Job = {
   format: Format
@@ -16,12 +38,65 @@ export type Job = {
 
 /** A piece is its reader's. Those that are empty end a step, at which others have their turn. */
 export function makePieces(
-  history: Source['history'],
+  history: MarketHistory,
   { format, shape, rows, encoding }: Job,
   progress: Progress,
 ): Generator<Uint8Array> {
-  const source = { ...rows, history }
-  if (encoding !== undefined) return ndjsonPieces(source, progress, encoding)
-  if (format === 'ndjson') return memberPieces(source, progress, shape)
-  return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
+  const queries = queriesOf(history, rows)
+  const { withReceived = false, withSource = false } = shape
+  if (encoding !== undefined) return storedLines(history, queries, progress, encoding)
+  if (format === 'ndjson')
+    return linesWithMembers(history, queries, progress, { withReceived, withSource })
+  return tablePieces(history, queries, progress, {
+    format,
+    shape,
+    isAppended: rows.after !== undefined,
+  })
+}
+
+function columnsOf({ kind, depth, withReceived, withSource }: Shape): Columns<Book> {
+  return [
+    timestampColumn,
+    idColumn,
+    conditionIdColumn,
+    outcomeColumn,
+    ...(kind === 'levels' ? levelColumns('int32') : ladderColumns(depth)),
+    ...(withReceived ? [receivedColumn] : []),
+    ...(withSource ? [sourceColumn] : []),
+  ]
+}
+
+/** What is appended to an earlier file lacks the header. */
+function* tablePieces(
+  history: MarketHistory,
+  queries: Iterable<StreamQuery>,
+  progress: Progress,
+  { format, shape, isAppended }: { format: 'csv' | 'parquet'; shape: Shape; isAppended: boolean },
+): Generator<Uint8Array> {
+  const { kind, depth, withReceived } = shape
+  const columns = columnsOf(shape)
+  const sink =
+    format === 'csv'
+      ? createCsv(columns, PIECE_BOOKS[kind])
+      : createParquet(columns, {
+          numbers: 'decimal',
+          valuesMax: GROUP_VALUES,
+          hasStatistics: kind === 'levels',
+        })
+  if (format === 'csv' && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
+  for (const query of queries) {
+    for (const run of history.runs({ ...query, depth, withReceived })) {
+      for (const book of booksOf(query.market, run)) {
+        const rows = kind === 'levels' ? levelRows(book) : 1
+        // No book is in two row groups.
+        if (!sink.hasRoomFor(rows)) yield* sink.flush()
+        sink.add(book, rows)
+        progress.snapshots++
+      }
+      // Also without a full group: the end of a step, at which others have their turn.
+      if (format === 'csv') yield* sink.flush()
+      else yield NOTHING
+    }
+  }
+  yield* sink.end()
 }

@@ -8,15 +8,15 @@ import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
+import { mediaTypes } from '#src/tables/column.ts'
 
 import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './schema.ts'
 import { createExportService, type ExportDeps } from './service.ts'
 
-const mediaTypes: Readonly<Record<Format, string>> = {
+const exportTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8; header=present',
-  parquet: 'application/vnd.apache.parquet',
+  ...mediaTypes,
 }
 
 const VARY = 'Accept, Accept-Encoding, Origin'
@@ -29,7 +29,7 @@ const ok = {
   content: {
     'application/x-ndjson': text,
     'text/csv': text,
-    'application/vnd.apache.parquet': {
+    [mediaTypes.parquet]: {
       schema: { type: 'string' as const, format: 'binary' as const },
     },
   },
@@ -66,7 +66,7 @@ export function exportRoutes(api: Api, deps: ExportDeps & { work: Work; findMark
     const by = { accountId: caller.accountId, level: levelOf(caller) }
     const { exportId, pieces, onEnd } = service.begin(plan, { ...by, isGzip, close })
     const headers: Record<string, string> = {
-      'Content-Type': mediaTypes[plan.format],
+      'Content-Type': exportTypes[plan.format],
       'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
       ...common,
       ETag: etag,
@@ -137,4 +137,4 @@ export function exportRoutes(api: Api, deps: ExportDeps & { work: Work; findMark
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>
-  asked ?? preferredType(request, mediaTypes, 'ndjson')
+  asked ?? preferredType(request, exportTypes, 'ndjson')

@@ -1,4 +1,5 @@
 /** What the files of all formats are made of: rows of markets, in a shape. */
+
 import type { Outcome } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
@@ -24,14 +25,10 @@ export type Rows = {
   after: Position | undefined
 }
 
-export type Source = Rows & {
-  history: Pick<MarketHistory, 'findMarket' | 'lines' | 'page' | 'runs'>
-}
-
-export type Progress = { snapshots: number }
-
-export function* queriesOf({ history, conditionIds, ...rows }: Source): Generator<StreamQuery> {
-  const { outcome, fromMs, toMs, after } = rows
+export function* queriesOf(
+  history: Pick<MarketHistory, 'findMarket'>,
+  { conditionIds, outcome, fromMs, toMs, after }: Rows,
+): Generator<StreamQuery> {
   for (const [index, conditionId] of conditionIds.entries()) {
     const market = history.findMarket(conditionId)
     // It was found when the export began, and none is ever removed.
@@ -39,12 +36,3 @@ export function* queriesOf({ history, conditionIds, ...rows }: Source): Generato
     yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }
 }
-
-/** Names of the columns that hold the levels of `states`: bids, then asks, the best level first. */
-export const stateColumns = (depth: number): string[] =>
-  ['bid', 'ask'].flatMap((side) =>
-    Array.from({ length: depth }, (_, index) => [
-      `${side}_price_${index + 1}`,
-      `${side}_size_${index + 1}`,
-    ]).flat(),
-  )

@@ -7,12 +7,12 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { atOnce } from '#src/platform/eventually.ts'
 import { release } from '#src/platform/release.ts'
+import { type Progress, storedLines } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
 import type { ExportPlan } from './plan.ts'
-import type { Progress } from './rows.ts'
+import { queriesOf } from './rows.ts'
 import type { ExportBody } from './schema.ts'
-import { ndjsonPieces } from './text.ts'
 import { createExportThread } from './thread.ts'
 
 export type ExportDeps = {
@@ -53,7 +53,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     const turn = () => work.turn(accountId, level)
     const encoding = isGzip ? 'gzip' : 'identity'
     if (isStored({ format, shape }) && history.eventually === atOnce)
-      return inTurns(ndjsonPieces({ ...rows, history }, progress, encoding), turn)
+      return inTurns(storedLines(history, queriesOf(history, rows), progress, encoding), turn)
     const job: Job = {
       ...{ format, shape, rows },
       encoding: isStored({ format, shape }) ? encoding : undefined,

@@ -9,9 +9,9 @@ import { openHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { createScheduler } from '#src/platform/scheduler.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
+import type { Progress } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
-import type { Progress } from './rows.ts'
 
 /** Whose an export is, and the level of the caller. */
 type By = { owner: string; level: number }

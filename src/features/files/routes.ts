@@ -13,9 +13,10 @@ import type { FileKind } from '#src/files/day-tables.ts'
 import { damagedFile, type DayFile, type FileStore } from '#src/files/store.ts'
 import type { Api } from '#src/http/api.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
-import { answerUnchanged, PARQUET } from '#src/http/data-response.ts'
+import { answerUnchanged } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createCache } from '#src/platform/cache.ts'
+import { mediaTypes } from '#src/tables/column.ts'
 
 import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
 
@@ -31,7 +32,7 @@ const headerTexts = {
   'Content-Disposition': '`attachment` and the name of the file.',
 }
 const content = {
-  'application/vnd.apache.parquet': {
+  [mediaTypes.parquet]: {
     schema: { type: 'string' as const, format: 'binary' as const },
   },
 }
@@ -237,7 +238,7 @@ function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
       'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
     }
     const headers = new Headers({
-      ...{ ...unchanged, ETag: etag, 'Content-Type': PARQUET },
+      ...{ ...unchanged, ETag: etag, 'Content-Type': mediaTypes.parquet },
       'Content-Disposition': `attachment; filename="${name}"`,
     })
     const nowMs = performance.now()

@@ -14,8 +14,7 @@ import {
   time,
 } from '#src/http/fields.ts'
 import { literals, utcDay } from '#src/http/schema-reader.ts'
-
-export const numberForms = ['decimal', 'double'] as const
+import { numberForms } from '#src/tables/column.ts'
 
 export const FileQuery = Type.Object({
   timeframe: timeframeParameter('Only files of this timeframe.'),

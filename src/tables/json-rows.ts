@@ -1,0 +1,67 @@
+/** Rows of a table from the JSON of a list, so that both say the same. */
+
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { type Column, columnName, type Kind } from './column.ts'
+
+/** A row of a list; its numbers are the texts that stand there, as floats some would lose digits. */
+export type JsonRow = Record<string, unknown>
+
+/** Makes a file of rows that come in groups, a step of work at a time. */
+export type JsonEncoder = {
+  add(rows: readonly JsonRow[]): Steps<void>
+  end(): Uint8Array<ArrayBuffer>
+}
+
+/** The column of a member. In an array, the name in a path is that of the outcome of its entry. */
+export const memberColumn = (path: readonly string[], kind: Kind): Column<JsonRow> => ({
+  name: columnName(...path.filter((name) => name !== 'outcomes')),
+  kind,
+  read(row) {
+    let value: unknown = row
+    for (const name of path) value = memberOf(value, name)
+    return typeof value === 'object' && value !== null
+      ? JSON.stringify(value)
+      : (value as string | boolean | null | undefined)
+  },
+})
+
+function memberOf(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.find(({ outcome }) => outcome === name)
+  return value === null || value === undefined ? value : (value as JsonRow)[name]
+}
+
+// What a reviver is called with beside a value is not in the type library yet.
+type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
+const exactly: Revive = (_, value, { source }) => (typeof value === 'number' ? source : value)
+
+export const parseRow = (text: string): JsonRow =>
+  JSON.parse(text, exactly as (key: string, value: unknown) => unknown) as JsonRow
+
+const HEAD = '{"data":['
+const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x7b, 0x7d]
+
+/** Yields the text of each object of `data`, and returns the rest of the list without them. */
+export function* splitList(json: string): Generator<string, string> {
+  let at = HEAD.length
+  while (json.charCodeAt(at) === OPEN) {
+    const end = endOf(json, at)
+    yield json.slice(at, end)
+    at = json[end] === ',' ? end + 1 : end
+  }
+  return HEAD + json.slice(at)
+}
+
+/** Where the object that begins at `start` has ended. */
+function endOf(json: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (code === OPEN) depth++
+    else if (code === CLOSE && --depth === 0) return at + 1
+    else if (code === QUOTE) {
+      for (at++; json.charCodeAt(at) !== QUOTE; at++) if (json.charCodeAt(at) === BACKSLASH) at++
+    }
+  }
+  return json.length
+}

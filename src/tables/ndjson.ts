@@ -1,0 +1,61 @@
+/** Snapshots as NDJSON: the lines that are stored, or those with further members at their end. */
+
+import { snapshotFields } from '#src/domain/snapshot.ts'
+import { createRowCut } from '#src/domain/wire/row-cut.ts'
+import type { Encoding, MarketHistory, StreamQuery } from '#src/history/history.ts'
+import { ByteWriter } from '#src/platform/byte-writer.ts'
+
+/** Snapshots of a piece: a few milliseconds of work. */
+const PIECE_SNAPSHOTS = 100
+const PIECE_BYTES = 524_288
+
+/** Counts the snapshots of the pieces that were yielded. */
+export type Progress = { snapshots: number }
+
+/** With gzip nothing is compressed: stored bits are joined. */
+export function* storedLines(
+  history: Pick<MarketHistory, 'lines'>,
+  queries: Iterable<StreamQuery>,
+  progress: Progress,
+  encoding: Encoding,
+): Generator<Uint8Array> {
+  const lines = history.lines(encoding)
+  for (const query of queries) {
+    for (const { bytes, rows } of lines.rows(query)) {
+      progress.snapshots += rows
+      // The store writes the next piece over this one.
+      yield bytes.slice()
+    }
+  }
+  const end = lines.end()
+  if (end.length > 0) yield end.slice()
+}
+
+/** Rows with members after those that are stored. */
+export function* linesWithMembers(
+  history: Pick<MarketHistory, 'page'>,
+  queries: Iterable<StreamQuery>,
+  progress: Progress,
+  { withReceived, withSource }: { withReceived: boolean; withSource: boolean },
+): Generator<Uint8Array> {
+  const fields = withReceived ? new Set([...snapshotFields, 'receivedAt'] as const) : undefined
+  const cutRow = createRowCut({ depth: undefined, fields })
+  for (const query of queries) {
+    const end = withSource ? `,"source":"${query.market.source}"}\n` : '}\n'
+    const rows = { ...query, order: 'asc', limit: PIECE_SNAPSHOTS, withReceived: true } as const
+    let { after } = query
+    for (let hasMore = true; hasMore;) {
+      const page = history.page({ ...rows, after })
+      const piece = new ByteWriter(PIECE_BYTES)
+      let row = 0
+      for (const text of page.texts()) {
+        piece.bytes(cutRow(text, page.received[row++]).subarray(0, -1))
+        piece.text(end)
+      }
+      after = page.last
+      hasMore = page.hasMore
+      progress.snapshots += page.count
+      yield piece.view()
+    }
+  }
+}
