@@ -9,6 +9,7 @@
 import { parseArgs } from 'node:util'
 
 import { type Affected, affectedTests, isTest } from './support/affected-tests.ts'
+import { skippedEngines } from './support/engines/chosen.ts'
 import { readProject } from './support/project-tree.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -69,6 +70,7 @@ print(
 list('First, the nearest tests:', [`${TIDY} reads all files`, ...near.map(reasonOf)])
 list(values.near ? 'Not run, because of --near:' : 'Then, if those pass:', far.map(reasonOf))
 list('Not run: they need the machine to themselves, as in `bun run test`:', apart.map(reasonOf))
+list('Their tests are skipped, because of ENGINES:', skippedEngines)
 list(`Read by no test but ${TIDY}:`, selection.withoutTests)
 print('')
 

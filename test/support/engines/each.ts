@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { isChosen } from './chosen.ts'
 import { type Postgres, postgresPrograms, startPostgres } from './postgres.ts'
 
 const START_MS_MAX = 120_000
@@ -29,7 +30,7 @@ export function usePostgres() {
 
 /** Describes tests once for each engine, in a folder or a database that goes with them. */
 export function onEachEngine(body: (on: OnEngine) => void): void {
-  describe('SQLite', () => {
+  describe.skipIf(!isChosen('sqlite'))('SQLite', () => {
     let folder = ''
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'bookfeed-engine-'))

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import { findFreePort } from '../free-port.ts'
+import { isChosen } from './chosen.ts'
 
 export type Postgres = AsyncDisposable & {
   /** Of the primary; after `promote` of what was the standby. The database is empty at first. */
@@ -36,8 +37,10 @@ const LOOK_MS = 50
 const ATTEMPTS_MAX = 3
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
 
-/** The folder of its programs; undefined where they are not installed and cannot be. */
-export const postgresPrograms: string | undefined = findPrograms() ?? install()
+/** The folder of its programs; undefined if `ENGINES` leaves it out, or it cannot be installed. */
+export const postgresPrograms: string | undefined = isChosen('postgres')
+  ? (findPrograms() ?? install())
+  : undefined
 
 function findPrograms(): string | undefined {
   const glob = new Bun.Glob('lib/postgresql/*/bin/postgres')

@@ -1,5 +1,6 @@
 /** A real Redis as a child process, on a free port of loopback; it keeps nothing on the disk. */
 import { findFreePort } from '../free-port.ts'
+import { isChosen } from './chosen.ts'
 
 export type Redis = AsyncDisposable & {
   readonly url: string
@@ -17,8 +18,10 @@ const LOOK_MS = 20
 const LOOKS_MAX = 500
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
 
-/** Its program; null where it is not installed and cannot be. */
-export const redisProgram: string | null = Bun.which('redis-server') ?? install()
+/** Its program; null if `ENGINES` leaves it out, or it cannot be installed. */
+export const redisProgram: string | null = isChosen('redis')
+  ? (Bun.which('redis-server') ?? install())
+  : null
 
 function install(): string | null {
   if (process.getuid?.() !== 0 || Bun.which('apt-get') === null) return null

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { S3Options } from 'bun'
 
 import { findFreePort } from '../free-port.ts'
+import { isChosen } from './chosen.ts'
 
 export type S3 = AsyncDisposable & {
   readonly bucket: string
@@ -40,8 +41,8 @@ const packages = ['radosgw', 'ceph-mon', 'ceph-osd']
 const programs = ['radosgw', 'radosgw-admin', 'ceph', 'ceph-mon', 'ceph-osd', 'monmaptool']
 const isInstalled = (): boolean => programs.every((program) => Bun.which(program) !== null)
 
-/** False where it is not installed and cannot be. */
-export const hasS3: boolean = isInstalled() || install()
+/** False if `ENGINES` leaves it out, or it cannot be installed. */
+export const hasS3: boolean = isChosen('bucket') && (isInstalled() || install())
 
 function install(): boolean {
   if (process.getuid?.() !== 0 || Bun.which('apt-get') === null) return false

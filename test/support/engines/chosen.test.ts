@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+
+import { readEngines } from './chosen.ts'
+
+test('default: all engines', () => {
+  const all = ['sqlite', 'postgres', 'redis', 'bucket'] as const
+  expect([...readEngines()]).toEqual([...all])
+  expect([...readEngines('all')]).toEqual([...all])
+})
+
+test('behavior: those that are named', () => {
+  expect([...readEngines('sqlite')]).toEqual(['sqlite'])
+  expect([...readEngines('bucket,postgres')]).toEqual(['postgres', 'bucket'])
+})
+
+test('error: a name that is none, rather than no tests', () => {
+  expect(() => readEngines('postgresql')).toThrow(
+    'ENGINES=postgresql: "postgresql" is none of sqlite, postgres, redis, bucket, all.',
+  )
+  expect(() => readEngines('')).toThrow('is none of')
+})

@@ -1,0 +1,26 @@
+/**
+ * `ENGINES` names the engines on which tests run, with commas between: `sqlite`, `postgres`,
+ * `redis`, `bucket`, or `all`, the default. Tests on the others are shown as skipped, and what they
+ * would start is neither installed nor started.
+ */
+
+const engines = ['sqlite', 'postgres', 'redis', 'bucket'] as const
+export type Engine = (typeof engines)[number]
+
+export function readEngines(text = 'all'): ReadonlySet<Engine> {
+  if (text === 'all') return new Set(engines)
+  const names = text.split(',')
+  const unknown = names.find((name) => !engines.some((engine) => engine === name))
+  if (unknown !== undefined) {
+    throw new Error(`ENGINES=${text}: "${unknown}" is none of ${engines.join(', ')}, all.`)
+  }
+  return new Set(engines.filter((engine) => names.includes(engine)))
+}
+
+// biome-ignore lint/style/noProcessEnv: which tests are run is not for the product's settings.
+const chosen = readEngines(process.env.ENGINES)
+
+export const isChosen = (engine: Engine): boolean => chosen.has(engine)
+
+/** The engines on which no test is run. */
+export const skippedEngines: readonly Engine[] = engines.filter((engine) => !chosen.has(engine))
