@@ -310,6 +310,23 @@ const rules: Record<string, Rule> = {
       'src/server/app.ts': '',
     },
   },
+  'test/support/README.md lists every file of test/support, and none that is gone': {
+    faults: (tree) => {
+      const text = tree['test/support/README.md'] ?? ''
+      const listed = text.match(/(?<=^\|.*`)[\w./-]+\.ts(?=`.*\|.*\|$)/gm) ?? []
+      const held = namesOf(tree).flatMap((file) =>
+        /\.test\.ts$/.test(file) ? [] : (/^test\/support\/(.+\.ts)$/.exec(file)?.[1] ?? []),
+      )
+      return [...new Set(listed).symmetricDifference(new Set(held))]
+    },
+    broken: [{ 'test/support/a.ts': '' }, { 'test/support/README.md': '| `a.ts` | an a |' }],
+    sound: {
+      'test/support/README.md': 'Not `c.ts`.\n| `a.ts`, `b/c.ts` | an a and its c |',
+      'test/support/a.ts': '',
+      'test/support/a.test.ts': '',
+      'test/support/b/c.ts': '',
+    },
+  },
   'documents use words that a reader of the field knows': {
     faults: (tree) =>
       namesOf(tree)
