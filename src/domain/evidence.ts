@@ -9,11 +9,11 @@ import { cutFrom } from './spans.ts'
 export type OwnGap = Span & { readonly reason: GapReason }
 
 export type Evidence = {
-  /** A source had the book and missed nothing. */
+  /** A recording had the book and missed nothing. */
   known: readonly Span[]
   /** From the first to the last of verified books in files of lines, without a long pause. */
   checked: readonly Span[]
-  /** The same of states in messages whose connections nobody kept. */
+  /** Messages whose connections nobody kept had the book, without a long pause. */
   followed: readonly Span[]
   /** Nobody listened. */
   away: readonly Span[]
@@ -52,7 +52,7 @@ export function withStatements(
   return {
     known: unite(join('known')),
     checked: unite(join('checked'), quietMs - 1),
-    followed: unite(join('followed'), quietMs - 1),
+    followed: unite(join('followed')),
     away: unite(join('away')),
     missed: uniteMissed([...evidence.missed, ...missed]),
     unproved: distinct(join('unproved')),
@@ -101,10 +101,15 @@ const compareSpans = (a: Span, b: Span): number => a.fromMs - b.fromMs || a.toMs
  * The gaps that follow from evidence. A time that a source knows is none, and neither is one in
  * which nobody listened where books of other sources go on without a long pause. A gap that a source
  * saw is refuted by verified lines only if one of them is within it (`hasVerified`): books around
- * it do not show how the book changed in between.
+ * it do not show how the book changed in between. `quietMs` is as of `withStatements`.
  */
-export function gapsOf(evidence: Evidence, hasVerified: (span: Span) => boolean): OwnGap[] {
-  const { known, checked, followed, away } = evidence
+export function gapsOf(
+  evidence: Evidence,
+  quietMs: number,
+  hasVerified: (span: Span) => boolean,
+): OwnGap[] {
+  const { checked, followed, away } = evidence
+  const known = unite([...evidence.known, ...followed])
   const seen = [...Map.groupBy(seenGaps(evidence), ({ reason }) => reason)].flatMap(
     ([reason, gaps]) => unite(gaps).map((gap) => ({ ...gap, reason })),
   )
@@ -114,7 +119,7 @@ export function gapsOf(evidence: Evidence, hasVerified: (span: Span) => boolean)
       .filter((part) => part.fromMs < part.toMs && hasVerified(part))
     return cutFrom(gap, [...known, ...inside])
   })
-  const read = unite([...checked, ...followed])
+  const read = unite([...checked, ...followed], quietMs - 1)
   const unheard = away.flatMap((span) => cutFrom(span, [...known, ...read, ...seen]))
   const down = [...left.filter(isDown), ...unheard]
   return [
@@ -130,10 +135,13 @@ const overlapOf = (a: Span, b: Span): Span => ({
   toMs: Math.min(a.toMs, b.toMs),
 })
 
-/** The gaps that sources saw, with the ends that other sources know. */
-function seenGaps({ known, missed, unproved }: Evidence): OwnGap[] {
+/**
+ * The gaps that sources saw. Messages may be cut anywhere: what their first part lost is found in the
+ * next one, and what comes before a book of the next one is unknown since the end of the first.
+ */
+function seenGaps({ followed, missed, unproved }: Evidence): OwnGap[] {
   const endOf = (fromMs: number): number => {
-    const next = known.find((span) => span.toMs > fromMs)
+    const next = followed.find((span) => span.toMs > fromMs)
     return next === undefined ? ENDLESS_MS : Math.max(next.fromMs, fromMs)
   }
   const whole = ({ fromMs, toMs, reason }: OwnGap): OwnGap => ({
@@ -143,7 +151,7 @@ function seenGaps({ known, missed, unproved }: Evidence): OwnGap[] {
   })
   // Without a book before it, the message changed nothing that is known.
   const unprovedGaps = unproved.flatMap((span): OwnGap[] => {
-    const last = known.findLast(({ fromMs }) => fromMs <= span.fromMs)
+    const last = followed.findLast(({ fromMs }) => fromMs <= span.fromMs)
     return last === undefined
       ? []
       : [whole({ fromMs: last.toMs, toMs: span.toMs, reason: 'hash_mismatch' })]

@@ -107,11 +107,8 @@ export function takeMessages(add: Add) {
         const gaps = gapsOf(heard, outcome)
         for (const { fromMs, toMs, reason } of gaps.filter((gap) => gap.toMs === ENDLESS_MS))
           say(conditionId, outcome, { kind: 'missed', fromMs, toMs, reason })
-        for (const run of heard.known) {
-          say(conditionId, outcome, { kind: 'followed', ...run })
-          for (const span of cutFrom(run, gaps))
-            say(conditionId, outcome, { kind: 'known', ...span })
-        }
+        for (const span of heard.known.flatMap((each) => cutFrom(each, gaps)))
+          say(conditionId, outcome, { kind: 'followed', ...span })
       }
     },
   }

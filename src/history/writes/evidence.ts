@@ -42,7 +42,9 @@ export function createEvidence({
 
   function deriveGaps(market: Market, outcome: Outcome, said: Evidence): GapRows {
     const owner = ownerOf(market, outcome, 'evidence')
-    const found = gapsOf(said, (span) => times.hasVerified(owner, span))
+    const found = gapsOf(said, silenceMs(market.timeframe), (span) =>
+      times.hasVerified(owner, span),
+    )
     return gaps.replaceDerived(owner, gaps.derived(owner), found)
   }
 
