@@ -19,7 +19,13 @@ async function modesWhileServing(cli: ReturnType<typeof createCommandLine>) {
   return { modes: Object.fromEntries(modes) as Record<string, string>, errors }
 }
 
-const options = { BOOKFEED_PORT: '0', BOOKFEED_RECORD: 'off', BOOKFEED_SAMPLE: 'off' }
+// Without test mode, whose data a server makes in the background.
+const options = {
+  BOOKFEED_PORT: '0',
+  BOOKFEED_RECORD: 'off',
+  BOOKFEED_SAMPLE: 'off',
+  BOOKFEED_TEST_MODE: 'off',
+}
 const names = ['history.db', 'history.db-shm', 'history.db-wal']
 const all = [...names, ...names.map((name) => name.replace('history', 'ledger'))]
 const ownerOnly = Object.fromEntries(all.map((name) => [name, '600']))
