@@ -5,7 +5,7 @@ import { toIso } from '#src/domain/time.ts'
 import { NONE } from '#src/platform/parquet/column.ts'
 
 import type { Columns, Kind } from './column.ts'
-import { csvCell, csvLine } from './csv-text.ts'
+import { csvCell } from './csv-text.ts'
 import { RowGroup } from './row-group.ts'
 
 const encoder = new TextEncoder()
@@ -13,42 +13,63 @@ const encoder = new TextEncoder()
 /** `piece`: how often rows are added before `hasRoomFor` is false, a few milliseconds of work. */
 export function createCsv<Row>(columns: Columns<Row>, piece: number) {
   const group = new RowGroup(columns, piece)
+  /** Values of the line before, and their texts: many repeat. */
+  const above = columns.map(() => Number.NaN)
+  const cells = columns.map(() => '')
+  /** Columns before the first that differs between the rows of one `add`. */
+  const spreadAt = columns.findIndex(({ fill }) => fill !== undefined)
+  const shared = spreadAt < 0 ? columns.length : spreadAt
+  /** Cells and what is between them, joined once a piece: to join each line takes longer. */
+  const texts: string[] = []
   let added = 0
 
-  function print(kind: Kind, value: number): string {
-    if (value === NONE) return ''
-    if (kind === 'millionths') return formatMillionths(value)
-    if (kind === 'time') return toIso(value)
-    if (kind === 'boolean') return String(value === 1)
-    return kind === 'text' || kind === 'digits' ? csvCell(group.texts[value] ?? '') : String(value)
+  /** How values are printed that are not null. */
+  const printers: Record<Kind, (value: number) => string> = {
+    time: toIso,
+    int64: String,
+    int32: String,
+    boolean: (value) => String(value === 1),
+    text: (code) => csvCell(group.texts[code] ?? ''),
+    millionths: formatMillionths,
+    digits: (code) => group.texts[code] ?? '',
+  }
+  const prints = columns.map(({ kind }) => printers[kind])
+
+  function cellAt(index: number, row: number): string {
+    const value = group.values[index]?.[row] ?? NONE
+    if (value !== above[index]) {
+      above[index] = value
+      cells[index] = value === NONE ? '' : (prints[index]?.(value) ?? '')
+    }
+    return cells[index] ?? ''
   }
 
   return {
     hasRoomFor: (): boolean => added < piece,
 
     add(row: Row, rows?: number): void {
+      const first = group.count
       group.add(row, rows)
       added++
+      for (let index = 0; index < shared; index++) cellAt(index, first)
+      const start = cells.slice(0, shared).join(',')
+      for (let at = first; at < group.count; at++) {
+        texts.push(start)
+        for (let index = shared; index < columns.length; index++) {
+          texts.push(',', cellAt(index, at))
+        }
+        texts.push('\n')
+      }
     },
 
     /** Yields the lines of what was added. */
     *flush(): Generator<Uint8Array> {
-      // A cell often repeats the one above.
-      const above = columns.map(() => Number.NaN)
-      const cells = columns.map(() => '')
-      let text = ''
-      for (let row = 0; row < group.count; row++) {
-        for (let index = 0; index < columns.length; index++) {
-          const value = group.values[index]?.[row] ?? NONE
-          if (value === above[index]) continue
-          above[index] = value
-          cells[index] = print(columns[index]?.kind ?? 'text', value)
-        }
-        text += csvLine(cells)
-      }
+      const bytes = encoder.encode(texts.join(''))
+      texts.length = 0
+      above.fill(Number.NaN)
       group.remove(group.count)
       added = 0
-      yield encoder.encode(text)
+      yield bytes
     },
 
     *end(): Generator<Uint8Array> {
