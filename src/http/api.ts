@@ -114,8 +114,16 @@ export const declaredRoutes = (app: AnyElysia): Declared[] =>
     const { detail, query, body, response = {} } = hooks as Hook
     if (detail?.[STATED] === undefined) return []
     const { [STATED]: stated, ...texts } = detail
-    return [{ ...stated, method, path, query, body, response, detail: texts } as Declared]
+    const schemas = Object.entries(response).map(([status, schema]) => [status, givenOf(schema)])
+    const own = { method, path, query, body, response: Object.fromEntries(schemas), detail: texts }
+    return [{ ...stated, ...own } as Declared]
   })
+
+const GIVEN = Symbol('given')
+
+/** Elysia closes the object schemas of answers when it compiles a route, which ours must not be. */
+const copyOf = (schema: TSchema): TSchema => Object.assign({ ...schema }, { [GIVEN]: schema })
+const givenOf = (schema: TSchema): TSchema => (schema[GIVEN as never] as TSchema) ?? schema
 
 export type ApiPorts = AccessPorts & {
   findMarket: FindMarket
@@ -189,6 +197,8 @@ export function createApi(ports: ApiPorts) {
       ...states({ access }),
       introspect(hook: Hook): void {
         declared = hook
+        const schemas = Object.entries(hook.response ?? {})
+        hook.response = Object.fromEntries(schemas.map(([status, own]) => [status, copyOf(own)]))
       },
       // Elysia leaves the body to `readBody`, which is stricter.
       parse: 'none' as unknown as () => undefined,

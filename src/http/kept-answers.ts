@@ -35,7 +35,7 @@ export function createKeptAnswers(ports: Ports) {
      * what `admit` throws.
      */
     answer({ request, place, visit }: Arrived): Response | Promise<Response> | undefined {
-      if (place.answers === undefined) return undefined
+      if (place.answers === undefined || request.method !== 'GET') return undefined
       const known = place.answers[codingOf(request)]
       if (known === undefined || choosesFormat(request)) return undefined
       const { market, answer, admission, timedAs } = known

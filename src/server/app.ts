@@ -184,7 +184,10 @@ export function createApp(given: AppDeps) {
   }
   const others = new Elysia({ name: 'pages' }).post(
     mcpRoute.path,
-    ({ request }) => answerAgent(request),
+    ({ request }) => {
+      if (visitOf(request).place?.path !== mcpRoute.path) throw new MissingRoute()
+      return answerAgent(request)
+    },
     { parse: 'none' },
   )
   for (const { path } of pageRoutes) others.get(path, ({ request }) => answerPage(request))

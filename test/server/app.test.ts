@@ -56,6 +56,37 @@ describe('createApp', () => {
     }
   })
 
+  test('behavior: a page that is kept is an answer to GET and HEAD alone', async () => {
+    const { history, both } = createMarketHistory()
+    const { send } = createHarness({ history })
+    const ask = (method: string, headers = {}) =>
+      send(both.path, { method, headers: { 'accept-encoding': 'gzip', ...headers } })
+    for (let times = 0; times < 4; times++) expect((await ask('GET')).status).toBe(200)
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    expect((await ask('OPTIONS', preflight)).status).toBe(204)
+    expect((await ask('HEAD')).status).toBe(200)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      expect([method, (await ask(method)).status]).toEqual([method, 405])
+  })
+
+  test('behavior: the document leaves the objects of answers open, also after they were sent', async () => {
+    const { history, both } = createMarketHistory()
+    const { send } = createHarness({ history })
+    const market = both.path.replace('/snapshots', '')
+    for (const path of ['/readyz', '/v1/coins', market, both.path, '/v1/usage'])
+      expect((await send(path)).status).toBe(200)
+    const { components } = (await (await send('/swagger/json')).json()) as {
+      components: { schemas: Record<string, object> }
+    }
+    expect(Object.keys(components.schemas)).toContain('Readiness')
+    expect(JSON.stringify(components.schemas)).not.toContain('"additionalProperties":false')
+  })
+
+  test('behavior: messages of agents have one address', async () => {
+    const { send } = createHarness()
+    expect((await send('/mcp/', { method: 'POST', body: '{}' })).status).toBe(405)
+  })
+
   test('behavior: of the long work of all routes one step is done in each round', async () => {
     const { history, both } = createMarketHistory()
     let steps = 0

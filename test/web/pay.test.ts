@@ -262,6 +262,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await page.click('text=Change token or wallet')
     await page.click('text=Get a quote')
     await page.waitForSelector('text=Sign and pay')
+    await page.waitForFunction('document.activeElement !== document.body')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await waitForState(page, 'provisioned')
