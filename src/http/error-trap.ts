@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
 import { MissingRoute } from './problem.ts'
 
+/** Lets what a handler of an Elysia app throws reach the caller of the app's `fetch`. */
 export function createErrorTrap() {
   const caught = new WeakMap<Request, { error: unknown }>()
   const plugin: AnyElysia = new Elysia({ name: 'errors' }).onError(
@@ -15,13 +16,12 @@ export function createErrorTrap() {
     /** Must be the first of an app. */
     plugin,
 
-    /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
-    take(request: Request): { error: unknown } | undefined {
-      const entry = caught.get(request)
+    /** Returns the response of the app; throws what was thrown for the request, if anything was. */
+    settle(request: Request, response: Response): Response {
+      const thrown = response.status === 500 ? caught.get(request) : undefined
+      if (thrown === undefined) return response
       caught.delete(request)
-      return entry
+      throw thrown.error
     },
   }
 }
-
-export type ErrorTrap = ReturnType<typeof createErrorTrap>

@@ -19,7 +19,6 @@ import {
   writePreflightHeaders,
 } from './common-headers.ts'
 import { trackDelivery } from './delivery.ts'
-import type { ErrorTrap } from './error-trap.ts'
 import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { type Meters, OTHER, SOCKETS } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
@@ -36,8 +35,6 @@ type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Respo
 
 type FrontDoorOptions = {
   handle: (arrived: Arrived) => Response | Promise<Response>
-  /** What `handle` caught on the way to a response of status 400 or more. */
-  takeError: ErrorTrap['take']
   routes: RouteTable
   /** By path, what makes a WebSocket of a request; throws where it is not asked for. */
   sockets: ReadonlyMap<string, (request: Request, visit: Visit, headers: Headers) => void>
@@ -74,7 +71,7 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, sockets, gate, testMode, sharedPaths } = options
+  const { handle, routes, sockets, gate, testMode, sharedPaths } = options
   const { work, unread, meters, timer } = options
   const mark = createMark(options)
   const finish = createFinish(options, mark)
@@ -92,8 +89,6 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   }
 
   const settle = (exchange: Exchange, response: Response) => {
-    const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
-    if (thrown !== undefined) return finish(exchange, fail(exchange, thrown.error))
     try {
       holdBytes(exchange, response)
       return finish(exchange, response)

@@ -54,7 +54,7 @@ import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.t
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { createApi, type Declared, declaredRoutes } from '#src/http/api.ts'
-import { createErrorTrap, type ErrorTrap } from '#src/http/error-trap.ts'
+import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
@@ -164,11 +164,10 @@ export function createApp(given: AppDeps) {
   })
   const files = deps.files ?? createFileStore(filesPathOf(deps.config.dataPath))
   let pages: Promise<Pages> | undefined
-  let loaded: Pages | undefined
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
-    (pages ??= import('./pages.ts').then(
-      ({ createPages }) => (loaded = createPages({ ...deps, files, facts }, api)),
+    (pages ??= import('./pages.ts').then(({ createPages }) =>
+      createPages({ ...deps, files, facts }, api),
     ))
   /** What a page is told with its document. */
   const facts = (request: Request) => ({
@@ -200,7 +199,6 @@ export function createApp(given: AppDeps) {
       if (!isLost(request, path)) throw new MissingRoute()
       return answerPage(request)
     },
-    takeError: (request) => loaded?.takeError(request),
     isSignupOpen: () => ifSound(() => deps.signup().isOpen),
     onDrain() {
       isDraining = true
@@ -245,7 +243,6 @@ export function createReader(given: ReaderDeps) {
     answerMissing: () => {
       throw new MissingRoute()
     },
-    takeError: () => undefined,
     onDrain: () => undefined,
   })
 }
@@ -276,7 +273,6 @@ type Parts = {
   answerMissing: Handle
   /** What is around all of it. */
   before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
-  takeError: ErrorTrap['take']
   /** Undefined where only another thread knows. */
   isSignupOpen?: () => boolean | undefined
   onDrain: () => void
@@ -315,10 +311,12 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const trap = createErrorTrap()
   const app = compose([trap.plugin, parts.app])
   function settle(arrived: Arrived, response: Response): Response | Promise<Response> {
-    const thrown = response.status === 500 ? trap.take(arrived.request) : undefined
-    if (thrown === undefined) return response
-    if (thrown.error instanceof MissingRoute) return parts.answerMissing(arrived)
-    throw thrown.error
+    try {
+      return trap.settle(arrived.request, response)
+    } catch (error) {
+      if (error instanceof MissingRoute) return parts.answerMissing(arrived)
+      throw error
+    }
   }
   const answer: Handle = (arrived) =>
     ports.eventually(
@@ -332,7 +330,6 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       ...deps,
       handle: before === undefined ? answer : (arrived) => before(arrived, answer),
       meters: ports.meters,
-      takeError: parts.takeError,
       routes: parts.table,
       sockets: new Map([['/v1/stream', stream.upgrade]]),
       gate: deps.gate ?? gate,

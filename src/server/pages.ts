@@ -44,11 +44,13 @@ export function createPages({ version, history, files, facts }: PagesDeps, api: 
     .use(api)
     .compile()
   return {
-    fetch: (request: Request): Response | Promise<Response> =>
-      pathOf(targetOf(request.url)) === OPENAPI_PATH
-        ? elysia.fetch(new Request(String(new URL('/swagger/json', request.url)), request))
-        : elysia.fetch(request),
-    takeError: trap.take,
+    async fetch(request: Request): Promise<Response> {
+      const isDocument = pathOf(targetOf(request.url)) === OPENAPI_PATH
+      const own = isDocument
+        ? new Request(String(new URL('/swagger/json', request.url)), request)
+        : request
+      return trap.settle(own, await elysia.fetch(own))
+    },
     routes: elysia.routes,
   }
 }

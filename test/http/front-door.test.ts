@@ -9,6 +9,7 @@ import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { Problem } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
+import { after } from '#src/platform/eventually.ts'
 
 import { createHarness } from '../support/harness.ts'
 
@@ -61,9 +62,9 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
     .compile()
   const door = createFrontDoor({
     sharedPaths: new Set(),
-    handle: ({ request }) => app.fetch(request),
+    handle: ({ request }) =>
+      after(app.fetch(request), (response) => trap.settle(request, response)),
     meters: { request() {}, problem() {} },
-    takeError: trap.take,
     routes: createRouteTable(app.routes),
     sockets: new Map(),
     gate,

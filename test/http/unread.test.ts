@@ -56,7 +56,6 @@ function startServer() {
       return new Response(new Uint8Array(bytes).fill(97), { headers })
     },
     meters: { request() {}, problem() {} },
-    takeError: () => undefined,
     routes: createRouteTable([]),
     sockets: new Map(),
     sharedPaths: new Set(),
