@@ -10,17 +10,18 @@ import { join } from 'node:path'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { ANSWERS_MAX } from '#src/domain/selling/credit.ts'
-import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { defaultPacks } from '#src/domain/selling/tier.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
+import { createHeldFacilitator } from '../support/held-facilitator.ts'
 import { ask, type Buyer, newBuyer, openRequest, payFor } from '../support/keyless-buyer.ts'
 import { startKillableServer } from '../support/killable-server.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { type PaidServer, startPaidServer, wallClock } from '../support/paid-server.ts'
+import { until } from '../support/until.ts'
 
 const LIST = '/v1/btc/markets'
 const LIST_PRICE = 1000n
@@ -29,22 +30,12 @@ const MINUTE_MS = 60_000
 
 type Body = { code?: string; retryAction?: string; reason?: string }
 
-async function until(isSo: () => boolean | undefined): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (isSo() !== true) {
-    if (performance.now() > endMs) throw new Error('It never became so.')
-    await Bun.sleep(5)
-  }
-}
-
 describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
   let chain: LittlePolygon
   let server: PaidServer
   const { history, both } = createMarketHistory()
   const books = `${both.path}?limit=1000`
-  /** Held until a test lets it go, if one does. */
-  let settling = Promise.withResolvers<void>()
-  let released: Promise<void> = Promise.resolve()
+  let hold: ReturnType<typeof createHeldFacilitator>['hold']
 
   beforeAll(async () => {
     chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
@@ -54,15 +45,14 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
       gasKey: chain.facilitator.key,
       pollMs: 10,
     })
-    const facilitator: Facilitator = {
-      ...local,
-      async settle(...given) {
-        settling.resolve()
-        await released
-        return local.settle(...given)
-      },
-    }
-    server = await startPaidServer({ chain, facilitator, history, isKeyless: true })
+    const held = createHeldFacilitator(local)
+    hold = held.hold
+    server = await startPaidServer({
+      chain,
+      facilitator: held.facilitator,
+      history,
+      isKeyless: true,
+    })
   })
   afterAll(async () => {
     await server?.stop()
@@ -98,15 +88,13 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
       const buyer = await newBuyer(chain)
       const headers = await paid(LIST, buyer)
       const before = await received()
-      const gate = Promise.withResolvers<void>()
-      released = gate.promise
-      settling = Promise.withResolvers<void>()
+      const { arrived, release } = hold()
       const socket = await openRequest(urlOf(LIST), headers)
-      await settling.promise
+      await arrived
       cut(socket)
       // The server sees the end of the connection in a later round of its event loop.
       await Bun.sleep(50)
-      gate.resolve()
+      release()
       await until(() => {
         const account = server.ledger.findAccountByAddress(buyer.address.toLowerCase())
         return account && server.ledger.payments.listCredits(account.id).length === 1
@@ -137,11 +125,9 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     const payments = await Promise.all(Array.from({ length: 5 }, () => paid(LIST, buyer)))
     const [first, second, third, fourth = {}, fifth = {}] = payments
     const before = await received()
-    const gate = Promise.withResolvers<void>()
-    released = gate.promise
-    settling = Promise.withResolvers<void>()
+    const { arrived, release } = hold()
     const sockets = [await openRequest(urlOf(LIST), first ?? {})]
-    await settling.promise
+    await arrived
     for (const headers of [second, third]) {
       sockets.push(await openRequest(urlOf(LIST), headers ?? {}))
     }
@@ -149,7 +135,7 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     await Bun.sleep(100)
     for (const socket of sockets) socket.resetAndDestroy()
     await Bun.sleep(50)
-    gate.resolve()
+    release()
     const answer = await get(LIST, fourth)
     expect([answer.status, answer.headers.has('payment-response')]).toEqual([200, true])
     await until(() => delivered(server.ledger, buyer.address))

@@ -8,14 +8,15 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { isValidKey } from '#src/ledger/ledger.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
+import { createHeldFacilitator } from '../support/held-facilitator.ts'
 import { ask, type Buyer, newBuyer, openRequest, payFor } from '../support/keyless-buyer.ts'
 import { type PaidServer, startPaidServer, wallClock } from '../support/paid-server.ts'
 import { createStockClient } from '../support/stock-client.ts'
+import { until } from '../support/until.ts'
 
 const TIER = '/v1/billing/buy/pro'
 const PACK = '/v1/billing/packs/pack-1000'
@@ -32,19 +33,10 @@ type Bought = {
   paymentId?: string
 }
 
-async function until(isSo: () => boolean | undefined): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (isSo() !== true) {
-    if (performance.now() > endMs) throw new Error('It never became so.')
-    await Bun.sleep(5)
-  }
-}
-
 describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
   let chain: LittlePolygon
   let server: PaidServer
-  let settling = Promise.withResolvers<void>()
-  let released: Promise<void> = Promise.resolve()
+  let hold: ReturnType<typeof createHeldFacilitator>['hold']
   /** Whether the facilitator keeps payments back, and does not say so. */
   let isLosing = false
   let land: () => Promise<unknown> = async () => undefined
@@ -57,17 +49,16 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
       gasKey: chain.facilitator.key,
       pollMs: 10,
     })
-    const facilitator: Facilitator = {
+    const held = createHeldFacilitator({
       ...local,
       async settle(...given) {
-        settling.resolve()
-        await released
         if (!isLosing) return local.settle(...given)
         land = () => local.settle(...given)
         return { kind: 'unknown', reason: 'none' }
       },
-    }
-    server = await startPaidServer({ chain, facilitator, isKeyless: true })
+    })
+    hold = held.hold
+    server = await startPaidServer({ chain, facilitator: held.facilitator, isKeyless: true })
   })
   afterAll(async () => {
     await server?.stop()
@@ -76,7 +67,7 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
   afterEach(() => {
     server.time.skewMs = 0
     isLosing = false
-    released = Promise.resolve()
+    hold().release()
   })
 
   const received = () => chain.balanceOf('USDC', chain.payee.address)
@@ -98,14 +89,12 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
 
   /** Sends a payment, and ends the connection while it is settled. */
   async function lose(path: string, buyer: Buyer, headers: Record<string, string>) {
-    const gate = Promise.withResolvers<void>()
-    released = gate.promise
-    settling = Promise.withResolvers<void>()
+    const { arrived, release } = hold()
     const socket = await openRequest(server.origin + path, headers, 'POST')
-    await settling.promise
+    await arrived
     socket.resetAndDestroy()
     await Bun.sleep(50)
-    gate.resolve()
+    release()
     await until(() => paymentsOf(buyer)[0]?.state === 'provisioned')
     // The server learns that the answer went nowhere in a later round of its event loop.
     await Bun.sleep(50)
@@ -152,8 +141,7 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
     async ({ path, price }) => {
       const buyer = await newBuyer(chain)
       const before = await received()
-      const gate = Promise.withResolvers<void>()
-      released = gate.promise
+      const { release } = hold()
       const client = createStockClient(chain.url, buyer.key, chain.chain)
       const send = wrapFetchWithPayment(fetch, client)
       const headers = () => ({
@@ -164,7 +152,7 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
         const sent = send(server.origin + path, { method: 'POST', headers: headers(), signal })
         expect(await sent.then(({ status }) => status).catch(() => 'timeout')).toBe('timeout')
       }
-      gate.resolve()
+      release()
       const answer = await send(server.origin + path, { method: 'POST', headers: headers() })
       const { key } = (await answer.json()) as Bought
       expect([answer.status, key === null]).toEqual([200, path === PACK])
