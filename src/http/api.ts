@@ -1,11 +1,13 @@
 /**
- * What routes are declared with: macros of Elysia. A route states who may call it (`access`, or
- * `openTo` where no key is needed), what it needs of its path (`coin`, `market`), how its answer may
- * be kept (`caching`), and what the document says of its answers beside their schemas (`answers`).
- * A request is read in one order, whatever the order of these members: the caller's rights, what
- * the path names, the query, the body. So nobody learns of a market, or of a parameter, without the
- * right to the data.
+ * The Elysia macros that declare a route: who may call it (`access`, or `openTo` if no key is
+ * needed), what its handler takes from the path (`coin`, `market`), how its response is cached
+ * (`caching`), and what the API document says about its responses beside their schemas (`answers`).
+ *
+ * A request is always read in this order: the rights of the caller, the coin and market of the path,
+ * the query, the body. A caller without the right to the data therefore learns nothing about its
+ * markets and parameters.
  */
+
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type AnyElysia, Elysia } from 'elysia'
 
@@ -35,110 +37,113 @@ import { searchOf } from './url.ts'
 import type { Work } from './work.ts'
 
 /**
- * How an answer may be kept. `digest`: data, whose digest is its `ETag`. `page`: a page of a market,
- * whose tag is known before it is made. `tag`: a response whose handler answers 304 itself.
- * `unkept`: data without a tag. Any other is the `Cache-Control` of a JSON value.
+ * How a response is cached. `digest`: data, whose `ETag` is its digest. `page`: a page of a market,
+ * whose `ETag` is known before its rows are read. `tag`: the handler sets the `ETag` and answers 304
+ * itself. `unkept`: data without an `ETag`. Any other value is the `Cache-Control` of a JSON body.
  */
 export type Caching =
   'digest' | 'page' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
-/** What the document says of an answer beside its schema. */
-export type AnswerText = {
+/** What the API document says about a response beside its schema. */
+export type ResponseText = {
   status?: 200 | 201 | 202 | 204 | 206
   description: string
   /** Bodies that are not JSON. */
   content?: Record<string, { schema: { type: 'string'; format?: 'binary' } }>
-  /** Headers of its own, of a 304 too. */
+  /** Headers of this response, and of a 304. */
   headers?: HeaderTexts
-  /** Those that a 304 lacks. */
+  /** Headers that a 304 lacks. */
   bodyHeaders?: HeaderTexts
 }
 
 type OpenAccess = Extract<Access, 'none' | 'open' | 'signup' | 'operator'>
 
-/** What a route states beside its path and schemas; Elysia keeps it in `detail`. */
-export type Stated = {
+/** The options of a route beside its path and schemas; Elysia keeps them in `detail`. */
+export type RouteOptions = {
   access: Access
-  /** The access of one request, where its query decides. */
+  /** The access that one request needs, if it depends on the query. */
   accessAt?: (search: URLSearchParams) => Exclude<Access, 'none'>
   caching: Caching
-  answers: AnswerText | readonly AnswerText[]
+  answers: ResponseText | readonly ResponseText[]
   /** The rate window that a request is taken from: `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** True of what must be answered when the server has too much to do; billing is without it. */
+  /** Whether an overloaded server still answers; it always answers billing. */
   isUrgent?: boolean
-  /** Idle seconds for which the connection of an admitted request is kept. */
+  /** Seconds that the connection of an admitted request may stay idle. */
   keepOpenSeconds?: number
-  /** Schema of the part `:id` of the path. */
+  /** Schema of the path parameter `:id`, for the document. */
   id?: TSchema
   requestHeaders?: readonly OpenApiParameter[]
-  /** True if an `Idempotency-Key` is heeded; the handler sees to it. */
+  /** Whether the handler honors `Idempotency-Key`. */
   isReplayable?: boolean
-  /** True if `X-Coverage` says how far the data was recorded. */
+  /** Whether the response has `X-Coverage`, the recorded share of its range. */
   isCovered?: boolean
-  /** True of what reads no history, which alone can be damaged. */
+  /** Whether the route reads day files and no history, so that it never fails with `damaged`. */
   readsFiles?: boolean
-  /** True of what has no coding but its own. */
+  /** Whether bytes are sent as they are stored, never compressed. */
   isAsStored?: boolean
-  /** True if `Accept` chooses a format (`table.ts`). */
+  /** Whether the list is available as CSV and Parquet (`table.ts`). */
   isTable?: boolean
-  /** True where only memory is read, so that nothing can fail. */
+  /** Whether the route reads memory alone, so that it never fails with `internal`. */
   isInMemory?: boolean
-  /** Codes beside those that follow from all of the above. */
+  /** Error codes beside those that follow from the options above. */
   fails?: readonly ErrorCode[]
 }
 
-/** A route as it was declared. */
-export type Declared = Stated & {
+/** A declared route, as `declaredRoutes` returns it. */
+export type DeclaredRoute = RouteOptions & {
   method: string
   path: string
   query?: TObject
   body?: TObject
-  /** Schemas of answers in JSON, by status. */
+  /** Schemas of JSON responses, by status. */
   response: Readonly<Record<number, TSchema>>
   detail: { operationId: string; summary: string; description: string; tags: readonly string[] }
 }
 
-const STATED = 'x-bookfeed'
+const OPTIONS = 'x-bookfeed'
 
 type Hook = {
   query?: TObject
   body?: TObject
-  response?: Declared['response']
-  detail?: Declared['detail'] & { [STATED]?: Stated }
+  response?: DeclaredRoute['response']
+  detail?: DeclaredRoute['detail'] & { [OPTIONS]?: RouteOptions }
 }
 
 /** The routes of an app that were declared with these macros, in their order. */
-export const declaredRoutes = (app: AnyElysia): Declared[] =>
+export const declaredRoutes = (app: AnyElysia): DeclaredRoute[] =>
   app.routes.flatMap(({ method, path, hooks }) => {
     const { detail, query, body, response = {} } = hooks as Hook
-    if (detail?.[STATED] === undefined) return []
-    const { [STATED]: stated, ...texts } = detail
-    const schemas = Object.entries(response).map(([status, schema]) => [status, givenOf(schema)])
+    if (detail?.[OPTIONS] === undefined) return []
+    const { [OPTIONS]: options, ...texts } = detail
+    const schemas = Object.entries(response).map(([status, schema]) => [status, originalOf(schema)])
     const own = { method, path, query, body, response: Object.fromEntries(schemas), detail: texts }
-    return [{ ...stated, ...own } as Declared]
+    return [{ ...options, ...own } as DeclaredRoute]
   })
 
-const GIVEN = Symbol('given')
+const ORIGINAL = Symbol('original')
 
-/** Elysia closes the object schemas of answers when it compiles a route, which ours must not be. */
-const copyOf = (schema: TSchema): TSchema => Object.assign({ ...schema }, { [GIVEN]: schema })
-const givenOf = (schema: TSchema): TSchema => (schema[GIVEN as never] as TSchema) ?? schema
+/**
+ * When Elysia compiles a route, it sets `additionalProperties: false` in the schemas of its responses.
+ * It gets copies, because the API document is made from the same schemas.
+ */
+const copyOf = (schema: TSchema): TSchema => Object.assign({ ...schema }, { [ORIGINAL]: schema })
+const originalOf = (schema: TSchema): TSchema => (schema[ORIGINAL as never] as TSchema) ?? schema
 
 export type ApiPorts = AccessPorts & {
   findMarket: FindMarket
   takeSignup: TakeSignup
   work: Work
   kept: KeptAnswers
-  /** What the time of a route is counted under. */
+  /** Index of the route in the latency metrics. */
   timedAs: (method: string, pattern: string) => number | undefined
 }
 
-/** Data that a handler returns: at once, later, or in steps. */
-export type Made<T> = T | Response | Promise<T | Response | Steps<T>> | Steps<T>
+/** What a handler passes to `reply`: a value, a promise of it, or work in steps that ends with it. */
+export type HandlerResult<T> = T | Response | Promise<T | Response | Steps<T>> | Steps<T>
 
-/** What the path of a request says, and which route it found. */
-type Found = {
+/** A request and the route that matched it. */
+type MatchedRequest = {
   request: Request
   route: string
   params: { coin?: string; conditionId?: string } | undefined
@@ -146,22 +151,24 @@ type Found = {
 
 export type Api = ReturnType<typeof createApi>
 
-const states = (stated: Partial<Stated>) => ({ detail: { [STATED]: stated } as object })
+const withOptions = (options: Partial<RouteOptions>) => ({
+  detail: { [OPTIONS]: options } as object,
+})
 
-/** The macros of routes, and `reply`, with which a handler sends data. */
+/** Creates the macros, and `reply`, with which handlers send data. */
 export function createApi(ports: ApiPorts) {
   const { findMarket, takeSignup, work, kept, timedAs } = ports
 
-  /** Reads a request into its visit, as the route says. */
-  function enter(found: Found, hook: Hook): Visit | Promise<Visit> {
-    const { request, route, params } = found
-    const stated = hook.detail?.[STATED]
-    if (stated === undefined) throw new Error('A route states its access.')
-    const { access, accessAt, caching, keepOpenSeconds, isAsStored } = stated
+  /** Admits the caller, then reads the request; the results are members of its `Visit`. */
+  function admitAndRead(matched: MatchedRequest, hook: Hook): Visit | Promise<Visit> {
+    const { request, route, params } = matched
+    const options = hook.detail?.[OPTIONS]
+    if (options === undefined) throw new Error('A route must declare `access` or `openTo`.')
+    const { access, accessAt, caching, keepOpenSeconds, isAsStored } = options
     const visit = visitOf(request)
     visit.timedAs = timedAs(request.method, route)
     if (isAsStored) visit.isShared = true
-    // Probes send what they like.
+    // Health probes may send any query.
     if (access === 'none') return visit
     const needed = accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
@@ -169,20 +176,24 @@ export function createApi(ports: ApiPorts) {
     visit.admission = { access: needed, coin, conditionId, isSold }
     visit.admitted = admit(request, visit.admission, ports)
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
-    if (access !== 'signup') return read(found, visit, hook)
-    // Once, although a read that lacks something runs again.
+    if (access !== 'signup') return readRequest(matched, visit, hook)
+    // Charged once, also if the read runs again (decision 0028).
     visit.signup ??= takeSignup(request, visit)
-    return visit.signup.then(() => read(found, visit, hook))
+    return visit.signup.then(() => readRequest(matched, visit, hook))
   }
 
-  function read({ request, params }: Found, visit: Visit, hook: Hook): Visit | Promise<Visit> {
+  function readRequest(
+    { request, params }: MatchedRequest,
+    visit: Visit,
+    hook: Hook,
+  ): Visit | Promise<Visit> {
     const { coin, conditionId } = params ?? {}
     if (coin !== undefined) visit.coin = readCoin(coin)
     if (visit.coin !== undefined && conditionId !== undefined)
       visit.market = readMarket(visit.coin, conditionId, findMarket)
     visit.query = parseQuery(hook.query ?? noQuery, searchOf(request.url))
     if (hook.body === undefined) return visit
-    // A body can be read once.
+    // A body can be read only once.
     visit.reading ??= readBody(hook.body, request)
     return visit.reading.then((body) => {
       visit.json = body
@@ -190,83 +201,86 @@ export function createApi(ports: ApiPorts) {
     })
   }
 
-  /** Reads a request as its route is declared, before Elysia validates it. */
-  function entering(access: Access): object {
+  /** Hooks that admit and read a request before Elysia validates it. */
+  function requestHooks(access: Access): object {
     let declared: Hook = {}
     return {
-      ...states({ access }),
+      ...withOptions({ access }),
       introspect(hook: Hook): void {
         declared = hook
         const schemas = Object.entries(hook.response ?? {})
         hook.response = Object.fromEntries(schemas.map(([status, own]) => [status, copyOf(own)]))
       },
-      // Elysia leaves the body to `readBody`, which is stricter.
+      // `readBody` parses the body: it is stricter than Elysia.
       parse: 'none' as unknown as () => undefined,
-      // Members one by one: from a context that is passed on whole, Elysia would fill all of it.
-      transform(context: Found & { query: unknown; body: unknown }) {
-        const found = { request: context.request, route: context.route, params: context.params }
-        const entered = enter(found, declared)
-        if (entered instanceof Promise) {
-          return entered.then((visit) => {
-            context.query = visit.query
-            context.body = visit.json
+      // Pass members, never `context` itself: Elysia would then fill all members of it.
+      transform(context: MatchedRequest & { query: unknown; body: unknown }) {
+        const matched = { request: context.request, route: context.route, params: context.params }
+        const visit = admitAndRead(matched, declared)
+        if (visit instanceof Promise) {
+          return visit.then(({ query, json }) => {
+            context.query = query
+            context.body = json
           })
         }
-        context.query = entered.query
+        context.query = visit.query
         return undefined
       },
     }
   }
 
   /**
-   * Sends what was made. Of a request that is rehearsed before it is paid for it throws what the
-   * request fails with, as far as that shows before rows are read, and makes no answer.
+   * Sends the result of a handler. If the request is rehearsed before it is paid for, this runs the
+   * work up to its first rows, throws what it fails with, and sends nothing.
    */
   function send<T extends object>(
     request: Request,
-    made: Made<T>,
+    result: HandlerResult<T>,
     answer: (value: T) => Response | Promise<Response>,
   ): Response | Promise<Response> {
-    if (made instanceof Promise) return made.then((value) => send(request, value, answer))
+    if (result instanceof Promise) return result.then((value) => send(request, value, answer))
     const isRehearsed = visitOf(request).rehearsedFor !== undefined
-    if (made instanceof Response) return isRehearsed ? nothing() : made
-    if (!isSteps(made)) return isRehearsed ? nothing() : answer(made)
-    if (!isRehearsed) return send(request, work.run(request, made), answer)
-    work.begin(made)
+    if (result instanceof Response) return isRehearsed ? nothing() : result
+    if (!isSteps(result)) return isRehearsed ? nothing() : answer(result)
+    if (!isRehearsed) return send(request, work.run(request, result), answer)
+    work.begin(result)
     return nothing()
   }
 
-  const sendData = (request: Request, made: Made<DataAnswer>): Response | Promise<Response> =>
-    send(request, made, (data) => {
+  const sendData = (
+    request: Request,
+    result: HandlerResult<DataAnswer>,
+  ): Response | Promise<Response> =>
+    send(request, result, (data) => {
       const isClosed = data.isClosed ?? visitOf(request).market?.isClosed
       return answerData(request, data, isClosed ? 'closed' : 'open')
     })
 
   return new Elysia({ name: 'api' })
     .decorate('reply', {
-      /** Data, whose digest is its `ETag`. */
+      /** Sends data with its digest as `ETag`. */
       data: sendData,
 
-      /** Data without a tag. */
-      unkept: (request: Request, made: Made<DataAnswer>) =>
-        send(request, made, (data) => answerData(request, data, 'unkept')),
+      /** Sends data without an `ETag`. */
+      unkept: (request: Request, result: HandlerResult<DataAnswer>) =>
+        send(request, result, (data) => answerData(request, data, 'unkept')),
 
-      /** A page of the market of the path; as a table it is data. */
-      page: (request: Request, made: Made<PageAnswer | DataAnswer>) =>
-        send<PageAnswer | DataAnswer>(request, made, (page) => {
+      /** Sends a page of the market in the path, or the page as a table, which is data. */
+      page: (request: Request, result: HandlerResult<PageAnswer | DataAnswer>) =>
+        send<PageAnswer | DataAnswer>(request, result, (page) => {
           if (!('make' in page)) return sendData(request, page)
           return kept.send(request, page)
         }),
     })
     .macro({
-      /** The key of a caller, or a tier with a route of this name. */
+      /** `key`: any valid key. Otherwise the tier of the caller must include the route. */
       access: (access: TierRoute | 'key') => ({
-        ...entering(access),
+        ...requestHooks(access),
         resolve: ({ request }: { request: Request }) => ({
           caller: visitOf(request).admitted as Caller,
         }),
       }),
-      openTo: (access: OpenAccess) => entering(access),
+      openTo: (access: OpenAccess) => requestHooks(access),
       coin: {
         resolve: ({ request }: { request: Request }) => ({ coin: visitOf(request).coin as Coin }),
       },
@@ -276,30 +290,31 @@ export function createApi(ports: ApiPorts) {
         }),
       },
       caching: (caching: Caching) => {
-        const stated = states({ caching })
-        return isControl(caching) ? { ...stated, afterHandle: asJson(caching) } : stated
+        const hooks = withOptions({ caching })
+        return isControl(caching) ? { ...hooks, afterHandle: asJson(caching) } : hooks
       },
-      accessAt: (accessAt: NonNullable<Stated['accessAt']>) => states({ accessAt }),
-      answers: (answers: Stated['answers']) => states({ answers }),
-      allowance: (allowance: 'billing') => states({ allowance }),
-      isUrgent: (isUrgent: true) => states({ isUrgent }),
-      keepOpenSeconds: (keepOpenSeconds: number) => states({ keepOpenSeconds }),
-      id: (id: TSchema) => states({ id }),
-      requestHeaders: (requestHeaders: readonly OpenApiParameter[]) => states({ requestHeaders }),
-      isReplayable: (isReplayable: true) => states({ isReplayable }),
-      isCovered: (isCovered: true) => states({ isCovered }),
-      readsFiles: (readsFiles: true) => states({ readsFiles }),
-      isAsStored: (isAsStored: true) => states({ isAsStored }),
-      isTable: (isTable: true) => states({ isTable }),
-      isInMemory: (isInMemory: true) => states({ isInMemory }),
-      fails: (fails: readonly ErrorCode[]) => states({ fails }),
+      accessAt: (accessAt: NonNullable<RouteOptions['accessAt']>) => withOptions({ accessAt }),
+      answers: (answers: RouteOptions['answers']) => withOptions({ answers }),
+      allowance: (allowance: 'billing') => withOptions({ allowance }),
+      isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
+      keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),
+      id: (id: TSchema) => withOptions({ id }),
+      requestHeaders: (requestHeaders: readonly OpenApiParameter[]) =>
+        withOptions({ requestHeaders }),
+      isReplayable: (isReplayable: true) => withOptions({ isReplayable }),
+      isCovered: (isCovered: true) => withOptions({ isCovered }),
+      readsFiles: (readsFiles: true) => withOptions({ readsFiles }),
+      isAsStored: (isAsStored: true) => withOptions({ isAsStored }),
+      isTable: (isTable: true) => withOptions({ isTable }),
+      isInMemory: (isInMemory: true) => withOptions({ isInMemory }),
+      fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
     })
 }
 
-/** True of what is sent as `Cache-Control`; what is data goes through `reply`. */
+/** Whether the value is a `Cache-Control` header; data goes through `reply`. */
 const isControl = (caching: Caching): boolean => /^(private, )?no-/.test(caching)
 
-/** Prints what a handler returned; a body of known length has it in the access log. */
+/** Sends the value that a handler returned as JSON with a `Content-Length`, for the access log. */
 const asJson =
   (control: string) =>
   ({ request, response }: { request: Request; response: unknown }): Response => {
@@ -310,5 +325,5 @@ const asJson =
 
 const nothing = () => new Response(null, { status: 204 })
 
-const isSteps = <T>(made: object): made is Steps<T> =>
-  'next' in made && typeof made.next === 'function'
+const isSteps = <T>(result: object): result is Steps<T> =>
+  'next' in result && typeof result.next === 'function'

@@ -11,7 +11,7 @@ import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import type { AnswerText, Declared } from './api.ts'
+import type { DeclaredRoute, ResponseText } from './api.ts'
 import { bodyCodes, isBodyRequired } from './body.ts'
 import { pathParameters } from './data-query.ts'
 import { cachingHeaderTexts, COVERAGE_HEADER, encodingTexts } from './data-response.ts'
@@ -278,7 +278,7 @@ function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenAp
 }
 
 /** As a document of their own has them, by path and method. */
-export function describeRoutes(routes: readonly Declared[], components: Components) {
+export function describeRoutes(routes: readonly DeclaredRoute[], components: Components) {
   const paths: Record<string, Record<string, object>> = {}
   for (const each of routes) {
     const path = each.path.replace(/:(\w+)/g, '{$1}')
@@ -288,7 +288,7 @@ export function describeRoutes(routes: readonly Declared[], components: Componen
 }
 
 /** Every code that an operation may answer. */
-function codesOf(spec: Declared): Set<ErrorCode> {
+function codesOf(spec: DeclaredRoute): Set<ErrorCode> {
   const { path, access, query, body, fails = [] } = spec
   const codes = new Set<ErrorCode>([...accessCodes(access), ...fails])
   const add = (isThere: boolean | undefined, more: readonly ErrorCode[]) => {
@@ -306,7 +306,7 @@ function codesOf(spec: Declared): Set<ErrorCode> {
 }
 
 /** The operation of the OpenAPI document. */
-export function toOperation(spec: Declared, components: Components) {
+export function toOperation(spec: DeclaredRoute, components: Components) {
   const { path, access, query, body, caching, response, detail } = spec
   const { operationId } = detail
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
@@ -317,7 +317,7 @@ export function toOperation(spec: Declared, components: Components) {
     ...(spec.requestHeaders ?? []),
     ...(spec.isReplayable ? [idempotencyParameter] : []),
   ]
-  const plain: readonly AnswerText[] = [spec.answers].flat()
+  const plain: readonly ResponseText[] = [spec.answers].flat()
   const successes = spec.isTable ? plain.map(toTableText) : plain
   const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
   const shared = cachingTextsOf(spec)
@@ -349,7 +349,7 @@ export function toOperation(spec: Declared, components: Components) {
 }
 
 /** Headers of every success, whether it has a body or not. */
-function cachingTextsOf({ caching, isCovered, isReplayable }: Declared): HeaderTexts {
+function cachingTextsOf({ caching, isCovered, isReplayable }: DeclaredRoute): HeaderTexts {
   const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
   return {
     ...(caching === 'digest' || caching === 'page' || caching === 'tag'

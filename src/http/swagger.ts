@@ -11,7 +11,7 @@ import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 
 import { tagOf } from '#src/domain/tag.ts'
 
-import type { Declared } from './api.ts'
+import type { DeclaredRoute } from './api.ts'
 import { compressAside } from './data-response.ts'
 import { type ExampleDay, exampleDay, type ExampleMarket, exampleMarket } from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
@@ -62,7 +62,7 @@ type FindExamples = () => HeldExamples
  */
 export const openapi = (
   appVersion: string,
-  routes: readonly Declared[],
+  routes: readonly DeclaredRoute[],
   components: Components,
   findExamples: FindExamples,
 ) => {
@@ -103,7 +103,7 @@ export const openapi = (
     )
 }
 
-const isPublic = ({ access }: Declared): boolean => access !== 'operator'
+const isPublic = ({ access }: DeclaredRoute): boolean => access !== 'operator'
 
 /** Whether nothing can be added to what is held. */
 const isWhole = ({ market, day }: HeldExamples): boolean =>

@@ -24,7 +24,7 @@ import {
   splitList,
 } from '#src/tables/json-rows.ts'
 
-import type { AnswerText } from './api.ts'
+import type { ResponseText } from './api.ts'
 import { type DataAnswer, NEXT_HEADER, type PageAnswer } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
@@ -69,7 +69,7 @@ const binary = { schema: { type: 'string' as const, format: 'binary' as const } 
 const nextText = 'Of CSV and Parquet: what `nextCursor` is in JSON; absent where that is null.'
 
 /** What the document says of an answer that can be had as a table. */
-export const toTableText = (answer: AnswerText): AnswerText => ({
+export const toTableText = (answer: ResponseText): ResponseText => ({
   ...answer,
   content: { 'text/csv': text, [mediaTypes.parquet]: binary },
   headers: { ...answer.headers, Vary: `\`${VARY}\`.` },

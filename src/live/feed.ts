@@ -1,4 +1,4 @@
-/** A market as it goes on: a cursor that walks its rows and gaps, and waits at their end. */
+/** A cursor over the rows and gaps of a market, which waits at their end for new ones. */
 import type { Gap } from '#src/domain/coverage.ts'
 import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -14,7 +14,7 @@ export type FeedEvent<Rows extends Page> = { kind: 'rows'; rows: Rows } | { kind
 
 export type FeedSources = {
   findMarket: (conditionId: string) => Market | undefined
-  /** The same list as long as it is true. */
+  /** Returns the same array until the gaps change. */
   gaps: (market: Market) => readonly Gap[]
 }
 
@@ -25,25 +25,25 @@ export class MarketCursor {
   /** Everything up to here, inclusive, was read. */
   position: Position
   readonly #sources: FeedSources
-  /** Of the market at this revision, all before this time was read. */
+  /** The revision of which all rows before `#readMs` were read. */
   #readRevision: number | undefined
   #readMs = 0
-  /** The list that the next two were made of. */
+  /** The list that the pending and the sent gaps were made from. */
   #gaps: readonly Gap[] | undefined
-  #untold: Gap[] = []
-  /** By their keys: those that were returned, and those that were over before the cursor began. */
-  #told: Map<string, Gap>
+  #pendingGaps: Gap[] = []
+  /** By key: gaps that were returned, and gaps that had ended before the start. */
+  #sentGaps: Map<string, Gap>
 
   constructor(
     sources: FeedSources,
     market: Market,
     start: Position,
-    told = byKey(sources.gaps(market).filter(({ toMs }) => toMs <= start.timestampMs)),
+    sentGaps = byKey(sources.gaps(market).filter(({ toMs }) => toMs <= start.timestampMs)),
   ) {
     this.#sources = sources
     this.market = market
     this.position = start
-    this.#told = told
+    this.#sentGaps = sentGaps
   }
 
   /**
@@ -56,14 +56,14 @@ export class MarketCursor {
     limit: number,
   ): FeedEvent<Rows> | undefined {
     const { revision } = this.look()
-    const gap = this.#untold[0]
+    const gap = this.#pendingGaps[0]
     if (gap === undefined && revision === this.#readRevision && this.#readMs === ALL_MS)
       return undefined
     const toMs = gap && gap.fromMs + 1
     if (!this.#isRead(toMs)) return { kind: 'rows', rows: this.#read(read, toMs, limit) }
     if (gap === undefined) return undefined
-    this.#untold.shift()
-    this.#told = new Map(this.#told).set(gapKeyOf(gap), gap)
+    this.#pendingGaps.shift()
+    this.#sentGaps = new Map(this.#sentGaps).set(gapKeyOf(gap), gap)
     return { kind: 'gap', gap }
   }
 
@@ -73,10 +73,10 @@ export class MarketCursor {
     const gaps = this.#sources.gaps(this.market)
     if (gaps === this.#gaps) return this.market
     this.#gaps = gaps
-    const told = gaps.filter((gap) => this.#told.has(gapKeyOf(gap)))
-    const untold = gaps.filter((gap) => !this.#told.has(gapKeyOf(gap)))
-    this.#untold = [...takenBack(this.#told.values(), gaps), ...untold]
-    this.#told = byKey(told)
+    const sent = gaps.filter((gap) => this.#sentGaps.has(gapKeyOf(gap)))
+    const pending = gaps.filter((gap) => !this.#sentGaps.has(gapKeyOf(gap)))
+    this.#pendingGaps = [...takenBack(this.#sentGaps.values(), gaps), ...pending]
+    this.#sentGaps = byKey(sent)
     return this.market
   }
 
@@ -85,7 +85,7 @@ export class MarketCursor {
     this.#markRead()
   }
 
-  /** Goes on after a row, if it is not past it. */
+  /** Continues after a row, unless the cursor has passed it. */
   skipTo(position: Position): void {
     const { timestampMs, id } = this.position
     const isLater =
@@ -103,17 +103,17 @@ export class MarketCursor {
   /** Names all that decides what comes next: cursors with the same name return the same. */
   get step(): string {
     const { timestampMs, id } = this.position
-    const gaps = this.#untold.length === 0 ? this.#gaps : undefined
+    const gaps = this.#pendingGaps.length === 0 ? this.#gaps : undefined
     return `${this.market.conditionId} ${timestampMs} ${id} ${numberOf(gaps)}`
   }
 
-  /** Another one at the same place. */
+  /** Returns a second cursor at the same position. */
   fork(): MarketCursor {
-    const copy = new MarketCursor(this.#sources, this.market, this.position, this.#told)
+    const copy = new MarketCursor(this.#sources, this.market, this.position, this.#sentGaps)
     copy.#readRevision = this.#readRevision
     copy.#readMs = this.#readMs
     copy.#gaps = this.#gaps
-    copy.#untold = [...this.#untold]
+    copy.#pendingGaps = [...this.#pendingGaps]
     return copy
   }
 

@@ -53,7 +53,7 @@ import { usageRoutes } from '#src/features/usage/routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import { createApi, type Declared, declaredRoutes } from '#src/http/api.ts'
+import { createApi, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
@@ -509,7 +509,7 @@ function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined):
   ].flat()
 }
 
-const nameOf = ({ method, path }: Declared): string => `${method} ${path}`
+const nameOf = ({ method, path }: DeclaredRoute): string => `${method} ${path}`
 
 const countsOf = <K extends string>(name: K, { bytes, hits, misses }: CacheCounts) =>
   ({ [`${name}Bytes`]: bytes, [`${name}Hits`]: hits, [`${name}Misses`]: misses }) as {

@@ -10,7 +10,7 @@ import { parameterError } from '#src/domain/errors.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { type Api, type Declared, declaredRoutes } from '#src/http/api.ts'
+import { type Api, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
 import { createComponents, describeRoutes } from '#src/http/openapi-operation.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
@@ -113,7 +113,7 @@ export function adminRoutes(api: Api, deps: AdminDeps) {
   })
 }
 
-function describe(routes: readonly Declared[], { version }: AdminDeps): object {
+function describe(routes: readonly DeclaredRoute[], { version }: AdminDeps): object {
   const components = createComponents()
   return {
     openapi: '3.0.3',

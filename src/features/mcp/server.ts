@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 
 import type { Clock } from '#src/domain/time.ts'
-import type { Declared } from '#src/http/api.ts'
+import type { DeclaredRoute } from '#src/http/api.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import { visitOf } from '#src/http/gate.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
@@ -44,7 +44,7 @@ export type Ask = (request: Request, target: string, payment: unknown) => Promis
 const [PAYMENT, PAYMENT_RESPONSE] = ['x402/payment', 'x402/payment-response']
 
 export type McpDeps = {
-  routes: readonly Declared[]
+  routes: readonly DeclaredRoute[]
   ask: Ask
   /** Of this service, as its users reach it. */
   origin: () => string

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { parameterError } from '#src/domain/errors.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
 import { coins } from '#src/domain/market.ts'
-import type { Declared } from '#src/http/api.ts'
+import type { DeclaredRoute } from '#src/http/api.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import { literals, type parseQuery } from '#src/http/schema-reader.ts'
@@ -164,10 +164,10 @@ export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description' | 'compact'> 
 }
 
 /** Throws where a tool names what the API does not have. */
-export const toolsOf = (routes: readonly Declared[]): Tool[] =>
+export const toolsOf = (routes: readonly DeclaredRoute[]): Tool[] =>
   specs.map((spec) => toTool(spec, routes))
 
-function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Declared[]): Tool {
+function toTool({ operationId, ...spec }: ToolSpec, routes: readonly DeclaredRoute[]): Tool {
   const { name, title, description, parameters, defaults = {}, compact } = spec
   const route = routes.find((each) => each.detail.operationId === operationId)
   if (route === undefined) throw new Error(`No route is ${operationId}.`)
@@ -196,7 +196,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly Declared[])
 
 /** Of the schemas with which the route reads its query. */
 function inputOf(
-  { path, query }: Declared,
+  { path, query }: DeclaredRoute,
   { name: tool, parameters, defaults = {}, more }: Omit<ToolSpec, 'operationId'>,
 ): Input {
   const chosen = parameters.map((name) => {
