@@ -115,7 +115,7 @@ export function describeFault({ status, body }: Answer): string {
 }
 
 /**
- * Reads the answer to a request for a quote. Throws a `command` fault for what nobody should sign.
+ * Reads the answer to a request for a quote. Throws a `command` fault for an offer that must not be signed.
  */
 export function readQuote(body: Body) {
   const accepted = toRecord(body.paymentRequirements)

@@ -13,9 +13,9 @@ export type Evidence = {
   known: readonly Span[]
   /** From the first to the last of verified books in files of lines, without a long pause. */
   checked: readonly Span[]
-  /** Messages whose connections nobody kept had the book, without a long pause. */
+  /** Messages without their connections had the book, without a long pause. */
   followed: readonly Span[]
-  /** Nobody listened. */
+  /** The recorder was not connected. */
   away: readonly Span[]
   /** A source listened, and did not have the book; where it never had it again, endless. */
   missed: readonly OwnGap[]
@@ -99,7 +99,7 @@ const compareSpans = (a: Span, b: Span): number => a.fromMs - b.fromMs || a.toMs
 
 /**
  * The gaps that follow from evidence. A time that a source knows is none, and neither is one in
- * which nobody listened where books of other sources go on without a long pause. A gap that a source
+ * which no recorder was connected, where books of other sources go on without a long pause. A gap that a source
  * saw is refuted by verified lines only if one of them is within it (`hasVerified`): books around
  * it do not show how the book changed in between. `quietMs` is as of `withStatements`.
  */

@@ -26,7 +26,7 @@ type Add = (entry: Entry) => void
 
 /**
  * Makes what takes the rows and gaps of a recorder: it says when it was connected, so a pause is a
- * silence of the venue, and a time without a connection one in which nobody listened. Gaps that are
+ * silence of the venue, and a time without a connection one in which no recorder was connected. Gaps that are
  * over are stated at once, because an import may be killed.
  */
 export function takeRecording(add: Add) {

@@ -39,9 +39,9 @@ type Options = {
 type Target = { isThere: () => boolean; open: () => Database }
 
 /**
- * Copies all of it in one transaction of each, in which nobody else writes. The same again does
- * nothing but mark the source, or take its mark away. The target is opened once nobody else has the
- * source open. Throws `storage_unavailable` where somebody has, it was moved, or the target holds
+ * Copies all of it in one transaction of each, in which no other process writes. The same again does
+ * nothing but mark the source, or take its mark away. The target is opened once no other process has the
+ * source open. Throws `storage_unavailable` if one has, it was moved, or the target holds
  * something else, and a `damage` fault where both differ or the audit chain is not sound: then the
  * target is as it was.
  */

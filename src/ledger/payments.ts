@@ -104,7 +104,7 @@ export type PaymentStore = {
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and
-   * nothing changed, if it is in none of them (somebody else was quicker). Throws a `ledger_rule`
+   * nothing changed, if it is in none of them (another caller was faster). Throws a `ledger_rule`
    * fault if the transfer has paid another payment, or another payment has the offer.
    */
   move(

@@ -16,7 +16,7 @@ export type Source<Item, Self> = {
   readonly step: string
   /** Another source in the same step. */
   fork(): Self
-  /** Nobody follows it any more. */
+  /** Called when the last subscriber has left. */
   stop(): void
 }
 
@@ -126,7 +126,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     if (group.subscribers.size === 0) drop(group)
   }
 
-  /** Reads on for those that take it; returns false where nobody does. */
+  /** Reads on for subscribers that have room; returns false if none has. */
   function read(group: Group): boolean {
     const full: Subscriber<Item, From>[] = []
     for (const subscriber of group.late) {

@@ -75,7 +75,7 @@ type Wire =
 /** The result of a thread is the answer to its start. */
 const START_ID = 0
 
-/** How a blocked thread is told of answers: shared memory, because it receives no events. */
+/** Wakes a blocked thread by shared memory, because it receives no events. */
 type BlockingLine = { port: MessagePort; state: Int32Array }
 /** Indexes of the state: how many messages were sent, and whether the thread has ended. */
 const [SENT, ENDED] = [0, 1]
@@ -125,7 +125,7 @@ function startThread<Start, Result, FromThread, ToThread>(
   const post = (wire: Wire, moved: ArrayBuffer[]) => worker.postMessage(wire, moved)
   const line = createLine(worker, post, receive as Receive<unknown>)
   const result = line.answerTo<Result>(START_ID)
-  // Not everybody who starts a thread waits for its result.
+  // A caller may start a thread without waiting for its result.
   result.catch(() => undefined)
   const ended = Promise.withResolvers<void>()
   worker.on('error', (error) => line.fail(new Fault(messageOf(error), { kind: 'thread' })))

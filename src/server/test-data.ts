@@ -102,7 +102,7 @@ export function openTestData(dataPath: string) {
   }
 }
 
-/** Nobody writes to them. */
+/** No process writes to these files. */
 const LAG_MS = 60_000
 /** After a failure the next caller makes the thread try again. */
 const RETRY_MS = 60_000

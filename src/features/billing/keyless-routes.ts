@@ -1,4 +1,4 @@
-/** Packs of requests, and tiers, for whoever brings a payment and no key. */
+/** Packs of requests, and tiers, for callers that send a payment and no key. */
 import { createHash } from 'node:crypto'
 
 import { Elysia } from 'elysia'

@@ -63,7 +63,7 @@ export function followMarket(
   if (position === undefined) cursor.waitForRows()
   return {
     cursor,
-    // One who continues is told what has become of the market since.
+    // A subscriber that resumes gets what has become of the market since.
     status: position === undefined ? statusOf(market, clock()) : 'open',
     facts: factsText(market),
   }
@@ -83,7 +83,7 @@ export function createEventSource(
   encoder: EventEncoder,
   /** By condition id. */
   followed: Map<string, FollowedMarket>,
-  /** Markets that opened and are still to be told, with their last rows. */
+  /** Markets that opened and are still to be sent, with their last rows. */
   opened: Opened[] = [],
 ): EventSource {
   const { coin, conditionId, timeframe, filter, heartbeatMs } = options

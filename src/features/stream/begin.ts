@@ -47,7 +47,7 @@ type Begun = Operations['subscribe'] | Operations['replay']
 
 const noGaps: readonly Gap[] = []
 
-/** `groups` are of those that follow rows, `spotGroups` of those that follow prices. */
+/** `groups` fan out rows, `spotGroups` prices of coins. */
 export function createBegin(options: BeginOptions, groups: Groups, spotGroups: Groups) {
   const { history, markets, rows, clock, timer } = options
   const { recorded = { history, rows, clock } } = options

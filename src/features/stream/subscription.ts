@@ -73,7 +73,7 @@ export function subscribeMarkets({
     try {
       onMarket(change)
     } catch (error) {
-      // One market that cannot be read keeps nobody from the others.
+      // A market that cannot be read must not stop the other markets.
       if (!(error instanceof AppError)) throw error
       onFault(error)
     }
