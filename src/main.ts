@@ -4,8 +4,8 @@ import { realpathSync } from 'node:fs'
 
 import { version } from '../package.json'
 import { type Config, readConfig } from './config/config.ts'
+import { createIdGenerator } from './platform/id-generator.ts'
 import { compileLittle } from './platform/jit.ts'
-import { createMint } from './platform/mint.ts'
 import { workerName } from './platform/worker.ts'
 import type { CliContext } from './server/context.ts'
 import { describeInvocation } from './server/invocation.ts'
@@ -25,7 +25,7 @@ const context: CliContext = {
     return config
   },
   clock: () => Date.now(),
-  mint: createMint(randomBytes),
+  createId: createIdGenerator(randomBytes),
   randomBytes,
   invocation: describeInvocation({
     runtime: process.argv[0] ?? '',

@@ -108,7 +108,7 @@ const bans: Ban[] = [
   { found: /\bDate\.now\(|\bnew Date\(\)/, instead: 'clock', sample: 'new Date()', except: clock },
   {
     found: /\bMath\.random\(/,
-    instead: 'a mint or platform/random.ts',
+    instead: 'platform/id-generator.ts or platform/random.ts',
     sample: 'Math.random()',
     except: /^clients\//,
   },

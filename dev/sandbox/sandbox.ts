@@ -115,7 +115,7 @@ function greetBuyer(
 function makeFreeKey(context: CliContext, ledger: Ledger, address: string): string {
   const nowMs = context.clock()
   return ledger.atomically(() => {
-    const id = `acc_${context.mint()}`
+    const id = `acc_${context.createId()}`
     const owner = { id, address: address.toLowerCase(), label: 'sandbox' }
     ledger.createAccount(owner, byOperator(nowMs))
     return issueKey(context, ledger, { accountId: id, tierId: FREE_TIER_ID, nowMs }).key

@@ -52,7 +52,7 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   const isSpent = asked.faults.includes('nonce_used')
   const { offer, ...draft } = isSpent ? await toSpent(asked) : await toUnspent(asked)
   const { kind, payment } = deps.ledger.payments.claim(
-    { id: `pay_${deps.mint()}`, offer, ...draft },
+    { id: `pay_${deps.createId()}`, offer, ...draft },
     { actor: `account:${accountId}`, nowMs: deps.clock() },
   )
   if (kind === 'offer_taken') throw usedOfferError()

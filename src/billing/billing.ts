@@ -47,7 +47,7 @@ export type BillingDeps = {
   payTo: string
   screen: Screen
   clock: Clock
-  mint: () => string
+  createId: () => string
   /** Waits; cut short by nothing. Injected, so that tests need not. */
   sleep: (ms: number) => Promise<void>
   origin: () => string

@@ -61,7 +61,7 @@ export function createDemand(
         const { network } = sold.chain
         const fromBlock = head.latestNumber
         const named = { productId, network, symbol: token.symbol, amount, fromBlock }
-        const sealed = { ...named, secret: deps.mint() }
+        const sealed = { ...named, secret: deps.createId() }
         return requirementsFor(deps, { sold, token }, sealed)
       })
     })
@@ -129,7 +129,7 @@ export async function admitUnquoted(
   if (fault !== undefined) throw rejectedError(deps, { reason: fault, signed, offer })
   assertFewFailed(deps, offer)
   await onAdmitted?.(signed.payer, false)
-  const ids = { id: `pay_${deps.mint()}`, keyId: `key_${deps.mint()}`, identifier }
+  const ids = { id: `pay_${deps.createId()}`, keyId: `key_${deps.createId()}`, identifier }
   const { kind, payment } = payments.claimUnquoted(
     { ...ids, offer, signed },
     { nowMs: deps.clock() },
@@ -200,8 +200,8 @@ function draftOffer(deps: BillingDeps, product: Tier, { parsed, sealed, where }:
   const { symbol, method } = where.token
   const nowMs = deps.clock()
   return {
-    id: `quote_${deps.mint()}`,
-    accountId: account?.id ?? `acc_${deps.mint()}`,
+    id: `quote_${deps.createId()}`,
+    accountId: account?.id ?? `acc_${deps.createId()}`,
     payer,
     ...boughtOf(product),
     ...{ symbol, method },

@@ -309,10 +309,10 @@ type Wanted = Where &
   }
 
 function makeOffer(deps: BillingDeps, wanted: Wanted): Offer {
-  const { ledger, clock, mint } = deps
+  const { ledger, clock, createId } = deps
   const { token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
   const nowMs = clock()
-  const id = `quote_${mint()}`
+  const id = `quote_${createId()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
   const { symbol, method } = token
   const extra: Record<string, string> = { quoteId: id }

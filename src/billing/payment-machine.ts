@@ -16,7 +16,7 @@ import {
   type SignedPayment,
   VALID_BEFORE_MS_MAX,
 } from '#src/domain/selling/payment.ts'
-import type { Actor, Deed } from '#src/ledger/ledger.ts'
+import type { Actor, AuditContext } from '#src/ledger/ledger.ts'
 import type { PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -358,8 +358,8 @@ function unlessRefused(change: () => Payment, instead: () => Payment | false): P
 }
 
 function provision(flow: Flow, id: string): Payment {
-  const { ledger, mint } = flow.deps
-  const ids = { subscriptionId: `sub_${mint()}`, restId: `sub_${mint()}` }
+  const { ledger, createId } = flow.deps
+  const ids = { subscriptionId: `sub_${createId()}`, restId: `sub_${createId()}` }
   ledger.payments.provision(id, ids, deedOf(flow))
   return reread(flow, id)
 }
@@ -376,7 +376,7 @@ export function reread({ deps }: Flow, id: string): Payment {
   return payment
 }
 
-const deedOf = ({ deps, actor }: Flow): Deed => ({ actor, nowMs: deps.clock() })
+const deedOf = ({ deps, actor }: Flow): AuditContext => ({ actor, nowMs: deps.clock() })
 
 const momentOf = ({ deps, chain }: Flow): Promise<Moment> => readMoment(deps.clock, chain)
 

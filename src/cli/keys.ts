@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 
-import { mintKey, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
+import { createApiKey, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { formatTime } from '#src/domain/time.ts'
@@ -83,7 +83,7 @@ export function keysCommand(context: CliContext): Command {
 
 async function createKey(context: CliContext, flags: CreateFlags): Promise<void> {
   if (flags.test) {
-    context.print(mintKey(context.randomBytes, TEST_KEY_PREFIX))
+    context.print(createApiKey(context.randomBytes, TEST_KEY_PREFIX))
     return
   }
   const { tier: tierId, account: accountId, ...rest } = flags

@@ -187,7 +187,7 @@ async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
   if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
   // A key is made only for what can be bought.
   await describeOffer(buyer)
-  const key = await signUp(buyer, context.mint())
+  const key = await signUp(buyer, context.createId())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)
   return key

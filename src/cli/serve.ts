@@ -210,7 +210,7 @@ async function shareMemory(context: CliContext, timer: Clock) {
   const threads = threadsOf(config)
   const memory = makeLimitMemory(Buffer.from(context.randomBytes(4)).readInt32LE(), threads + 1)
   const meterMemory = makeMeterMemory(threads + 1)
-  const server = context.mint()
+  const server = context.createId()
   const joint = await joinLimits(config, { server, timer, say: context.printError })
   const limits = createLimits(memory, config.streamsMax, { share: joint?.share })
   return { threads, server, memory, joint, limits, meterMemory, meters: openMeters(meterMemory) }
@@ -330,7 +330,7 @@ export function makeLocalKey(context: CliContext, ledger: Ledger): string | unde
   const label = LOCAL_KEY_LABEL
   return ledger.atomically(() => {
     if (!ledger.isNew()) return undefined
-    const id = `acc_${context.mint()}`
+    const id = `acc_${context.createId()}`
     ledger.createAccount({ id, label }, byOperator(nowMs))
     const tierId = topTierOf(ledger)
     return issueKey(context, ledger, { accountId: id, tierId, label, nowMs }).key

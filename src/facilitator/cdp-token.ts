@@ -18,10 +18,10 @@ type CdpKey = {
   secret: string
 }
 
-/** `mint` never gives a text twice. Rejects, without naming it, if the secret is no key. */
+/** `createId` never gives a text twice. Rejects, without naming it, if the secret is no key. */
 export function createCdpToken(
   { id, secret }: CdpKey,
-  { clock, mint }: { clock: Clock; mint: () => string },
+  { clock, createId }: { clock: Clock; createId: () => string },
 ): MakeToken {
   const key = readKey(secret)
 
@@ -32,7 +32,7 @@ export function createCdpToken(
     const times = { nbf: iat, iat, exp: iat + LIFE_SECONDS }
     const uris = [`${method} ${url.host}${url.pathname}`]
     const text = [
-      { alg: isEdwards ? 'EdDSA' : 'ES256', kid: id, typ: 'JWT', nonce: mint() },
+      { alg: isEdwards ? 'EdDSA' : 'ES256', kid: id, typ: 'JWT', nonce: createId() },
       { sub: id, iss: 'cdp', aud: ['cdp_service'], ...times, uris },
     ]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))

@@ -25,7 +25,7 @@ import {
   type Access,
   type AccessPorts,
   admit,
-  type TakeSignup,
+  type ChargeSignup,
   type Visit,
   visitOf,
 } from './gate.ts'
@@ -132,7 +132,7 @@ const originalOf = (schema: TSchema): TSchema => (schema[ORIGINAL as never] as T
 
 export type ApiPorts = AccessPorts & {
   findMarket: FindMarket
-  takeSignup: TakeSignup
+  chargeSignup: ChargeSignup
   work: Work
   kept: KeptAnswers
   /** Index of the route in the latency metrics. */
@@ -157,7 +157,7 @@ const withOptions = (options: Partial<RouteOptions>) => ({
 
 /** Creates the macros, and `reply`, with which handlers send data. */
 export function createApi(ports: ApiPorts) {
-  const { findMarket, takeSignup, work, kept, timedAs } = ports
+  const { findMarket, chargeSignup, work, kept, timedAs } = ports
 
   /** Admits the caller, then reads the request; the results are members of its `Visit`. */
   function admitAndRead(matched: MatchedRequest, hook: Hook): Visit | Promise<Visit> {
@@ -178,7 +178,7 @@ export function createApi(ports: ApiPorts) {
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
     if (access !== 'signup') return readRequest(matched, visit, hook)
     // Charged once, also if the read runs again (decision 0028).
-    visit.signup ??= takeSignup(request, visit)
+    visit.signup ??= chargeSignup(request, visit)
     return visit.signup.then(() => readRequest(matched, visit, hook))
   }
 

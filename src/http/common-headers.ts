@@ -11,10 +11,10 @@ export const REQUEST_ID_HEADER = 'X-Request-Id'
 const ID_LENGTH = 16
 
 /** The caller's id if it is harmless in a log and a header, and no key; otherwise a new one. */
-export function requestIdOf(request: Request, mint: () => string): string {
+export function requestIdOf(request: Request, createId: () => string): string {
   const sent = request.headers.get('x-request-id')
   const isTaken = sent !== null && /^[\w.-]{1,64}$/.test(sent) && !sent.includes(KEY_PREFIX)
-  return isTaken ? sent : `req_${mint().slice(0, ID_LENGTH)}`
+  return isTaken ? sent : `req_${createId().slice(0, ID_LENGTH)}`
 }
 
 export const TRACE_HEADER = 'traceparent'

@@ -52,7 +52,7 @@ type FrontDoorOptions = {
   logsAs: 'json' | 'text' | 'off'
   log: (line: string) => void
   clock: Clock
-  mint: () => string
+  createId: () => string
   timer: Clock
 }
 
@@ -177,7 +177,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const arrival = arrive(request, peers)
     const { inner, place } = arrival
     const from = peers && peerOf(request, inner, peers)
-    const visit = gate.enter({ request, allowance: place.allowance, peers: from })
+    const visit = gate.admit({ request, allowance: place.allowance, peers: from })
     return visit instanceof Promise
       ? visit.then((later) => proceed(arrival, later))
       : proceed(arrival, visit)
@@ -191,12 +191,12 @@ const withWaysIn = (error: unknown, waysIn: FrontDoorOptions['waysIn']): unknown
 
 /** What is known of a request before the gate. */
 const createArrivals =
-  ({ routes, mint, timer }: FrontDoorOptions) =>
+  ({ routes, createId, timer }: FrontDoorOptions) =>
   (request: Request, peers: PeerSource | undefined): Omit<Exchange, 'visit'> => {
     const startedMs = timer()
     const place = routes.placeOf(request.url)
     const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
-    const requestId = requestIdOf(request, mint)
+    const requestId = requestIdOf(request, createId)
     const traceparent = traceOf(request)
     return { requestId, traceparent, place, request, inner, peers, startedMs }
   }
@@ -232,7 +232,7 @@ const createMark =
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
     if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
-    gate.mark(visit, response)
+    gate.writeHeaders(visit, response)
     if (exchange.place.isPrivate) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
     } else writeCorsHeaders(exchange.request, headers)
@@ -245,7 +245,7 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
     const { request, requestId, traceparent, place, visit, startedMs, fault } = exchange
-    gate.leave(visit, bytes)
+    gate.finish(visit, bytes)
     if (logsAs === 'off' && fault === undefined) return
     const { method } = request
     const { target } = place
@@ -263,7 +263,7 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
       return
     }
     peers?.timeout?.(request, STREAM_SECONDS_MAX)
-    visit.body.onPiece = (bytes) => gate.send(visit, bytes)
+    visit.body.onPiece = (bytes) => gate.countBytes(visit, bytes)
     void visit.body.ended.then(({ bytes, error }) => {
       if (error !== undefined) exchange.fault = describeFault(error)
       record(exchange, status, bytes)

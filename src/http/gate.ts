@@ -114,20 +114,20 @@ export type Arrived = { request: Request; place: Place; visit: Visit }
 
 /** None of it may throw or reject. */
 export type Gate = {
-  enter(arrival: Arrival): Eventually<Visit>
+  admit(arrival: Arrival): Eventually<Visit>
   /** Reports its window to the caller, in the headers of any response. */
-  mark(visit: Visit, response: Pick<Response, 'status' | 'headers'>): void
+  writeHeaders(visit: Visit, response: Pick<Response, 'status' | 'headers'>): void
   /** Counts a piece of a body that is being sent; the request with the first. */
-  send(visit: Visit, bytes: number): void
+  countBytes(visit: Visit, bytes: number): void
   /** Counts what was answered, once all of it was, unless it was counted piece by piece. */
-  leave(visit: Visit, bytes: number | undefined): void
+  finish(visit: Visit, bytes: number | undefined): void
 }
 
 /**
  * Takes one from the signups of the address that a request came from, with a key or without.
  * Rejects with `rate_limited`, and then the headers report that window.
  */
-export type TakeSignup = (request: Request, visit: Visit) => Promise<void>
+export type ChargeSignup = (request: Request, visit: Visit) => Promise<void>
 
 /**
  * Takes one from the window of a caller that is found after the visit began. Rejects with

@@ -16,7 +16,7 @@ import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import type { AuditRow, Deed } from './ledger.ts'
+import type { AuditContext, AuditRow } from './ledger.ts'
 import { addressesDigest } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 import { findBrokenSeals } from './verify-seals.ts'
@@ -56,7 +56,7 @@ export function createAuditChain(db: Database) {
 
     /** Needs the transaction of the deed. Reads the head: another process may have written. */
     append(
-      { actor, nowMs: timeMs }: Deed,
+      { actor, nowMs: timeMs }: AuditContext,
       { action, subject, state }: { action: AuditAction; subject: string; state: string },
     ): void {
       const before = head.get() ?? chainStart

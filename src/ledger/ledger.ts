@@ -37,7 +37,7 @@ export type Ledger = Disposable & {
   /** Packs of the catalogue by ascending rank; none in a new ledger. */
   listPacks(): readonly Pack[]
   /** Adds or replaces an entry of the catalogue. Throws if another tier has its rank. */
-  putTier(tier: Tier, by: Deed): void
+  putTier(tier: Tier, by: AuditContext): void
 
   findAccount(id: string): Account | undefined
   /** `address` in lower case. */
@@ -57,9 +57,9 @@ export type Ledger = Disposable & {
   /** Accounts whose subscription to a tier runs at `nowMs`: bought, or granted by the operator. */
   countHolders(tierId: string, nowMs: number): { bought: number; granted: number }
   /** Throws if the address has one. */
-  createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: Deed): Account
+  createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: AuditContext): Account
   /** Nothing happens if it is so already. */
-  setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
+  setBlocked(accountId: string, isBlocked: boolean, by: AuditContext): void
 
   /** True if nothing was paid for or granted, and the operator made no key of it, nor itself. */
   isFree(accountId: string): boolean
@@ -69,10 +69,13 @@ export type Ledger = Disposable & {
    * The audit chain keeps that they were, and their ids are not used again. Returns the ids that
    * are gone, and where to go on; undefined after the last account.
    */
-  forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
+  forgetIdle(
+    range: IdleRange,
+    by: AuditContext,
+  ): { forgotten: string[]; nextId: string | undefined }
 
   /** Throws if there is no such account. */
-  createKey(key: KeyDraft, by: Deed): ApiKey
+  createKey(key: KeyDraft, by: AuditContext): ApiKey
   /** The key with this digest, whatever became of it. Compares in constant time. */
   findKeyByDigest(digest: Uint8Array): ApiKey | undefined
   findKey(id: string): ApiKey | undefined
@@ -80,11 +83,11 @@ export type Ledger = Disposable & {
   listKeys(accountId?: string): ApiKey[]
   countValidKeys(accountId: string, nowMs: number): number
   /** Gives a key another label; nothing happens if it is so already. */
-  labelKey(id: string, label: string, by: Deed): void
+  labelKey(id: string, label: string, by: AuditContext): void
   /** Ends a key's validity at `expiresMs`, unless it ends sooner already. */
-  expireKey(id: string, expiresMs: number, by: Deed): void
+  expireKey(id: string, expiresMs: number, by: AuditContext): void
   /** Revokes a key for good from now on; false if it was revoked already. */
-  revokeKey(id: string, by: Deed): boolean
+  revokeKey(id: string, by: AuditContext): boolean
 
   /**
    * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
@@ -101,7 +104,7 @@ export type Ledger = Disposable & {
    */
   rotateKey(
     rotation: KeyAsked & { id: string; callerKeyId: string; overlapMs: number },
-    by: Deed,
+    by: AuditContext,
   ):
     | KeyMade
     | Replayed
@@ -110,7 +113,7 @@ export type Ledger = Disposable & {
 
   /** By start. */
   listSubscriptions(accountId: string): Subscription[]
-  addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
+  addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: AuditContext): Subscription
 
   /** 32 secret bytes made with the ledger, which sign challenges. */
   readonly challengeKey: Uint8Array
@@ -137,7 +140,7 @@ export type Ledger = Disposable & {
       chain: Pick<ScreeningGrounds, 'oracle' | 'issuers'>
       staleAfterMs: number
     },
-    by: Deed,
+    by: AuditContext,
   ): Verdict
   /** Facts about the current sanctions list; none if its addresses are not all there. */
   sanctionsList(): SanctionsList | undefined
@@ -151,7 +154,7 @@ export type Ledger = Disposable & {
       addresses: ReadonlySet<string>
       lossPercentMax?: number | undefined
     },
-    by: Deed,
+    by: AuditContext,
   ):
     | { kind: 'replaced' | 'confirmed'; list: SanctionsList }
     | { kind: 'older' }
@@ -172,7 +175,7 @@ export type Ledger = Disposable & {
   pruneUsage(beforeDay: string): Eventually<void>
 
   /** Writes into the audit chain that somebody starts a job of the server. */
-  noteJob(job: { name: string; acceptsLoss: boolean }, by: Deed): void
+  noteJob(job: { name: string; acceptsLoss: boolean }, by: AuditContext): void
 
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]
@@ -194,12 +197,12 @@ export type Ledger = Disposable & {
 /** Accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
 export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
-export type Deed = { actor: Actor; nowMs: number }
+export type AuditContext = { actor: Actor; nowMs: number }
 
 /** `operator` is whoever runs the command line or its page; `system` is the server by itself. */
 export type Actor = 'operator' | 'system' | `account:${string}`
 
-export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
+export const byOperator = (nowMs: number): AuditContext => ({ actor: 'operator', nowMs })
 
 export type Account = {
   /** `acc_` and letters and digits. */

@@ -8,7 +8,7 @@ import type {
 } from '#src/domain/selling/payment.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 
-import type { Deed } from './ledger.ts'
+import type { AuditContext } from './ledger.ts'
 
 /**
  * Offers and payments behind verbs, in the ledger's file and its transactions. Every change of a
@@ -25,7 +25,7 @@ export type PaymentStore = {
   openOffer(
     draft: OfferDraft,
     rules: OfferRules,
-    by: Deed,
+    by: AuditContext,
   ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
   findOffer(id: string): Offer | undefined
   /**
@@ -43,7 +43,7 @@ export type PaymentStore = {
   /** Offers that hold a unique amount at `nowMs`, those that were paid left out, oldest first. */
   listReservedOffers(nowMs: number): ReservedOffer[]
   /** Ends an offer and frees its unique amount; false if it has none or is being paid. */
-  releaseOffer(id: string, by: Deed): boolean
+  releaseOffer(id: string, by: AuditContext): boolean
   /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
   listOffersOf(query: TokenAmount & { accountId: string }): Offer[]
 
@@ -60,7 +60,7 @@ export type PaymentStore = {
       identifier?: string | undefined
       proof?: PaymentProof | undefined
     },
-    by: Deed,
+    by: AuditContext,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
   /** Payments of an offer, and those of its account since a moment, that were rejected or void. */
   countFailedPayments(
@@ -110,14 +110,14 @@ export type PaymentStore = {
   move(
     id: string,
     change: PaymentChange & { from: readonly PaymentState[] },
-    by: Deed,
+    by: AuditContext,
   ): Payment | undefined
 
   /**
    * Takes the right to call the facilitator until `untilMs`, if the payment is `screened`, or its
    * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
    */
-  lease(id: string, untilMs: number, by: Deed): Payment | undefined
+  lease(id: string, untilMs: number, by: AuditContext): Payment | undefined
   /**
    * Holds the lease of an attempt for longer, never for shorter; false if the attempt is over. The
    * state stays, so there is no audit row.
@@ -131,7 +131,7 @@ export type PaymentStore = {
   provision(
     id: string,
     ids: { subscriptionId: string; restId: string },
-    by: Deed,
+    by: AuditContext,
   ): Subscription | Credit
 
   findSubscriptionOf(paymentId: string): Subscription | undefined
@@ -149,7 +149,7 @@ export type PaymentStore = {
       offer: Omit<Offer, 'createdMs'> & { payer: string }
       signed: SignedPayment
     },
-    by: Omit<Deed, 'actor'>,
+    by: Omit<AuditContext, 'actor'>,
   ): { kind: 'claimed' | 'existing' | 'identifier_taken'; payment: Payment }
 
   /** Requests that a payment has bought. */
@@ -181,10 +181,10 @@ export type PaymentStore = {
   deliverPurchase(paymentId: string, at: { address: string; nowMs: number }): void
 
   /** Money that arrived without a payment of ours; kept once per log. */
-  addUnmatchedTransfer(transfer: UnmatchedTransfer, by: Deed): boolean
+  addUnmatchedTransfer(transfer: UnmatchedTransfer, by: AuditContext): boolean
   listUnmatchedTransfers(isResolved: boolean): UnmatchedTransfer[]
   /** Notes what the operator decided about an unmatched transfer or a payment in `review`. */
-  resolveReview(id: string, note: string, by: Deed): boolean
+  resolveReview(id: string, note: string, by: AuditContext): boolean
 
   /** Up to which block (inclusive) transfers were looked at. */
   scannedBlock(network: string): number | undefined

@@ -17,7 +17,7 @@ import {
 import { createAuditChain, createAuditedRows, type RowAction, verifyAudit } from './audit.ts'
 import {
   type ApiKey,
-  type Deed,
+  type AuditContext,
   isValidKey,
   type KeyDraft,
   type KeyMade,
@@ -122,7 +122,7 @@ function createTables(db: Database, { lagMs, seals }: { lagMs: number; seals: Se
   const { raise, ...transactions } = createTransactions(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  const note = (by: Deed, action: RowAction, subject: string): void =>
+  const note = (by: AuditContext, action: RowAction, subject: string): void =>
     chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
 
   return {
@@ -132,7 +132,7 @@ function createTables(db: Database, { lagMs, seals }: { lagMs: number; seals: Se
     seals,
     note,
     /** As `note`, where the change decides who may do what. */
-    record(by: Deed, action: RowAction, subject: string): void {
+    record(by: AuditContext, action: RowAction, subject: string): void {
       note(by, action, subject)
       raise()
     },
@@ -373,7 +373,11 @@ function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undef
   return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
 }
 
-function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Ledger['rotateKey']> {
+function rotateKey(
+  tables: Tables,
+  rotation: Rotation,
+  by: AuditContext,
+): ReturnType<Ledger['rotateKey']> {
   const { record, accounts, keys } = tables
   const { id, accountId, key, keysMax, overlapMs } = rotation
   const { nowMs } = by
@@ -392,13 +396,13 @@ function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Led
   return made
 }
 
-function insertKey({ record, keys }: Tables, draft: KeyDraft, by: Deed): ApiKey {
+function insertKey({ record, keys }: Tables, draft: KeyDraft, by: AuditContext): ApiKey {
   keys.insert({ ...draft, createdMs: by.nowMs })
   record(by, 'key.created', draft.id)
   return keys.get(draft.id)
 }
 
-function makeKey(tables: Tables, draft: KeyDraft, by: Deed): KeyMade {
+function makeKey(tables: Tables, draft: KeyDraft, by: AuditContext): KeyMade {
   const { accounts, subscriptions, tiers } = tables
   const key = insertKey(tables, draft, by)
   const account = accounts.get(draft.accountId)

@@ -1,6 +1,6 @@
 /** Keys that the operator makes and ends, and accounts that they belong to. */
 
-import { digestOf, hintOf, mintKey, redactKeys } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf, redactKeys } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { DAY_MS, formatTime } from '#src/domain/time.ts'
@@ -16,7 +16,7 @@ import { wrongState, wrongValue } from './values.ts'
 
 export const GRANT_DAYS_MAX = 36_500
 
-type Tools = { mint: () => string; randomBytes: (length: number) => Uint8Array }
+type Tools = { createId: () => string; randomBytes: (length: number) => Uint8Array }
 
 export type KeyAsked = {
   /** A tier to grant from now on. */
@@ -58,8 +58,8 @@ export const giveKey = (ledger: Ledger, tools: Tools, asked: Asked): KeyGiven =>
     return { ...issueKey(tools, ledger, issue), account }
   })
 
-const makeAccount = (ledger: Ledger, { mint }: Tools, { address, label, nowMs }: Asked) =>
-  ledger.createAccount({ id: `acc_${mint()}`, address, label }, byOperator(nowMs))
+const makeAccount = (ledger: Ledger, { createId }: Tools, { address, label, nowMs }: Asked) =>
+  ledger.createAccount({ id: `acc_${createId()}`, address, label }, byOperator(nowMs))
 
 function findAccount(ledger: Ledger, { address, accountId }: KeyAsked): Account | undefined {
   if (address !== undefined) return ledger.findAccountByAddress(address)
@@ -102,19 +102,19 @@ type Issue = {
 
 /** Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. */
 export function issueKey(
-  { mint, randomBytes }: Tools,
+  { createId, randomBytes }: Tools,
   ledger: Ledger,
   { accountId, tierId, endMs, label, nowMs }: Issue,
 ): { key: string; apiKey: ApiKey } {
   const by = byOperator(nowMs)
   if (tierId !== FREE_TIER_ID) {
     ledger.addSubscription(
-      { id: `sub_${mint()}`, accountId, tierId, terms: undefined, startMs: nowMs, endMs },
+      { id: `sub_${createId()}`, accountId, tierId, terms: undefined, startMs: nowMs, endMs },
       by,
     )
   }
-  const key = mintKey(randomBytes)
-  const id = `key_${mint()}`
+  const key = createApiKey(randomBytes)
+  const id = `key_${createId()}`
   const apiKey = ledger.createKey(
     { id, accountId, digest: digestOf(key), hint: hintOf(key), label, familyId: id },
     by,

@@ -93,7 +93,7 @@ export type ReaderDeps = {
   /** Monotonic milliseconds. */
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
-  mint: () => string
+  createId: () => string
   randomBytes: (length: number) => Uint8Array
   config: Config
   /** Where they are shared with other threads. */
@@ -424,7 +424,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     ...admission,
     work,
     kept,
-    takeSignup: gate.takeSignup,
+    chargeSignup: gate.chargeSignup,
     timedAs: (method, path) => timed.get(`${method} ${path}`),
   })
   return {
@@ -441,7 +441,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     work,
     assertOperator,
     charge: gate.charge,
-    takeSignup: gate.takeSignup,
+    chargeSignup: gate.chargeSignup,
     chargeWindow: gate.chargeWindow,
     listPacks: () => packsOf(ledger),
     creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),

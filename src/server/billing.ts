@@ -50,7 +50,7 @@ export function createShop(
     return { billing, closedReason, start: () => undefined }
   }
   const log: Log = (line, ...more) => context.printError(`bookfeed: ${line}`, ...more)
-  const { clock, mint } = context
+  const { clock, createId } = context
   const { rpcUrls, payTo, confirmations } = config
   const createView = (chain: PaymentChain) => {
     const url = rpcUrls[chain.network]
@@ -58,12 +58,13 @@ export function createShop(
     const rpc = createRpc({ chain, url, log })
     return createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
   }
-  const relay = closedReason === undefined ? createRelay(config, { clock, mint }) : () => undefined
+  const relay =
+    closedReason === undefined ? createRelay(config, { clock, createId }) : () => undefined
   const billing = createBilling({
     ...ports,
     ledger,
     clock,
-    mint,
+    createId,
     log,
     listTiers: () => ledger.listTiers(),
     chains: chainsOf(config).map((chain) => {
@@ -129,7 +130,7 @@ function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] 
 
 function createRelay(
   config: Config,
-  tools: Pick<CliContext, 'clock' | 'mint'>,
+  tools: Pick<CliContext, 'clock' | 'createId'>,
 ): (chain: PaymentChain) => Facilitator {
   const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
   if ((id === '') !== (secret === '')) {

@@ -10,7 +10,7 @@ export type CliContext = {
   config(): Config
   clock: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits, no prefix. */
-  mint: () => string
+  createId: () => string
   /** Returns fresh random bytes, fit for secrets. */
   randomBytes: (length: number) => Uint8Array
   /** What to type in front of a command's name to run this program, as a shell reads it. */

@@ -208,7 +208,7 @@ const asServed = (history: MarketHistory): MarketHistory => ({
 })
 
 /** What is forgotten when the day is over. Of the real ledger the catalogue alone is read. */
-function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax: number) {
+function createDay({ ledger: real, clock, createId, ...deps }: ReaderDeps, dealsMax: number) {
   const stored = openLedger(':memory:', { nowMs: clock() })
   const ledger: Ledger = { ...stored, ...createTestUsage() }
   const listTiers = () => real.listTiers()
@@ -220,7 +220,7 @@ function createDay({ ledger: real, clock, mint, ...deps }: ReaderDeps, dealsMax:
     withAccounts(
       { ledger, clock, count: () => void deals++ },
       createBilling({
-        ...{ ledger, listTiers, clock, mint, payTo: PAY_TO },
+        ...{ ledger, listTiers, clock, createId, payTo: PAY_TO },
         chains: [createTestChain(blocks, isSlow)],
         screen: async (address) => clearOf(address, clock()),
         // It is as it is, however long one waits.

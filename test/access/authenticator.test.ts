@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { storageError } from '#src/database/database.ts'
-import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf, KEY_LENGTH } from '#src/domain/selling/api-key.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import type { Eventually } from '#src/platform/eventually.ts'
 
@@ -101,7 +101,7 @@ describe('authenticate', () => {
   test('error: missing, malformed, mistyped, unknown and revoked keys get the same answer', async () => {
     const { ledger, key, id, sendAs, app } = createServer()
     ledger.revokeKey(id, by)
-    const unknown = mintKey((length) => crypto.getRandomValues(new Uint8Array(length)))
+    const unknown = createApiKey((length) => crypto.getRandomValues(new Uint8Array(length)))
     const mistyped = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`
     const tokens = [
       undefined,

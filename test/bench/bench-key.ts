@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import { coins } from '#src/domain/market.ts'
-import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import { tierRoutes } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
@@ -11,7 +11,7 @@ export type BenchAccount = keyof typeof seeds
 
 /** The same in every run; it opens nothing but a ledger of the benches. */
 const keyOf = (account: BenchAccount): string =>
-  mintKey((length) => new Uint8Array(length).fill(seeds[account]))
+  createApiKey((length) => new Uint8Array(length).fill(seeds[account]))
 
 export const authorizationOf = (account: BenchAccount): string => `Bearer ${keyOf(account)}`
 

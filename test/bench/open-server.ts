@@ -26,7 +26,7 @@ const visit: Visit = {
   refusal: undefined,
   route: '',
 }
-const gate: Gate = { enter: () => visit, mark() {}, send() {}, leave() {} }
+const gate: Gate = { admit: () => visit, writeHeaders() {}, countBytes() {}, finish() {} }
 
 const log = createLogBuffer((lines) => void process.stderr.write(lines))
 const { app } = openOurApp(dataPath, { gate, log: log.write })

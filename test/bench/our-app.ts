@@ -7,7 +7,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createMint } from '#src/platform/mint.ts'
+import { createIdGenerator } from '#src/platform/id-generator.ts'
 import { type App, createApp } from '#src/server/app.ts'
 
 export type OurApp = { app: App; history: MarketHistory; dispose(): void }
@@ -32,7 +32,7 @@ export function openOurApp(dataPath: string, { gate, log = () => {} }: Options =
     ledger,
     clock: () => Date.now(),
     timer: () => performance.now(),
-    mint: createMint(randomBytes),
+    createId: createIdGenerator(randomBytes),
     randomBytes,
     screen: () => Promise.reject(new Error('Nobody signs up here.')),
     wallets: createWallets(undefined),

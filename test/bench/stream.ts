@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
@@ -77,7 +77,7 @@ function addKeys(): string[] {
   const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now() })
   const by = { actor: 'operator', nowMs: Date.now() } as const
   const keys = Array.from({ length: Math.ceil(subscribers / CONNECTIONS) }, (_, index) => {
-    const key = mintKey((length) => new Uint8Array(length).fill(index))
+    const key = createApiKey((length) => new Uint8Array(length).fill(index))
     const [accountId, id] = [`acc_live${index}`, `key_live${index}`]
     ledger.atomically(() => {
       ledger.createAccount({ id: accountId }, by)

@@ -22,7 +22,7 @@ import { createStopwatch, type Stopwatch } from './stopwatch.ts'
 
 const DAY_MS = 86_400_000
 const fixed = { clock: () => Date.now(), log: () => {} }
-const mint = () => crypto.randomUUID().replaceAll('-', '')
+const createId = () => crypto.randomUUID().replaceAll('-', '')
 
 /** `facilitator` and `node` at work: one stopwatch each, and one for both. */
 export type Watches = Record<'facilitator' | 'node' | 'others', Stopwatch>
@@ -51,7 +51,7 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     ...fixed,
     ledger,
     screen,
-    mint,
+    createId,
     payTo,
     listTiers: () => ledger.listTiers(),
     chains: [
@@ -71,7 +71,7 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     screen,
     recording: () => undefined,
     signup,
-    mint,
+    createId,
     history: fakeHistory(),
     config: readConfig({ BOOKFEED_LOG: 'off' }),
     timer: () => performance.now(),

@@ -106,7 +106,7 @@ export async function openBilling(parts: Parts = {}) {
       },
     }),
     clock: () => script.nowMs,
-    mint: () => String(++minted).padStart(6, '0'),
+    createId: () => String(++minted).padStart(6, '0'),
     sleep: async (ms) => {
       calls.slept.push(ms)
       await script.onSleep(ms)

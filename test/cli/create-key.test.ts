@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { digestOf, isWellFormedKey } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
-import type { Deed, Ledger } from '#src/ledger/ledger.ts'
+import type { AuditContext, Ledger } from '#src/ledger/ledger.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
@@ -11,7 +11,7 @@ import { NOW_MS } from '../support/harness.ts'
 const DAY_MS = 86_400_000
 const ADDRESS = `0x${'aB'.repeat(20)}`
 const lowerAddress = ADDRESS.toLowerCase()
-const by: Deed = { actor: 'operator', nowMs: NOW_MS }
+const by: AuditContext = { actor: 'operator', nowMs: NOW_MS }
 const main = join(import.meta.dir, '../../src/main.ts')
 
 /** What the digest of a key leads to, as a server would find it. */

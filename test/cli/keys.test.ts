@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 
 import { digestOf } from '#src/domain/selling/api-key.ts'
-import type { Deed } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/ledger.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
 
 const DAY_MS = 86_400_000
 const ADDRESS = `0x${'aB'.repeat(20)}`
-const by: Deed = { actor: 'operator', nowMs: NOW_MS }
+const by: AuditContext = { actor: 'operator', nowMs: NOW_MS }
 
 describe('bookfeed keys list', () => {
   /** Keys in each state: valid, expiring, expired, revoked. */

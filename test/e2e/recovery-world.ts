@@ -109,7 +109,7 @@ function start(
     ],
     payTo,
     screen,
-    mint: () => `m${++time.minted}`,
+    createId: () => `m${++time.minted}`,
     async sleep(ms) {
       time.nowMs += ms
       await time.onSleep()

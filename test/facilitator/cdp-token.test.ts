@@ -8,7 +8,10 @@ const request = { method: 'POST', url: new URL('https://api.example.com/v2/x402/
 
 function makeToken(secret: string) {
   let count = 0
-  return createCdpToken({ id: 'key-1', secret }, { clock: () => nowMs, mint: () => `n${++count}` })
+  return createCdpToken(
+    { id: 'key-1', secret },
+    { clock: () => nowMs, createId: () => `n${++count}` },
+  )
 }
 
 const decode = (part = ''): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())

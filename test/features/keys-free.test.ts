@@ -136,6 +136,6 @@ describe('forgetting', () => {
 
 /** Another wallet of the same server. */
 function createRigOn({ ledger }: ReturnType<typeof createRig>) {
-  const rig = createSignupRig({ ledger, mint: () => crypto.randomUUID().replaceAll('-', '') })
+  const rig = createSignupRig({ ledger, createId: () => crypto.randomUUID().replaceAll('-', '') })
   return { ...rig, accountId: () => rig.accountOf()?.id ?? '' }
 }

@@ -30,10 +30,10 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
   const lines: string[] = []
   const left: (number | undefined)[] = []
   const gate: Gate = {
-    enter: ({ request }) => ({ ...visit, route: request.method }),
-    mark: ({ route }, { headers }) => headers.set('X-Seen', route),
-    send() {},
-    leave: (_visit, bytes) => void left.push(bytes),
+    admit: ({ request }) => ({ ...visit, route: request.method }),
+    writeHeaders: ({ route }, { headers }) => headers.set('X-Seen', route),
+    countBytes() {},
+    finish: (_visit, bytes) => void left.push(bytes),
   }
   const trap = createErrorTrap()
   const app = new Elysia({ normalize: false })
@@ -73,7 +73,7 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
     logsAs: options.logsAs ?? 'json',
     log: (line) => void lines.push(line),
     clock: () => 0,
-    mint: () => 'minted',
+    createId: () => 'minted',
     timer: () => 0,
   })
   const send = async (path: string, init?: RequestInit) =>

@@ -31,7 +31,7 @@ function startServer() {
   const limits = createLimits(makeLimitMemory(1), 8)
   const unread = createUnread(limits)
   const gate: Gate = {
-    enter({ request, peers }) {
+    admit({ request, peers }) {
       const [accountId = '', tierId = ''] = (request.headers.get('authorization') ?? '').split(' ')
       const isKnown = accountId !== ''
       return {
@@ -45,9 +45,9 @@ function startServer() {
         peers,
       }
     },
-    mark() {},
-    send() {},
-    leave() {},
+    writeHeaders() {},
+    countBytes() {},
+    finish() {},
   }
   const door = createFrontDoor({
     handle({ request }) {
@@ -65,7 +65,7 @@ function startServer() {
     logsAs: 'off',
     log() {},
     clock: () => 0,
-    mint: () => 'x',
+    createId: () => 'x',
     timer: () => performance.now(),
   })
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 60, fetch: door })

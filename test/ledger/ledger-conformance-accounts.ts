@@ -1,7 +1,7 @@
 /** The ledger's conformance suite on accounts. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Deed, IdleRange, Ledger } from '#src/ledger/ledger.ts'
+import type { AuditContext, IdleRange, Ledger } from '#src/ledger/ledger.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import {
@@ -32,7 +32,7 @@ export function conformAccounts(use: UseLedger): void {
   })
 }
 
-const account = (number: number): Deed => by(NOW_MS, `account:${accountIdOf(number)}`)
+const account = (number: number): AuditContext => by(NOW_MS, `account:${accountIdOf(number)}`)
 
 /** An account that signed up by itself, with a key. */
 function signUp(ledger: Ledger, number: number): void {

@@ -2,16 +2,23 @@
  * Accounts, keys and the like for tests of the ledger, by number: the same number is the same one.
  */
 
-import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
-import type { Actor, ApiKey, Deed, KeyDraft, Ledger, UsageEntry } from '#src/ledger/ledger.ts'
+import type {
+  Actor,
+  ApiKey,
+  AuditContext,
+  KeyDraft,
+  Ledger,
+  UsageEntry,
+} from '#src/ledger/ledger.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
 
-export const by = (nowMs = NOW_MS, actor: Actor = 'operator'): Deed => ({ actor, nowMs })
+export const by = (nowMs = NOW_MS, actor: Actor = 'operator'): AuditContext => ({ actor, nowMs })
 
 export const accountIdOf = (number: number): string => `acc_${number}`
 export const keyIdOf = (number: number): string => `key_${number}`
@@ -20,7 +27,7 @@ export const addressOf = (number: number): string => `0x${number.toString(16).pa
 /** The whole key that no ledger may ever hold. */
 export function keyTextOf(number: number): string {
   const random = createRandom(`key ${number}`)
-  return mintKey((length) => Uint8Array.from({ length }, () => random.integer(256)))
+  return createApiKey((length) => Uint8Array.from({ length }, () => random.integer(256)))
 }
 
 export const aKey = (number: number, changes: Partial<KeyDraft> = {}): KeyDraft => ({

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { transact } from '#src/database/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { Deed } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
@@ -44,7 +44,7 @@ describe.skipIf(postgresPrograms === undefined)('a connection that an administra
       return value
     }
   }
-  const deedEndingAt = (read: number): Deed => {
+  const deedEndingAt = (read: number): AuditContext => {
     const end = endingAt(read)
     return {
       actor: 'operator',

@@ -1,7 +1,7 @@
 /** Keys of test mode: simulated data alone, faults on request, and nothing real within reach. */
 import { describe, expect, test } from 'bun:test'
 
-import { mintKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
+import { createApiKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
 import { SLOW_MS } from '#src/server/test-mode.ts'
 
 import { createMarketHistory } from '../support/market-history.ts'
@@ -102,7 +102,7 @@ describe('keys of test mode', () => {
       Number((await sendAs(each, '/v1/coins')).headers.get('x-ratelimit-remaining'))
     const before = await left(PUBLIC_TEST_KEY)
     expect(await left(key)).toBe(before - 1)
-    expect(await left(mintKey(randomBytes, TEST_KEY_PREFIX))).toBe(before - 2)
+    expect(await left(createApiKey(randomBytes, TEST_KEY_PREFIX))).toBe(before - 2)
     const { tier, days } = (await (await sendAs(key, '/v1/usage')).json()) as {
       tier: object
       days: object[]

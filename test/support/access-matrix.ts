@@ -3,7 +3,7 @@
  * so that a change of the catalogue has to be meant.
  */
 import { readConfig } from '#src/config/config.ts'
-import { mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey } from '#src/domain/selling/api-key.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
@@ -54,8 +54,8 @@ function addCallers(ledger: Ledger): CallerFacts[] {
   const tiers = ['free', 'starter', 'pro', 'enterprise']
   return [
     { kind: 'nobody', token: undefined, ...stranger },
-    { kind: 'malformed', token: `${mintKey(randomBytes).slice(0, -1)}-`, ...stranger },
-    { kind: 'unknown', token: mintKey(randomBytes), ...stranger },
+    { kind: 'malformed', token: `${createApiKey(randomBytes).slice(0, -1)}-`, ...stranger },
+    { kind: 'unknown', token: createApiKey(randomBytes), ...stranger },
     { kind: 'revoked', token: revoked, ...stranger },
     { kind: 'expired', token: expired, ...stranger },
     { kind: 'blocked', token: blocked, standing: 'blocked', tier: 'pro' },

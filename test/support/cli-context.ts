@@ -19,7 +19,7 @@ export function createCliContext(env: Record<string, string> = {}) {
     env,
     config: () => readConfig(env),
     clock: () => NOW_MS,
-    mint: () => `minted${++minted}`,
+    createId: () => `minted${++minted}`,
     randomBytes: (length) => new Uint8Array(length).fill(++drawn),
     invocation: 'bookfeed',
     version: '0.0.0-test',

@@ -1,7 +1,7 @@
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config/config.ts'
-import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -37,7 +37,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
   const time = { nowMs: NOW_MS, timerMs: 0 }
   const lines: string[] = []
   let minted = 0
-  const mint = () => `minted${++minted}`
+  const createId = () => `minted${++minted}`
   const ledger = options.ledger ?? openLedger(':memory:', { nowMs: NOW_MS })
   const key = addKey(ledger, testTier)
   const deps: AppDeps = {
@@ -46,7 +46,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
     clock: () => time.nowMs,
     timer: () => time.timerMs,
-    mint,
+    createId,
     randomBytes,
     screen: async (address) => clearOf(address, time.nowMs),
     wallets: createWallets(undefined),
@@ -115,7 +115,7 @@ const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new U
 /** Makes a key of a new account with a tier for ever, and returns it. */
 export function addKey(ledger: Ledger, tier: Tier | string | undefined, address?: string): string {
   const by = { actor: 'operator', nowMs: NOW_MS } as const
-  const key = mintKey(randomBytes)
+  const key = createApiKey(randomBytes)
   const name = `${hintOf(key)}${ledger.listKeys().length}`
   ledger.atomically(() => {
     if (typeof tier === 'object') ledger.putTier(tier, by)

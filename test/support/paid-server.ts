@@ -61,7 +61,7 @@ export async function startPaidServer(options: PaidServerOptions) {
   const { screen, signup } = createScreener(screener)
   const payTo = chain.payee.address
   let origin = ''
-  const mint = () => crypto.randomUUID().replaceAll('-', '')
+  const createId = () => crypto.randomUUID().replaceAll('-', '')
   const sell = (node: Rpc, relay: Facilitator): SoldChain => ({
     chain: node.chain,
     view: createChainView(node, {
@@ -76,7 +76,7 @@ export async function startPaidServer(options: PaidServerOptions) {
     ledger,
     payTo,
     screen,
-    mint,
+    createId,
     listTiers: () => ledger.listTiers(),
     chains: [
       sell(rpc, facilitator),
@@ -94,7 +94,7 @@ export async function startPaidServer(options: PaidServerOptions) {
     screen,
     recording: () => undefined,
     signup,
-    mint,
+    createId,
     history: options.history ?? fakeHistory(),
     config: readConfig({
       BOOKFEED_LOG: 'off',

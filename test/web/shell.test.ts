@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
+  createApiKey,
   KEY_PREFIX,
-  mintKey,
   PUBLIC_TEST_KEY,
   TEST_KEY_PREFIX,
 } from '#src/domain/selling/api-key.ts'
@@ -38,7 +38,7 @@ describe('keyFaultOf', () => {
   test('default: it is what the server says of a key', () => {
     const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
     for (let index = 0; index < 200; index++) {
-      const sound = mintKey(randomBytes, index % 2 === 0 ? KEY_PREFIX : TEST_KEY_PREFIX)
+      const sound = createApiKey(randomBytes, index % 2 === 0 ? KEY_PREFIX : TEST_KEY_PREFIX)
       expect([sound, keyFaultOf(sound)]).toEqual([sound, undefined])
       const place = 8 + (index % 33)
       const other = sound[place] === 'a' ? 'b' : 'a'

@@ -28,8 +28,10 @@ const anywhere = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]+`, 'g')
 const HIDDEN = `${KEY_PREFIX}…`
 
 /** Makes a key. `randomBytes` must be fit for secrets. */
-export const mintKey = (randomBytes: (length: number) => Uint8Array, prefix = KEY_PREFIX): string =>
-  withChecksum(prefix + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
+export const createApiKey = (
+  randomBytes: (length: number) => Uint8Array,
+  prefix = KEY_PREFIX,
+): string => withChecksum(prefix + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
 
 const withChecksum = (body: string): string => body + checksumOf(body)
 

@@ -77,7 +77,7 @@ export type AdminDeps = {
   history: Pick<MarketHistory, 'totals'>
   ledger: Ledger
   clock: Clock
-  mint: () => string
+  createId: () => string
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   signup: () => SignupState

@@ -6,7 +6,7 @@ import { Elysia } from 'elysia'
 import type { Settlement } from '#src/billing/billing.ts'
 import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
-import { digestOf, hintOf, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Api } from '#src/http/api.ts'
@@ -238,7 +238,7 @@ function makeKey(deps: Deps, { id: paymentId, accountId }: { id: string; account
     }
     if (ledger.countValidKeys(accountId, nowMs) >= keysPerAccountMax) return undefined
     const id = idOfKey(firstId, made.length)
-    const key = mintKey(randomBytes)
+    const key = createApiKey(randomBytes)
     const draft = { id, accountId, digest: digestOf(key), hint: hintOf(key), familyId: firstId }
     ledger.createKey(draft, by)
     return key

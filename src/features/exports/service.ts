@@ -18,7 +18,7 @@ import { createExportThread } from './thread.ts'
 export type ExportDeps = {
   history: MarketHistory
   clock: Clock
-  mint: () => string
+  createId: () => string
   /** Waits for the turn of an account's next piece. */
   work: { turn: (accountId: string, level: number) => Promise<void> }
 }
@@ -33,7 +33,7 @@ const EXPORTS_MAX = 20
 const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
-export function createExportService({ history, clock, mint, work }: ExportDeps) {
+export function createExportService({ history, clock, createId, work }: ExportDeps) {
   const thread = history.path === undefined ? undefined : createExportThread(history.path)
   const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
 
@@ -80,7 +80,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
 
     begin(plan: ExportPlan, { accountId, level, isGzip, close }: Asked) {
       const record: ExportBody = {
-        exportId: `exp_${mint()}`,
+        exportId: `exp_${createId()}`,
         name: plan.name,
         state: 'running',
         format: plan.format,

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 
-import { mintKey, TEST_KEY_PREFIX, tokenOf } from '#src/domain/selling/api-key.ts'
+import { createApiKey, TEST_KEY_PREFIX, tokenOf } from '#src/domain/selling/api-key.ts'
 import type { Api } from '#src/http/api.ts'
 import { type Idempotency, jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
@@ -100,7 +100,7 @@ const testKeyRoute = (api: Api, { randomBytes }: Pick<Deps, 'randomBytes'>) =>
   new Elysia({ name: 'keys-3', tags: ['account'] }).use(api).post(
     '/v1/keys/test',
     () => {
-      const key = mintKey(randomBytes, TEST_KEY_PREFIX)
+      const key = createApiKey(randomBytes, TEST_KEY_PREFIX)
       return jsonResponse({ key }, { status: 201, headers: { 'Cache-Control': 'no-store' } })
     },
     {

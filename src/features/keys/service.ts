@@ -4,7 +4,7 @@
  * Another account's keys are answered like unknown ones.
  */
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import { digestOf, hintOf, holdsKey, mintKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, hintOf, holdsKey } from '#src/domain/selling/api-key.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
@@ -12,7 +12,7 @@ import { assertSigned } from '#src/domain/selling/wallet.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import {
   type ApiKey,
-  type Deed,
+  type AuditContext,
   isValidKey,
   type KeyMade,
   type KeySecret,
@@ -36,7 +36,7 @@ import type {
 
 export type KeyDeps = ChallengeDeps & {
   ledger: Ledger
-  mint: () => string
+  createId: () => string
   screen: Screen
   signup: () => SignupState
   keysPerAccountMax: number
@@ -82,7 +82,7 @@ export function createSignup(deps: KeyDeps) {
         makeKey(deps, { label, keep, toMade: (made) => made }, (key, once) => {
           const nowMs = clock()
           challenges.assertFresh(genuine.expiresMs, nowMs)
-          const accountId = `acc_${deps.mint()}`
+          const accountId = `acc_${deps.createId()}`
           const draft = { ...genuine, accountId, key, keysMax, keepKeys, once }
           const done = ledger.signUp(draft, nowMs)
           if (isDone(done)) return done
@@ -106,7 +106,7 @@ const isDone = (done: { kind: string }): done is KeyMade | Replayed =>
 
 export function createOwnKeys(deps: KeyDeps) {
   const { ledger, clock, keysPerAccountMax: keysMax } = deps
-  const toDeed = ({ accountId }: Caller): Deed => {
+  const toDeed = ({ accountId }: Caller): AuditContext => {
     return { actor: `account:${accountId}`, nowMs: clock() }
   }
 
@@ -183,15 +183,15 @@ async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string
 
 /** Makes a key by a verb of the ledger, which throws for what it refuses; it is shown this once. */
 function makeKey<Made>(
-  { mint, randomBytes }: KeyDeps,
+  { createId, randomBytes }: KeyDeps,
   { label, keep, toMade }: Wanted<Made>,
   verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
 ): KeyOutcome<Made> {
   if (label !== undefined) assertNoKey(label)
-  const key = mintKey(randomBytes)
+  const key = createApiKey(randomBytes)
   const shown = (made: KeyMade): Made => toMade(toNewKey(key, made))
   const once = keep && { id: keep.id, answer: (made: KeyMade) => keep.seal(shown(made)) }
-  const secret = { id: `key_${mint()}`, digest: digestOf(key), hint: hintOf(key), label }
+  const secret = { id: `key_${createId()}`, digest: digestOf(key), hint: hintOf(key), label }
   const done = verb(secret, once)
   return done.kind === 'made' ? { made: shown(done) } : { replayed: done.answer }
 }

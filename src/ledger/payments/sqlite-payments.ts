@@ -6,7 +6,7 @@ import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscr
 import { assert } from '#src/platform/assert.ts'
 import { Fault } from '#src/platform/fault.ts'
 
-import type { Deed } from '../ledger.ts'
+import type { AuditContext } from '../ledger.ts'
 import type { PaymentChange, PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
 import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
@@ -74,7 +74,7 @@ function createClaimUnquoted(
   }
 
   /** Without a secret, and never valid: it has no other use than its name. */
-  function addUsageKey(id: string, accountId: string, by: Deed): void {
+  function addUsageKey(id: string, accountId: string, by: AuditContext): void {
     if (keys.list(accountId).length > 0) return
     const { nowMs } = by
     const digest = new Bun.CryptoHasher('sha256').update(id).digest()
@@ -91,7 +91,7 @@ function createClaimUnquoted(
       if (other) return { kind: 'identifier_taken', payment: other }
       const offer: Offer = { ...draft, createdMs: nowMs }
       const accountId = accountOf(draft.payer, offer, nowMs)
-      const by: Deed = { actor: `account:${accountId}`, nowMs }
+      const by: AuditContext = { actor: `account:${accountId}`, nowMs }
       addUsageKey(keyId, accountId, by)
       // Reserves nothing: only a payment of its own ever looks for it.
       offers.insert({ ...offer, accountId }, 0)
@@ -111,7 +111,7 @@ const beside: readonly PaymentState[] = [...spent, 'review']
 function createMoves(tables: Tables) {
   const { atomically, note, offers, payments, subscriptions, credits } = tables
 
-  function write(payment: Payment, by: Deed): Payment {
+  function write(payment: Payment, by: AuditContext): Payment {
     payments.update(payment)
     note(by, `payment.${payment.state}`, payment.id)
     return payment
@@ -191,7 +191,7 @@ function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
 }
 
 /** Whoever had the lease is done with it: it moved the payment, or somebody knew more. */
-function changed(before: Payment, change: PaymentChange, by: Deed): Payment {
+function changed(before: Payment, change: PaymentChange, by: AuditContext): Payment {
   const { to: state, reason, txHash = before.txHash } = change
   // What will never be paid has no place where it was.
   const proof = change.proof ?? (spent.includes(state) ? undefined : before.proof)
@@ -220,7 +220,7 @@ function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof
 }
 
 /** Turns money into requests, where that is what was offered. */
-function addCredit({ note, credits, offers }: Tables, payment: Payment, by: Deed) {
+function addCredit({ note, credits, offers }: Tables, payment: Payment, by: AuditContext) {
   const { id, accountId } = payment
   const { terms, requests } = offers.get(payment.offerId)
   if (requests === undefined) return undefined
@@ -233,7 +233,7 @@ function addCredit({ note, credits, offers }: Tables, payment: Payment, by: Deed
 function book(
   { record, subscriptions, offers }: Tables,
   { payment, ids }: { payment: Payment; ids: Parameters<PaymentStore['provision']>[1] },
-  by: Deed,
+  by: AuditContext,
 ): void {
   const { accountId } = payment
   const { terms, periodDays: days } = offers.get(payment.offerId)

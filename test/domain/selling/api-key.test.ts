@@ -4,16 +4,18 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 
 import {
+  createApiKey,
   digestOf,
   hintOf,
   isWellFormedKey,
   KEY_LENGTH,
   KEY_PREFIX,
-  mintKey,
   redactKeys,
 } from '#src/domain/selling/api-key.ts'
 
-const keys = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => mintKey(() => bytes))
+const keys = fc
+  .uint8Array({ minLength: 20, maxLength: 20 })
+  .map((bytes) => createApiKey(() => bytes))
 const characters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-. é']
 
 /** The key with every other character in one place. */
@@ -22,10 +24,10 @@ const typosAt = (key: string, at: number): string[] =>
     .filter((character) => character !== key[at])
     .map((character) => key.slice(0, at) + character + key.slice(at + 1))
 
-describe('mintKey', () => {
+describe('createApiKey', () => {
   test('default: takes 20 random bytes and gives a well-formed key of one length', () => {
     const asked: number[] = []
-    mintKey((length) => {
+    createApiKey((length) => {
       asked.push(length)
       return new Uint8Array(length)
     })
@@ -40,8 +42,8 @@ describe('mintKey', () => {
   })
 
   test('behavior: a form that never changes: keys that were given out stay well-formed', () => {
-    expect(mintKey(() => new Uint8Array(20))).toBe('bf_live_00000000000000000000000000009Q8xn')
-    expect(mintKey(() => new Uint8Array(20).fill(255))).toBe(
+    expect(createApiKey(() => new Uint8Array(20))).toBe('bf_live_00000000000000000000000000009Q8xn')
+    expect(createApiKey(() => new Uint8Array(20).fill(255))).toBe(
       'bf_live_aWgEPTl1tmebfsQzFP4bxwgy80V0Unu5m',
     )
   })
@@ -52,7 +54,7 @@ describe('mintKey', () => {
       fc.property(bytes, fc.nat(159), (one, bit) => {
         const other = one.slice()
         other[bit >> 3] = (other[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-        expect(mintKey(() => one)).not.toBe(mintKey(() => other))
+        expect(createApiKey(() => one)).not.toBe(createApiKey(() => other))
       }),
     )
   })

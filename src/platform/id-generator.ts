@@ -6,7 +6,7 @@ const NAME_LENGTH = 32
  * Creates what returns fresh unguessable names, of 32 hexadecimal digits each; `randomBytes` must
  * be fit for secrets. It is asked for many names at once, because each call costs a microsecond.
  */
-export function createMint(randomBytes: (length: number) => Uint8Array): () => string {
+export function createIdGenerator(randomBytes: (length: number) => Uint8Array): () => string {
   let digits = ''
   let at = 0
   return () => {
