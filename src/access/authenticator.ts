@@ -28,7 +28,15 @@ const TIERS = -1
 
 type Deps = { ledger: Ledger; clock: Clock }
 
-export type Authenticator = ReturnType<typeof createAuthenticator>
+export type Authenticator = {
+  /**
+   * The caller whose valid key the header holds; undefined for anything else. `addressOf` returns
+   * the network address of the caller.
+   */
+  authenticate(authorization: string | null, addressOf: () => string): Caller | undefined
+  /** The live catalogue by ascending rank. */
+  listTiers(): readonly Tier[]
+}
 
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: number }
 
@@ -77,7 +85,7 @@ function createPatientRead({ ledger, clock }: Deps) {
   }
 }
 
-export function createAuthenticator({ ledger, clock }: Deps) {
+export function createAuthenticator({ ledger, clock }: Deps): Authenticator {
   const readPatiently = createPatientRead({ ledger, clock })
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()
@@ -128,8 +136,7 @@ export function createAuthenticator({ ledger, clock }: Deps) {
   }
 
   return {
-    /** The caller whose valid key the header holds; undefined for anything else. */
-    authenticate(authorization: string | null): Caller | undefined {
+    authenticate(authorization) {
       const token = tokenOf(authorization)
       if (token?.length !== KEY_LENGTH) return undefined
       refresh()
@@ -148,8 +155,7 @@ export function createAuthenticator({ ledger, clock }: Deps) {
       })?.caller
     },
 
-    /** The live catalogue by ascending rank. */
-    listTiers(): readonly Tier[] {
+    listTiers() {
       refresh()
       return tiers
     },

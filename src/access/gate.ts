@@ -15,7 +15,7 @@ import {
   writeRateHeaders,
   writeRatePolicy,
 } from '#src/http/common-headers.ts'
-import type { Arrival, PeerSource, Visit } from '#src/http/gate.ts'
+import type { Arrival, Identify, PeerSource, Visit } from '#src/http/gate.ts'
 import { after, type Eventually } from '#src/platform/eventually.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 
@@ -49,9 +49,11 @@ export type GateOptions = {
   isKeyless?: boolean
   /** True where another app answers keys of test mode. */
   hasTestMode?: boolean
-  /** In test mode: the fault that a request asks for. */
-  testRefusal?: ((request: Request) => AppError | undefined) | undefined
+  /** Why a request is refused, before it is counted. */
+  refuse?: Refuse | undefined
 }
+
+export type Refuse = (arrival: Arrival) => AppError | undefined
 
 /** The rate window that a request is taken from. */
 type CallerWindow = {
@@ -76,15 +78,12 @@ export function createGate({
   sampleTerms,
   isKeyless,
   hasTestMode,
-  testRefusal,
+  refuse,
 }: GateOptions) {
-  /** In test mode anybody can make keys, so they share the window of their address. */
-  function identify({ request, peers }: Arrival): Caller | undefined {
-    const caller = authenticator.authenticate(request.headers.get('authorization'))
-    if (caller === undefined || testRefusal === undefined) return caller
-    const address = addressOf(request, peers)
-    return { ...caller, familyId: `test ${address}`, address }
-  }
+  const identify: Identify = ({ request, peers }) =>
+    authenticator.authenticate(request.headers.get('authorization'), () =>
+      addressOf(request, peers),
+    )
 
   function freeLimit(): number {
     const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
@@ -119,14 +118,14 @@ export function createGate({
     const { address, nowMs: enteredMs } = window
     const guest = window.isGuest ? toGuest(window.key, sampleTerms()) : undefined
     const common = { caller, guest, address, enteredMs, route: NO_ROUTE, peers }
+    const refusal = refuse?.(arrival)
+    if (refusal !== undefined) {
+      const refused = { ...common, isCounted: false, refusal }
+      return after(find(window), (rate) => ({ ...refused, rate: rateOfRefusal(refusal, rate) }))
+    }
     if (allowance === 'none' || isPreflight(request)) {
       const free = { ...common, isCounted: false, refusal: undefined }
       return after(find(window), (rate) => ({ ...free, rate }))
-    }
-    const refusal = testRefusal?.(request)
-    if (refusal !== undefined) {
-      const refused = { ...common, isCounted: false, refusal }
-      return after(find(window), (rate) => ({ ...refused, rate: rateOfFault(refusal, rate) }))
     }
     const taken = window.windows.take(window.key, window.limit, window.nowMs)
     // No closure if the result is there: every request comes through here.
@@ -143,6 +142,8 @@ export function createGate({
   }
 
   return {
+    identify,
+
     admit(arrival: Arrival): Eventually<Visit> {
       try {
         const caller = identify(arrival)
@@ -236,10 +237,10 @@ export function createGate({
   }
 }
 
-/** The state of the window that a requested fault reports. */
-function rateOfFault({ extras }: AppError, rate: RateState): RateState {
+/** The state of the window that a refusal reports. */
+function rateOfRefusal({ code, extras }: AppError, rate: RateState): RateState {
   const { retryAfterSeconds } = extras
-  if (!retryAfterSeconds) return rate
+  if (code !== 'rate_limited' || retryAfterSeconds === undefined) return rate
   return { ...rate, remaining: 0, leftMs: retryAfterSeconds * SECOND_MS }
 }
 

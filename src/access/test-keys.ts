@@ -1,7 +1,9 @@
 /**
- * Whose a key of test mode is: every well-formed one is valid, and an account by itself. Nothing of
- * it is stored before something is bought, so that making keys costs nobody anything.
+ * Test keys: every well-formed one is valid and an account of its own. The server stores nothing of
+ * an account before its first purchase, so making keys costs nothing. Because everybody can make
+ * them, the keys of a network address share one rate window, and what they hold at a time.
  */
+
 import { coins } from '#src/domain/market.ts'
 import { digestOf, testKeyOf } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
@@ -30,7 +32,7 @@ type Deps = {
 export function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticator {
   return {
     listTiers,
-    authenticate(authorization) {
+    authenticate(authorization, addressOf) {
       const key = testKeyOf(authorization)
       if (key === undefined) return undefined
       const name = `test${digestOf(key).toHex().slice(0, NAME_LENGTH)}`
@@ -41,7 +43,9 @@ export function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticato
       // What is bought for nothing gives no more requests.
       const terms = tierId === FREE_TIER_ID ? testTerms : { ...found.terms, requestsPerMinute }
       const standing = { ...found, terms }
-      return { keyId: `key_${name}`, accountId, familyId: name, isBlocked: false, standing }
+      const address = addressOf()
+      const familyId = `test ${address}`
+      return { keyId: `key_${name}`, accountId, familyId, isBlocked: false, standing, address }
     },
   }
 }

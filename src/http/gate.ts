@@ -109,6 +109,9 @@ export type Allowance = 'none' | 'data' | 'billing'
 
 export type Arrival = { request: Request; allowance: Allowance; peers: PeerSource | undefined }
 
+/** Returns the caller whose valid key came with a request. */
+export type Identify = (from: Pick<Arrival, 'request' | 'peers'>) => Caller | undefined
+
 /** What a route is asked. */
 export type Arrived = { request: Request; place: Place; visit: Visit }
 

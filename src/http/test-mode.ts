@@ -1,7 +1,8 @@
 /** What test mode is to whoever asks: a header of its answers, and faults that are asked for. */
 import { AppError } from '#src/domain/errors.ts'
 
-import type { PeerSource } from './gate.ts'
+import { isPreflight } from './common-headers.ts'
+import type { Arrival, PeerSource } from './gate.ts'
 
 /** On every answer to a key of test mode, and on no other. */
 export const MODE_HEADER = 'Bookfeed-Mode'
@@ -27,7 +28,8 @@ export function faultOf({ headers }: Request): TestFault | undefined {
 }
 
 /** Why a request is refused before anything else, if it is: as it asks for, or by mistake. */
-export function faultRefusal(request: Request): AppError | undefined {
+export function faultRefusal({ request, allowance }: Arrival): AppError | undefined {
+  if (allowance === 'none' || isPreflight(request)) return undefined
   const fault = faultOf(request)
   if (fault === undefined && request.headers.has(FAULT_HEADER)) {
     const message = `\`${FAULT_HEADER}\` must be one of ${testFaults.join(', ')}.`

@@ -3,7 +3,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
 import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
-import { createGate } from '#src/access/gate.ts'
+import { createGate, type Refuse } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
@@ -70,7 +70,7 @@ import {
 import { MissingRoute } from '#src/http/problem.ts'
 import { isRewritten } from '#src/http/raw-target.ts'
 import { createRouteTable, type Place, type RouteTable } from '#src/http/route-table.ts'
-import { faultRefusal, type TestMode } from '#src/http/test-mode.ts'
+import type { TestMode } from '#src/http/test-mode.ts'
 import { createUnread } from '#src/http/unread.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
@@ -111,8 +111,12 @@ export type ReaderDeps = {
   gate?: Gate
   /** Answers keys of test mode; undefined where there is none. */
   testMode?: AppTestMode | undefined
-  /** What this app is in test mode, if it is. */
-  asTest?: TestTerms | undefined
+  /** In place of one that reads the ledger. */
+  authenticator?: Authenticator | undefined
+  /** Why a request is refused, before it is counted. */
+  refuse?: Refuse | undefined
+  /** What live streams follow, if it is not the history as it is written. */
+  followed?: Followed | undefined
   /** In place of the real one, to test what does not depend on time. */
   work?: Work
 }
@@ -120,12 +124,8 @@ export type ReaderDeps = {
 /** `sockets`: of connections whose key comes as a message; undefined while there are no data. */
 export type AppTestMode = TestMode & { sockets: () => Sockets | undefined }
 
-/** In place of what a server for real keys has. */
-export type TestTerms = {
-  authenticator: Authenticator
-  /** The moment of the recorded day that live streams are at. */
-  dayClock: Clock
-}
+/** A history and the clock that its rows are followed by. */
+export type Followed = { history: MarketHistory; clock: Clock }
 
 export type AppDeps = ReaderDeps & {
   screen: Screen
@@ -388,7 +388,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const { signupsPerDay, streamsMax, trustedProxies } = config
   const seed = integerFrom(deps.randomBytes)
   const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
-  const authenticator = deps.asTest?.authenticator ?? createAuthenticator({ ledger, clock })
+  const authenticator = deps.authenticator ?? createAuthenticator({ ledger, clock })
   const meter = createUsageMeter(deps)
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
   const findMarket = createMarketFinder(history)
@@ -398,13 +398,12 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
   const hasTestMode = deps.testMode !== undefined
-  const testRefusal = deps.asTest && faultRefusal
   const gate = createGate({
     ...shared,
     addressOf,
     signupsPerDay,
     hasTestMode,
-    testRefusal,
+    refuse: deps.refuse,
     isKeyless: config.isKeyless,
   })
   const pages = createPageCache(config.pageCacheBytes)
@@ -428,7 +427,9 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     timedAs: (method, path) => timed.get(`${method} ${path}`),
   })
   return {
-    ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
+    ...{ gate, meter, limits, sample },
+    authenticate: authenticator.authenticate,
+    identify: gate.identify,
     ...{ api, kept, timed },
     keepPlacesBy(table: Pick<RouteTable, 'keep'>): void {
       keep = table.keep

@@ -17,7 +17,6 @@ import { TradeRow } from '#src/features/trades/schema.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
-import { createDayView } from '#src/live/day-view.ts'
 import { createGapView } from '#src/live/gaps.ts'
 import { createMarketWatch } from '#src/live/market-watch.ts'
 import { createRowReader } from '#src/live/rows.ts'
@@ -33,14 +32,14 @@ export const streamRows = {
 
 export type Streams = { stream: StreamService; live: LiveService; followers: () => number }
 
-/** In test mode they play the recorded day, as if it were written now. */
+/** Replays read the history, also where live streams follow another one. */
 export function createStreams(deps: ReaderDeps, ports: Ports): Streams {
-  const day = deps.asTest?.dayClock
-  if (day === undefined) return createStreamsOf(deps, ports)
-  const history = createDayView(deps.history, day)
-  const ofDay = { ...ports, findMarket: createMarketFinder(history) }
+  const { followed } = deps
+  if (followed === undefined) return createStreamsOf(deps, ports)
+  const { history, clock } = followed
   const recorded = { history: deps.history, rows: rowsOf(deps.history), clock: deps.clock }
-  return createStreamsOf({ ...deps, history, clock: day, recorded }, ofDay)
+  const findMarket = createMarketFinder(history)
+  return createStreamsOf({ ...deps, history, clock, recorded }, { ...ports, findMarket })
 }
 
 const rowsOf = (history: MarketHistory) =>
@@ -69,7 +68,6 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
     unread,
-    isTest: deps.asTest !== undefined,
     testSockets: deps.testMode?.sockets,
     random: () => integerFrom(deps.randomBytes) / 2 ** 32,
     entitle: (asked) => assertEntitled(asked, listTiers),

@@ -15,9 +15,10 @@ import type { Verdict } from '#src/domain/selling/screening.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { faultOf, markAsTest, type TestFault } from '#src/http/test-mode.ts'
+import { faultOf, faultRefusal, markAsTest, type TestFault } from '#src/http/test-mode.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createDayView } from '#src/live/day-view.ts'
 import {
   type AppDeps,
   type AppTestMode,
@@ -101,8 +102,8 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     if (known !== undefined) return known
     const history = open(storeOf(kind))
     if (history === undefined) return undefined
-    const parts = day.partsOf(kind, number * TEST_SPAN_MS)
-    const app = createApp({ ...deps, ...shared, ...parts, history: asServed(history) })
+    const parts = day.partsOf(kind)
+    const app = createApp({ ...deps, ...shared, ...parts, ...playing(history, number) })
     apps.set(kind, app)
     return app
   }
@@ -115,6 +116,14 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     if (open(store) === undefined) return undefined
     await othersTurn()
     return appOf(kind)
+  }
+
+  function playing(stored: MarketHistory, number: number) {
+    // Nobody writes to it, and what is exported of it is little enough to be made here.
+    const history = { ...stored, path: undefined, probeWrite: () => undefined }
+    // For streams that end after the hours are over, time goes on.
+    const dayClock: Clock = () => TEST_DAY_MS + clock() - number * TEST_SPAN_MS
+    return { history, followed: { history: createDayView(history, dayClock), clock: dayClock } }
   }
 
   const all = () => [...(round ? [round] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
@@ -189,6 +198,7 @@ function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { lim
     // Not those of the data folder: there are none of the simulated day.
     files: createFileStore(testFilesPathOf(config.dataPath)),
     ...{ operator: undefined, testMode: undefined, meters: undefined, silence: undefined },
+    refuse: faultRefusal,
     recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
     screen: async (address: string) => clearOf(address, clock()),
@@ -199,12 +209,6 @@ function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { lim
 const clearOf = (address: string, timeMs: number): Verdict => ({
   ...{ verdict: 'clear', address: address.toLowerCase(), timeMs },
   grounds: { list: { answer: 'absent', isStale: false }, oracle: 'absent', issuers: 'absent' },
-})
-
-/** Nobody writes to it, and what is exported of it is little enough to be made here. */
-const asServed = (history: MarketHistory): MarketHistory => ({
-  ...history,
-  ...{ path: undefined, probeWrite: () => undefined },
 })
 
 /** What is forgotten when the day is over. Of the real ledger the catalogue alone is read. */
@@ -230,13 +234,11 @@ function createDay({ ledger: real, clock, createId, ...deps }: ReaderDeps, deals
       }),
     )
   return {
-    /** `beganMs` is when the round began. */
-    partsOf(kind: Kind, beganMs: number): Partial<AppDeps> {
-      // For streams that end after the hours are over, time goes on.
-      const dayClock: Clock = () => TEST_DAY_MS + clock() - beganMs
-      const billing = billingOf(kind === 'payment_pending')
-      return { ledger, billing, asTest: { authenticator, dayClock } }
-    },
+    partsOf: (kind: Kind) => ({
+      ledger,
+      authenticator,
+      billing: billingOf(kind === 'payment_pending'),
+    }),
     /** Whether it is the day of a moment, and has room for another deal. */
     includes: (timeMs: number) => Math.floor(timeMs / DAY_MS) === number && deals < dealsMax,
     isFull: () => deals >= dealsMax,

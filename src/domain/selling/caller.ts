@@ -14,7 +14,7 @@ export type Caller = {
   standing: Standing
   /** True of a caller that reads the sample without a key. */
   isGuest?: true
-  /** Of a key of test mode: the network address, whose keys share what they take. */
+  /** The network address, where its keys share one rate window and what they hold at a time. */
   address?: string
 }
 

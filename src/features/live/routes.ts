@@ -3,10 +3,10 @@ import { Elysia } from 'elysia'
 import { namingCursor } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
-import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
+import { blockedError, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import type { Api } from '#src/http/api.ts'
-import { assertEntitled, visitOf } from '#src/http/gate.ts'
+import { assertEntitled, type Identify, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
@@ -47,23 +47,20 @@ const shared = {
 } as const
 
 type Ports = {
-  authenticate: (authorization: string | null) => Caller | undefined
+  identify: Identify
   listTiers: () => readonly Tier[]
   work: Pick<Work, 'openStream'>
 }
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
-export function liveRoutes(
-  api: Api,
-  service: LiveService,
-  { authenticate, listTiers, work }: Ports,
-) {
+export function liveRoutes(api: Api, service: LiveService, { identify, listTiers, work }: Ports) {
   /** Why the caller of a request may not follow any more. */
   function refusalOf({ request, coin }: Asked, channel: RowChannel): AppError | undefined {
+    const { guest, peers } = visitOf(request)
     // What a guest may read does not end.
-    if (visitOf(request).guest !== undefined) return undefined
+    if (guest !== undefined) return undefined
     try {
-      const caller = authenticate(request.headers.get('authorization'))
+      const caller = identify({ request, peers })
       if (caller === undefined) return unauthenticatedError()
       if (caller.isBlocked) return blockedError()
       assertEntitled({ access: channelAccess[channel], caller, coin }, listTiers)

@@ -13,9 +13,9 @@ const RECHECK_MS = 5_000
 export type HolderPorts = {
   clock: Clock
   /** Undefined for a key that is not valid. */
-  authenticate(key: string): Caller | undefined
+  authenticate(key: string, address: string): Caller | undefined
   /** Takes a place among the connections of an account, or says which bound is reached. */
-  takePlace(caller: Caller, address: string): Refused | (() => void)
+  takePlace(caller: Caller): Refused | (() => void)
 }
 
 type Line = {
@@ -35,7 +35,7 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
   function look(): void {
     if (caller === undefined) return
     checkedMs = ports.clock()
-    const now = ports.authenticate(ownKey)
+    const now = ports.authenticate(ownKey, address)
     if (now !== undefined && !now.isBlocked) {
       caller = now
       onCaller(now)
@@ -57,14 +57,14 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
 
     /** May be repeated, with another key of the same account. */
     authenticate(key: string): void {
-      const found = ports.authenticate(key)
+      const found = ports.authenticate(key, address)
       if (found === undefined || found.isBlocked) {
         end('unauthenticated')
         return
       }
       if (caller && caller.accountId !== found.accountId)
         throw new AppError('invalid_parameter', 'The key is of another account.', { param: 'key' })
-      const place = leave ?? ports.takePlace(found, address)
+      const place = leave ?? ports.takePlace(found)
       if (typeof place === 'string') {
         end(place === 'all' ? 'full' : 'limit')
         return

@@ -39,13 +39,11 @@ export type StreamDeps = BeginOptions & {
   work: Pick<Work, 'tryNow'>
   /** From 0 to below 1. */
   random: () => number
-  /** Of the header `Authorization`. */
-  authenticate: (authorization: string) => Caller | undefined
+  /** By the header `Authorization`, and the network address of the client. */
+  authenticate: (authorization: string, addressOf: () => string) => Caller | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
   unread: Pick<Unread, 'take'>
-  /** True in test mode, where the keys of a network address share its places. */
-  isTest: boolean
   /** Takes over connections whose key is one of test mode; undefined while it cannot. */
   testSockets?: (() => Sockets | undefined) | undefined
 }
@@ -206,7 +204,7 @@ const UNCOUNTED_BYTES = 65_536
  * Counts what waits on connections with the answers that wait. Where a bound is reached, those with
  * the most are closed, and cut off where they do not take what was sent before.
  */
-function createBound({ unread, isTest }: Pick<StreamDeps, 'unread' | 'isTest'>) {
+function createBound({ unread }: Pick<StreamDeps, 'unread'>) {
   const held = new Map<Session, () => void>()
 
   function leave(session: Session): void {
@@ -226,7 +224,7 @@ function createBound({ unread, isTest }: Pick<StreamDeps, 'unread' | 'isTest'>) 
           {
             owner: caller?.accountId ?? `address ${address}`,
             level: levelOf(caller),
-            group: isTest ? address : undefined,
+            group: caller?.address,
           },
           waitingBytes,
         )
@@ -246,19 +244,20 @@ function createPorts(deps: StreamDeps, begin: SessionPorts['begin']): SessionPor
   return {
     clock: deps.clock,
     begin,
-    authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
+    authenticate: (key, address) =>
+      deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`, () => address),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
     run: deps.runner.run,
     tryNow: deps.work.tryNow,
 
-    takePlace(caller, address) {
-      const { accountId, standing } = caller
+    takePlace(caller) {
+      const { accountId, standing, address } = caller
       return deps.connections.open({
         owner: accountId,
         ownMax: streamsMaxOf(standing.terms),
         level: levelOf(caller),
-        group: deps.isTest ? address : undefined,
+        group: address,
       })
     },
   }
