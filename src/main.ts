@@ -4,6 +4,7 @@ import { realpathSync } from 'node:fs'
 
 import { version } from '../package.json'
 import { type Config, readConfig } from './config/config.ts'
+import { extensions } from './extensions.ts'
 import { createIdGenerator } from './platform/id-generator.ts'
 import { compileLittle } from './platform/jit.ts'
 import { workerName } from './platform/worker.ts'
@@ -27,6 +28,7 @@ const context: CliContext = {
   clock: () => Date.now(),
   createId: createIdGenerator(randomBytes),
   randomBytes,
+  extensions,
   invocation: describeInvocation({
     runtime: process.argv[0] ?? '',
     version: Bun.version,
@@ -80,17 +82,17 @@ async function run(): Promise<void> {
  * The modules that define workers, by the name of the worker. In an executable all threads begin
  * here; from source only those that need this file begin with it.
  */
-const workers: Record<string, () => Promise<unknown>> = {
-  archive: () => import('./archive/range-reader.ts'),
-  checkpoints: () => import('./database/sqlite/checkpoints.ts'),
-  copy: () => import('./server/copy-in-worker.ts'),
-  exports: () => import('./features/exports/thread.ts'),
-  manifests: () => import('./server/manifests-in-worker.ts'),
-  postgres: () => import('./postgres/bridge.ts'),
-  serve: async () => (await import('./server/serve-thread.ts')).serveWorker(context),
-  'test-data': () => import('./server/test-data.ts'),
-  verify: () => import('./server/verify-in-worker.ts'),
-}
+const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
+  ['archive', () => import('./archive/range-reader.ts')],
+  ['checkpoints', () => import('./database/sqlite/checkpoints.ts')],
+  ['copy', () => import('./server/copy-in-worker.ts')],
+  ['exports', () => import('./features/exports/thread.ts')],
+  ['postgres', () => import('./postgres/bridge.ts')],
+  ['serve', async () => (await import('./server/serve-thread.ts')).serveWorker(context)],
+  ['test-data', () => import('./server/test-data.ts')],
+  ['verify', () => import('./server/verify-in-worker.ts')],
+  ...extensions.flatMap((extension) => Object.entries(extension.workers ?? {})),
+])
 
 const worker = workerName()
-await (worker === undefined ? run() : workers[worker]?.())
+await (worker === undefined ? run() : workers.get(worker)?.(context))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { hasAnvil } from '#dev/sandbox/anvil.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'

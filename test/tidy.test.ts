@@ -10,7 +10,10 @@ import { isCode, readProject, type Tree } from './support/project-tree.ts'
  */
 type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 
-/** Folder or file → what it may import. A feature never imports another one: see `unitOf`. */
+/**
+ * Folder or file → what it may import. A feature never imports another one, nor does an extension:
+ * see `unitOf`. No layer but the list of extensions names one.
+ */
 const layers: Record<string, string[]> = {
   ...{ platform: [], domain: ['platform'], db: [], venue: ['domain', 'platform'] },
   database: ['domain', 'platform', 'db'],
@@ -49,11 +52,20 @@ const layers: Record<string, string[]> = {
     ...['database', 'archive', 'postgres', 'venue', 'recorder', 'tables'],
     'dev', // The command alone, which loads it when it is there.
   ],
+  // What is in the folders of extensions; the list of them is `extensions`.
+  extension: [
+    ...['access', 'archive', 'backup', 'billing', 'cli', 'config', 'database', 'db', 'domain'],
+    ...['files', 'history', 'http', 'ledger', 'live', 'operator', 'platform', 'server', 'tables'],
+  ],
+  extensions: ['extension', 'server'],
   dev: [
     ...['cli', 'server', 'config', 'domain', 'ledger', 'facilitator', 'platform', 'operator'],
     ...['main', 'web/build'],
   ],
-  main: ['archive', 'cli', 'config', 'database', 'features', 'platform', 'postgres', 'server'],
+  main: [
+    ...['archive', 'cli', 'config', 'database', 'extensions', 'features', 'platform', 'postgres'],
+    'server',
+  ],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['features', 'domain'],
   'web/parts': ['web/lib'],
@@ -72,13 +84,13 @@ const servesPages = /^src\/features\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(server\/(app|pages)\.ts|http\/|features\/)/,
+  elysia: /^src\/(server\/(app|extension|pages)\.ts|http\/|features\/|extensions\/)/,
   '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
-  '@sinclair/typebox': /^src\/(http|features)\//,
+  '@sinclair/typebox': /^src\/(http|features|extensions)\//,
   'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,
   'drizzle-orm': /^(db|src\/(database|history|ledger))\//,
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
-  commander: /^src\/cli\//,
+  commander: /^src\/(cli\/|extensions\/|server\/extension\.ts)/,
   'cli-progress': /^src\/server\/progress\.ts/,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/(platform\/parquet|tables)\//,
@@ -198,7 +210,10 @@ const mayImport = (file: string, target: string) => {
     return servesPages.test(file)
   return from === to || !isCode(target) || layers[layer]?.includes(targetLayer) === true
 }
-const layerOf = (unit: string): string => unit.split('/', unit.startsWith('web/') ? 2 : 1).join('/')
+const layerOf = (unit: string): string =>
+  unit.startsWith('extensions/')
+    ? 'extension'
+    : unit.split('/', unit.startsWith('web/') ? 2 : 1).join('/')
 
 function importFault(file: string, specifier: string): string[] {
   const target = targetOf(file, specifier)
@@ -219,6 +234,9 @@ const rules: Record<string, Rule> = {
       { 'src/platform/a.ts': "import type { b } from '../domain/b.ts'" },
       { 'src/features/a/service.ts': "import {\n  b,\n} from '#src/features/b/service.ts'" },
       { 'src/http/a.ts': "export { b } from '../features/b/routes.ts'" },
+      { 'src/server/app.ts': "import { b } from '#src/extensions/b/routes.ts'" },
+      { 'src/cli/a.ts': "import type { b } from '#src/extensions.ts'" },
+      { 'src/extensions/a/a.ts': "import { b } from '#src/extensions/b/b.ts'" },
       { 'src/server/app.ts': "const b = await import('../cli/b.ts')" },
       { 'src/unknown/a.ts': "import '#src/domain/b.ts'" },
       ...Object.keys(owners).map((name) => ({ 'src/domain/a.ts': `import x from '${name}/y'` })),
@@ -235,6 +253,9 @@ const rules: Record<string, Rule> = {
       'src/features/dashboard/routes.ts': "import { b } from '#web/paths.ts'",
       'web/pages/a/a-page.tsx':
         "import { render } from 'preact'\nimport { b } from '../../lib/b.ts'",
+      'src/extensions/a/routes.ts':
+        "import { b } from '#src/history/b.ts'\nimport { c } from './c.ts'",
+      'src/extensions.ts': "import { a } from './extensions/a/extension.ts'",
       'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
     },
   },

@@ -192,9 +192,9 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   if (ledger !== undefined) {
     const time = toIso(ledger.startedMs)
     const keys = `Keys that were revoked after ${time} are valid again: revoke them with bookfeed keys revoke. Keys that were made since are unknown.`
-    context.print(asTyped(keys, context.invocation))
+    context.print(asTyped(keys, context))
   }
   const check = 'Check it: bookfeed verify, and bookfeed audit verify with the head you noted.'
-  context.print(asTyped(check, context.invocation))
+  context.print(asTyped(check, context))
   if (faults.length > 0) throw commandError(faults.join(' '))
 }

@@ -55,7 +55,7 @@ async function examine(context: CliContext, { json }: { json?: true }): Promise<
   if (json) context.print(renderJson({ ok: wrong === 0, findings }))
   else
     for (const finding of findings)
-      for (const line of toLines(finding)) context.print(asTyped(line, context.invocation))
+      for (const line of toLines(finding)) context.print(asTyped(line, context))
   if (wrong > 0) throw commandError(`${count(wrong, 'thing')} wrong.`)
 }
 

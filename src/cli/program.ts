@@ -9,7 +9,8 @@ import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from '../server/context.ts'
-import { asTyped, type CommandName, isCommandName } from '../server/invocation.ts'
+import type { CommandEntry } from '../server/extension.ts'
+import { asTyped, type CoreCommand } from '../server/invocation.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
 
 const USAGE_EXIT_CODE = 2
@@ -38,41 +39,38 @@ Examples:
   bookfeed audit verify                      check the record of what was done
   bookfeed sandbox                           sell tiers for play money on a chain of this machine`
 
+const upgradesNothing = () => true
+
 /** In the order of the help; what one needs is loaded when it is called. */
-const commands: Record<CommandName, () => Promise<(context: CliContext) => Command>> = {
-  serve: async () => (await import('./serve.ts')).serveCommand,
-  record: async () => (await import('./record.ts')).recordCommand,
-  status: async () => (await import('./status.ts')).statusCommand,
-  import: async () => (await import('./import.ts')).importCommand,
-  simulate: async () => (await import('./simulate.ts')).simulateCommand,
-  'test-data': async () => (await import('./test-data.ts')).testDataCommand,
-  verify: async () => (await import('./verify.ts')).verifyCommand,
-  cite: async () => (await import('./cite.ts')).citeCommand,
-  doctor: async () => (await import('./doctor.ts')).doctorCommand,
-  prune: async () => (await import('./prune.ts')).pruneCommand,
-  files: async () => (await import('./files.ts')).filesCommand,
-  archive: async () => (await import('./archive.ts')).archiveCommand,
-  copy: async () => (await import('./copy.ts')).copyCommand,
-  backup: async () => (await import('./backup.ts')).backupCommand,
-  restore: async () => (await import('./backup.ts')).restoreCommand,
-  keys: async () => (await import('./keys.ts')).keysCommand,
-  tiers: async () => (await import('./tiers.ts')).tiersCommand,
-  payments: async () => (await import('./payments.ts')).paymentsCommand,
-  audit: async () => (await import('./audit.ts')).auditCommand,
-  sanctions: async () => (await import('./sanctions.ts')).sanctionsCommand,
-  pay: async () => (await import('./pay.ts')).payCommand,
-  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
+const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
+  serve: { load: async () => (await import('./serve.ts')).serveCommand },
+  record: { load: async () => (await import('./record.ts')).recordCommand },
+  status: { load: async () => (await import('./status.ts')).statusCommand, upgradesNothing },
+  import: { load: async () => (await import('./import.ts')).importCommand },
+  simulate: { load: async () => (await import('./simulate.ts')).simulateCommand },
+  'test-data': { load: async () => (await import('./test-data.ts')).testDataCommand },
+  verify: { load: async () => (await import('./verify.ts')).verifyCommand },
+  doctor: { load: async () => (await import('./doctor.ts')).doctorCommand, upgradesNothing },
+  prune: { load: async () => (await import('./prune.ts')).pruneCommand },
+  files: { load: async () => (await import('./files.ts')).filesCommand },
+  archive: { load: async () => (await import('./archive.ts')).archiveCommand },
+  copy: { load: async () => (await import('./copy.ts')).copyCommand, upgradesNothing },
+  backup: { load: async () => (await import('./backup.ts')).backupCommand, upgradesNothing },
+  restore: { load: async () => (await import('./backup.ts')).restoreCommand, upgradesNothing },
+  keys: { load: async () => (await import('./keys.ts')).keysCommand },
+  tiers: { load: async () => (await import('./tiers.ts')).tiersCommand },
+  payments: { load: async () => (await import('./payments.ts')).paymentsCommand },
+  audit: { load: async () => (await import('./audit.ts')).auditCommand },
+  sanctions: { load: async () => (await import('./sanctions.ts')).sanctionsCommand },
+  pay: { load: async () => (await import('./pay.ts')).payCommand, upgradesNothing },
+  sandbox: { load: async () => (await import('./sandbox.ts')).sandboxCommand, upgradesNothing },
 }
-/** Commands that leave the files of the data folder in the format that they have. */
-const upgradesNothing = new Set([
-  ...['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox', 'cite', 'copy'],
-])
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function runCli(args: readonly string[], real: CliContext): Promise<number> {
   const context = {
     ...real,
-    printError: (line: string) => real.printError(asTyped(line, real.invocation)),
+    printError: (line: string) => real.printError(asTyped(line, real)),
   }
   try {
     const program = await createProgram(context, args[0])
@@ -89,19 +87,22 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
     .description(intro)
     .version(context.version)
     .addHelpText('after', () => `${examples}\n\n${renderVariables()}`)
-  const called = isCommandName(first) ? commands[first] : undefined
-  for (const load of called ? [called] : Object.values(commands))
+  const entries = new Map<string, CommandEntry>(Object.entries(commands))
+  for (const extension of context.extensions)
+    for (const [name, entry] of Object.entries(extension.commands ?? {})) entries.set(name, entry)
+  const called = entries.get(first)
+  for (const { load } of called ? [called] : entries.values())
     program.addCommand((await load())(context))
   program.hook('preAction', (_, command) => {
-    const own = command.parent === program ? command : command.parent
-    const isElsewhere = upgradesNothing.has(own?.name() ?? '') || own?.opts().manifest !== undefined
+    const own = (command.parent === program ? command : command.parent) ?? command
+    const isElsewhere = entries.get(own.name())?.upgradesNothing?.(own.opts()) ?? false
     const isDue = !isElsewhere && isUpgradeDue(context)
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
   for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
-      writeOut: (text) => context.print(asTyped(text.trimEnd(), context.invocation)),
+      writeOut: (text) => context.print(asTyped(text.trimEnd(), context)),
       // Somebody may have pasted a key where it does not belong.
       writeErr: (text) => context.printError(redactKeys(text.trimEnd())),
     })

@@ -21,6 +21,7 @@ import { makeSample } from '#src/simulator/simulator.ts'
 
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
+import { loadExtensions, type ServerExtension } from '../server/extension.ts'
 import { joinLimits } from '../server/joint-limits.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
@@ -63,10 +64,11 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   using history = openDataFolder(context, 'serve')
   using ledger = openLedgerFile(context, 'serve')
   const config = configOf(context)
+  const extensions = await loadExtensions(context.extensions)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) {
     makeSample(history, { print, clock })
-    await makeDayOfSample(context, history)
+    await makeDayOfSample(context, history, extensions)
   }
   const timer = () => performance.now()
   const steady = createSteadyClock({ clock, timer, ledger })
@@ -79,10 +81,11 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
   const shared = await shareMemory(context, timer)
-  const operator = createOperator(timed)
+  const operator = createOperator(timed, extensions)
   const report = operator?.report
   const real: AppDeps & { limits: Limits } = {
     ...timed,
+    extensions,
     operator,
     ...screening,
     limits: shared.limits,
@@ -117,6 +120,9 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
     ...startScheduled(timed, report),
+    ...extensions.flatMap((extension) =>
+      (extension.jobs ?? []).map((job) => job.start(timed, operator?.reports.get(job.name))),
+    ),
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, report?.retention))
@@ -137,12 +143,16 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
 }
 
 /** Where there is no room, the sample has no such day. */
-async function makeDayOfSample(context: CliContext, history: MarketHistory): Promise<void> {
+async function makeDayOfSample(
+  context: CliContext,
+  history: MarketHistory,
+  extensions: readonly ServerExtension[],
+): Promise<void> {
   const { config, clock } = context
   const { dataPath } = config()
   if (roomFault(context, dataPath) !== undefined) return
   const { makeSampleDay } = await import('../server/sample-day.ts')
-  makeSampleDay(history, { dataPath, clock, assertMayWrite: () => undefined })
+  makeSampleDay(history, { dataPath, clock, assertMayWrite: () => undefined, extensions })
 }
 
 /** Loads the recorder when the server listens already; undefined where none is wanted. */

@@ -10,7 +10,6 @@ import { count, formatCount } from '#src/platform/count.ts'
 import { type CliContext, commandError } from '../server/context.ts'
 import { historyPathOf, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'
-import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 
 const PROGRESS_EVERY_MS = 1000
 
@@ -21,33 +20,15 @@ gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Each P
 with its SHA-256. The log of the file (history.db-wal) is read for commits that SQLite drops because a frame before
 them is damaged. Nothing is changed. A server may keep serving meanwhile.
 
-With --manifest a server is checked by its public routes: the chain of its manifests, their signatures, and
-the digests of the newest, or of the one that the address names. With a key, every market of it is asked for
-and compared.
-
-Examples:
-  bookfeed verify
-  bookfeed verify --manifest https://books.example.com --public-key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
-  bookfeed verify --manifest 'https://books.example.com/v1/manifest?day=2026-04-14' --api-key-file bookfeed.key
-
 Exit code: 0 when everything is sound, 1 when anything is not.`
 
 export const verifyCommand = (context: CliContext): Command =>
   new Command('verify')
-    .description('re-read the whole history and report damage, or check the manifests of a server')
-    .option(
-      '--manifest <url>',
-      'a server, or one of its manifests, to check in place of a folder',
-      parseUrl,
-    )
-    .option('--public-key <base64>', 'key that must have signed; that of the server by default')
-    .option('--api-key-file <path>', 'file with an API key, to compare what is served, too')
+    .description('re-read the whole history and report damage')
     .addHelpText('after', help)
-    .action((flags: VerifyFlags) =>
-      flags.manifest === undefined ? verify(context) : verifyManifest(context, flags, realWorld),
-    )
+    .action(() => verify(context))
 
-function verify(context: CliContext): void {
+export function verify(context: CliContext): void {
   const { clock, print, printError } = context
   const { dataPath, history: address } = context.config()
   // Opening would make an empty one, which is sound and not what was meant.

@@ -1,7 +1,7 @@
 /** What changed of a market after it could be served, and why. */
 import type { Coin, MarketFacts, Timeframe } from './market.ts'
 
-/** What each means is said where it is documented: features/trust/schema.ts. */
+/** What each means is said where it is documented: extensions/trust/schema.ts. */
 export const revisionCauses = [
   'late_rows',
   'imported',

@@ -48,7 +48,6 @@ import { createSpotService } from '#src/features/spot/service.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
 import type { Connection as StreamConnection, Sockets } from '#src/features/stream/sockets.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
-import { trustRoutes } from '#src/features/trust/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -81,6 +80,7 @@ import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 import { integerFrom } from '#src/platform/random.ts'
 
+import type { ServerExtension } from './extension.ts'
 import { isLost, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
 import { createStreams, streamRows, type Streams } from './streams.ts'
@@ -96,6 +96,7 @@ export type ReaderDeps = {
   createId: () => string
   randomBytes: (length: number) => Uint8Array
   config: Config
+  extensions: readonly ServerExtension[]
   /** Where they are shared with other threads. */
   limits?: Limits | undefined
   /** Where what was answered is counted, if others are to know. */
@@ -231,7 +232,7 @@ function stateFor(request: Request, { assertOperator }: Ports): 'open' | 'token'
   }
 }
 
-/** Answers what `isForReader` is true of: it neither writes, nor knows more than the two files. */
+/** Answers requests for data: it neither writes, nor knows more than the two files. */
 export function createReader(given: ReaderDeps) {
   const deps = { ...given, clock: stillInReads(given.clock) }
   const ports = createPorts(deps, () => true)
@@ -246,23 +247,6 @@ export function createReader(given: ReaderDeps) {
     onDrain: () => undefined,
   })
 }
-
-const readingPath = new RegExp(
-  `^/v1/(coins|exports|stream|revisions|manifests?|cite|${coins.join('|')})(/|$)`,
-  'i',
-)
-
-/** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
-export const isForReader = (request: Request): boolean => {
-  const { method, url } = request
-  if (!isAbsolute(url) || isRewritten(request)) return true
-  return method === 'GET' || method === 'HEAD'
-    ? readingPath.test(pathOf(targetOf(url)))
-    : !otherMethods.has(method)
-}
-
-/** Of no other can a `Request` be made. */
-const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 type Handle = (arrived: Arrived) => Response | Promise<Response>
 
@@ -300,6 +284,9 @@ function describeWaysIn(
   return `Without one: ${ways.join('; ')}.`
 }
 
+/** Of no other can a `Request` be made for another thread. */
+const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
 function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
@@ -308,6 +295,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   for (const [index, { method, path }] of routes.entries())
     ports.timed.set(`${method} ${path}`, FIRST_ROUTE + index)
   ports.keepPlacesBy(parts.table)
+  const sockets = new Map([['/v1/stream', stream.upgrade]])
   const trap = createErrorTrap()
   const app = compose([trap.plugin, parts.app])
   function settle(arrived: Arrived, response: Response): Response | Promise<Response> {
@@ -331,7 +319,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       handle: before === undefined ? answer : (arrived) => before(arrived, answer),
       meters: ports.meters,
       routes: parts.table,
-      sockets: new Map([['/v1/stream', stream.upgrade]]),
+      sockets,
       gate: deps.gate ?? gate,
       testMode: deps.testMode,
       // An agent reads the tools before there are data; what a tool asks for comes to test mode.
@@ -341,6 +329,17 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       unread: ports.unread,
       logsAs: deps.config.log,
     }),
+    /**
+     * Whether this app has the route of a request, or refuses it before any route: the first thread
+     * answers all others.
+     */
+    isRouted(request: Request): boolean {
+      const { method, url } = request
+      if (!isAbsolute(url) || isRewritten(request)) return true
+      if (method !== 'GET' && method !== 'HEAD') return !otherMethods.has(method)
+      const path = pathOf(targetOf(url))
+      return sockets.has(path) || parts.table.hasPath(path)
+    },
     /** The paths that are requested most often; parameters are written as `:coin`. */
     frequentPaths: routes
       .map(({ path }) => path)
@@ -463,9 +462,10 @@ function createKeylessParts(deps: AppDeps, ports: Ports) {
 /** Of data, in the order of the documentation. */
 function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): AnyElysia[] {
   const { api } = ports
-  const { history, clock, config } = deps
+  const { history, clock, config, extensions } = deps
   const { work, pages, findMarket, listTiers } = ports
-  const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
+  const cursors = createCursorCodec(history.cursorKey)
+  const data = { ...deps, cursors, pages, work }
   return [
     marketRoutes(api, data),
     coverageRoutes(api, deps),
@@ -485,7 +485,9 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): AnyE
     }),
     liveRoutes(api, live, ports),
     spotRoutes(api, createSpotService(data)),
-    trustRoutes(api, { ...data, listTiers }),
+    extensions.flatMap(
+      ({ dataRoutes }) => dataRoutes?.(api, { history, cursors, clock, config, listTiers }) ?? [],
+    ),
   ].flat()
 }
 

@@ -3,6 +3,8 @@ import type { Clock } from '#src/domain/time.ts'
 import { Fault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 
+import type { Extension } from './extension.ts'
+
 /** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
 export type CliContext = {
   env: Readonly<Record<string, string | undefined>>
@@ -13,6 +15,8 @@ export type CliContext = {
   createId: () => string
   /** Returns fresh random bytes, fit for secrets. */
   randomBytes: (length: number) => Uint8Array
+  /** Of this program: those of `src/extensions.ts`. */
+  extensions: readonly Extension[]
   /** What to type in front of a command's name to run this program, as a shell reads it. */
   invocation: string
   version: string

@@ -1,6 +1,8 @@
 /** What to type to run this program, as a shell reads it, however it was started. */
 import { relative } from 'node:path'
 
+import type { CliContext } from './context.ts'
+
 type Started = {
   /** The runtime, its version, and the file that it runs. */
   runtime: string
@@ -42,18 +44,22 @@ const isOfRunner = (found: string): boolean => /[\\/]node_modules[\\/]\.bin[\\/]
 const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
-const commandNames = [
-  ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'cite', 'doctor'],
-  ...['prune', 'backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay'],
-  ...['sandbox', 'files', 'archive', 'copy'],
+const coreCommands = [
+  ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'doctor', 'prune'],
+  ...['backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
+  ...['files', 'archive', 'copy'],
 ] as const
-export type CommandName = (typeof commandNames)[number]
-
-export const isCommandName = (text: string): text is CommandName =>
-  (commandNames as readonly string[]).includes(text)
-
-const named = new RegExp(`\\bbookfeed(?=\\s+(\\[|--|(${commandNames.join('|')})\\b))`, 'g')
+export type CoreCommand = (typeof coreCommands)[number]
 
 /** Texts say `bookfeed serve`; what is printed is what the user types. */
-export const asTyped = (text: string, invocation: string): string =>
-  text.replace(named, () => invocation)
+export function asTyped(
+  text: string,
+  { invocation, extensions }: Pick<CliContext, 'invocation' | 'extensions'>,
+): string {
+  const names = [
+    ...coreCommands,
+    ...extensions.flatMap(({ commands = {} }) => Object.keys(commands)),
+  ]
+  const named = new RegExp(`\\bbookfeed(?=\\s+(\\[|--|(${names.join('|')})\\b))`, 'g')
+  return text.replace(named, () => invocation)
+}

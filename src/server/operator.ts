@@ -10,6 +10,7 @@ import { isLoopbackAddress } from '#src/platform/network.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
 import type { CliContext } from './context.ts'
+import type { ServerExtension } from './extension.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
@@ -35,7 +36,7 @@ function isProxied({ publicUrl, trustedProxies }: Config): boolean {
 }
 
 /** Undefined where there is no such page. */
-export function createOperator(context: CliContext) {
+export function createOperator(context: CliContext, extensions: readonly ServerExtension[]) {
   const config = context.config()
   const { admin, dataPath, adminToken } = config
   if (admin === 'off') return undefined
@@ -48,9 +49,10 @@ export function createOperator(context: CliContext) {
     backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
     files: jobs.add('files', 'Makes files of days that are final, if BOOKFEED_FILES is on.'),
     archive: jobs.add('archive', 'Moves old books to the bucket of BOOKFEED_ARCHIVE, every hour.'),
-    manifests: jobs.add('manifests', 'Signs the digests of days that are over, every hour.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }
+  const ofExtensions = extensions.flatMap((extension) => extension.jobs ?? [])
+  const reports = new Map(ofExtensions.map(({ name, about }) => [name, jobs.add(name, about)]))
   const verify = (verifies: 'history' | 'ledger', path: string) =>
     jobs.add(
       verifies === 'history' ? 'verify' : 'audit-verify',
@@ -70,6 +72,8 @@ export function createOperator(context: CliContext) {
     startedMs,
     jobs,
     report,
+    /** Of jobs of extensions, by their name. */
+    reports,
     recorder: () => readRecorderStatus(dataPath, context.clock()),
     disk: () => diskOf(dataPath),
   }

@@ -2,9 +2,10 @@
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import { makeDayFiles } from '#src/files/maker.ts'
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { storeSimulation } from '#src/simulator/simulator.ts'
+
+import type { ServerExtension } from './extension.ts'
 
 /** A manifest waits for an hour after its day, so yesterday may be too late. */
 const DAYS_AGO = 2
@@ -12,11 +13,16 @@ const NOON_MS = DAY_MS / 2
 /** Few, because the files are made before the server listens. */
 const STATES_PER_SECOND = 0.3
 
-type Deps = { dataPath: string; clock: Clock; assertMayWrite: () => void }
+type Deps = {
+  dataPath: string
+  clock: Clock
+  assertMayWrite: () => void
+  extensions: readonly ServerExtension[]
+}
 
 export function makeSampleDay(
   history: MarketHistory,
-  { dataPath, clock, assertMayWrite }: Deps,
+  { dataPath, clock, assertMayWrite, extensions }: Deps,
 ): void {
   const nowMs = clock()
   const dayMs = Math.floor(nowMs / DAY_MS - DAYS_AGO) * DAY_MS
@@ -31,5 +37,5 @@ export function makeSampleDay(
   for (const _ of steps);
   const store = createFileStore(filesPathOf(dataPath))
   makeDayFiles({ history, store, nowMs, assertMayWrite }, { coins: ['btc'], timeframes: ['5m'] })
-  for (const _ of makeManifests(history, nowMs, store.digestsOf));
+  for (const { makeDays } of extensions) makeDays?.(history, { dataPath, nowMs })
 }

@@ -5,7 +5,6 @@ import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './context.ts'
-import { startManifests } from './manifests-in-worker.ts'
 import { outcomeOf, spawn, startBackups } from './scheduled-backups.ts'
 import { startTimer } from './server-jobs.ts'
 
@@ -65,10 +64,9 @@ function startCommand(
 /** Those that are not configured are undefined. */
 export const startScheduled = (
   context: CliContext,
-  report?: Record<'backup' | 'files' | 'manifests' | 'archive', JobReport>,
+  report?: Record<'backup' | 'files' | 'archive', JobReport>,
 ) => [
   startBackups(context, report?.backup),
   startFiles(context, report?.files),
-  startManifests(context, report?.manifests),
   startArchive(context, report?.archive),
 ]

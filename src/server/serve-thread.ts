@@ -16,9 +16,10 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
-import { createReader, isForReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
+import { createReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
+import { loadExtensions } from './extension.ts'
 import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
@@ -110,6 +111,7 @@ async function serveThread(
     limits: createLimits(start.limits, config.streamsMax, { thread, share: joint?.share }),
     meters,
     log: log.write,
+    extensions: await loadExtensions(context.extensions),
   }
   const unread = createUnread(real.limits)
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
@@ -130,7 +132,7 @@ async function serveThread(
     : undefined
   const reader = createReader({ ...real, testMode: test })
   const fetch: Reader['fetch'] = (request, peers) =>
-    isForReader(request) && !(config.isKeyless && isUnpaid(request))
+    reader.isRouted(request) && !(config.isKeyless && isUnpaid(request))
       ? reader.fetch(request, peers)
       : first.ask(request, peers)
   const server = listen({ ...reader, fetch }, { host: config.host, port }, true)

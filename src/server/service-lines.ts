@@ -17,11 +17,11 @@ const PREFIX = /^bookfeed: /
  * PostgreSQL that is away.
  */
 export function asService(context: CliContext): CliContext & Disposable {
-  const { clock, invocation, writeLog } = context
+  const { clock, writeLog } = context
   const isText = context.config().log === 'text'
   const printError: Log = (line, level = 'info', requestId) => {
     const time = toIso(clock())
-    const message = redactKeys(asTyped(line.replace(PREFIX, ''), invocation))
+    const message = redactKeys(asTyped(line.replace(PREFIX, ''), context))
     const named = requestId === undefined ? '' : ` ${requestId}`
     writeLog(
       isText

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config/config.ts'
+import { extensions } from '#src/extensions.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createIdGenerator } from '#src/platform/id-generator.ts'
 import { type App, createApp } from '#src/server/app.ts'
+import { loadExtensions } from '#src/server/extension.ts'
+
+const loaded = await loadExtensions(extensions)
 
 export type OurApp = { app: App; history: MarketHistory; dispose(): void }
 
@@ -31,6 +35,7 @@ export function openOurApp(dataPath: string, { gate, log = () => {} }: Options =
     history,
     ledger,
     clock: () => Date.now(),
+    extensions: loaded,
     timer: () => performance.now(),
     createId: createIdGenerator(randomBytes),
     randomBytes,

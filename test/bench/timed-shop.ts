@@ -12,13 +12,17 @@ import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config/config.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import { extensions } from '#src/extensions.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import { createApp } from '#src/server/app.ts'
+import { loadExtensions } from '#src/server/extension.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
 import type { PaidServer } from '../support/paid-server.ts'
 import { createStopwatch, type Stopwatch } from './stopwatch.ts'
+
+const loaded = await loadExtensions(extensions)
 
 const DAY_MS = 86_400_000
 const fixed = { clock: () => Date.now(), log: () => {} }
@@ -74,6 +78,7 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     createId,
     history: fakeHistory(),
     config: readConfig({ BOOKFEED_LOG: 'off' }),
+    extensions: loaded,
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wallets: createWallets(undefined),

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import { columnsOf, type FileKind, fileKinds } from '#src/files/day-tables.ts'
 import { makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
 import { createFileStore } from '#src/files/store.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { askDuckDb } from '../support/duckdb.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
 import { DAY_MS } from '#src/domain/time.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { extensions } from '#src/extensions.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
@@ -58,7 +59,7 @@ describe('a thread that is not waited for', () => {
   })
 })
 
-test('every worker is in the table of main.ts, in which those of an executable are found', async () => {
+test('every worker is in the table of main.ts or in a manifest, in which those of an executable are found', async () => {
   const tree = await readProject()
   const sources = Object.keys(tree).filter((path) => path.startsWith('src/'))
   const defined = sources.flatMap((path) =>
@@ -67,8 +68,10 @@ test('every worker is in the table of main.ts, in which those of an executable a
       ([, name]) => name,
     ),
   )
-  const [, table = ''] = /const workers\b.*?= \{\n(.*?)\n\}/s.exec(tree['src/main.ts'] ?? '') ?? []
-  const listed = Array.from(table.matchAll(/^ {2}'?([\w-]+)'?:/gm), ([, name]) => name)
+  const [, table = ''] =
+    /const workers\b.*?\(\[\n(.*?)\n\]\)/s.exec(tree['src/main.ts'] ?? '') ?? []
+  const ofCore = Array.from(table.matchAll(/^ {2}\['([\w-]+)',/gm), ([, name]) => name)
+  const listed = [...ofCore, ...extensions.flatMap(({ workers = {} }) => Object.keys(workers))]
   expect(listed).toHaveLength(9)
   expect(listed.toSorted()).toEqual(defined.toSorted())
 })

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import { DAY_MS } from '#src/domain/time.ts'
+import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShownJob } from '#src/platform/job.ts'
 import { postgresHistory } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
-import { startManifests } from '#src/server/manifests-in-worker.ts'
 import { turnOf } from '#src/server/open-data-folder.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'

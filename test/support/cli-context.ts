@@ -1,4 +1,5 @@
 import { readConfig } from '#src/config/config.ts'
+import { extensions } from '#src/extensions.ts'
 import type { CliContext } from '#src/server/context.ts'
 
 import { NOW_MS } from './now.ts'
@@ -21,6 +22,7 @@ export function createCliContext(env: Record<string, string> = {}) {
     clock: () => NOW_MS,
     createId: () => `minted${++minted}`,
     randomBytes: (length) => new Uint8Array(length).fill(++drawn),
+    extensions,
     invocation: 'bookfeed',
     version: '0.0.0-test',
     program: new URL('../../src/main.ts', import.meta.url).pathname,

@@ -4,9 +4,11 @@ import { readConfig } from '#src/config/config.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
+import { extensions } from '#src/extensions.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { type AppDeps, createApp } from '#src/server/app.ts'
+import { loadExtensions } from '#src/server/extension.ts'
 
 import { fakeHistory } from './fake-history.ts'
 import { createOneFile } from './one-file.ts'
@@ -16,6 +18,7 @@ import { NOW_MS } from './now.ts'
 export { NOW_MS }
 
 const oneFile = createOneFile()
+export const loadedExtensions = await loadExtensions(extensions)
 
 /** Everything, and more requests a minute than a test makes. */
 const testTier: Tier = {
@@ -44,6 +47,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     history: fakeHistory(),
     files: oneFile,
     config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
+    extensions: loadedExtensions,
     clock: () => time.nowMs,
     timer: () => time.timerMs,
     createId,

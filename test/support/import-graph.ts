@@ -18,14 +18,15 @@ export function targetOf(file: string, specifier: string): string | undefined {
 }
 
 /**
- * `src/history/x.ts` → `history`, `src/features/market/x.ts` → `features/market`, `src/main.ts` →
- * `main`, `web/lib/x.ts` → `web/lib`, `web/pages/market/x.tsx` → `web/pages/market`.
+ * `src/history/x.ts` → `history`, `src/features/market/x.ts` → `features/market` (so are
+ * `extensions`), `src/extensions.ts` → `extensions`, `src/main.ts` → `main`, `web/lib/x.ts` → `web/lib`, `web/pages/market/x.tsx` → `web/pages/market`.
  */
 export function unitOf(file: string): string {
   const [first = '', second = '', third = ''] = file.replace(/\.tsx?$/, '').split('/')
   if (first === 'web') return second === 'pages' ? `web/pages/${third}` : `web/${second}`
   if (first !== 'src') return first
-  return second === 'features' ? `features/${third}` : second
+  const isDivided = (second === 'features' || second === 'extensions') && third !== ''
+  return isDivided ? `${second}/${third}` : second
 }
 
 /** The code files that no root leads to. `roots` are process entries and test files. */

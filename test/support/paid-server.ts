@@ -22,7 +22,7 @@ import { createApp } from '#src/server/app.ts'
 
 import { type Draft, signUsdc, type Wish } from '../chain/signed-payments.ts'
 import { fakeHistory } from './fake-history.ts'
-import { addKey } from './harness.ts'
+import { addKey, loadedExtensions } from './harness.ts'
 import { asJson } from './signup-client.ts'
 import { createStockClient, signPayment } from './stock-client.ts'
 import { systemClock } from './venue/venue.ts'
@@ -101,6 +101,7 @@ export async function startPaidServer(options: PaidServerOptions) {
       BOOKFEED_KEYLESS: isKeyless ? 'on' : 'off',
       BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
     }),
+    extensions: loadedExtensions,
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wallets: createWallets(undefined),

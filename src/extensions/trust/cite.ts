@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 
+import { renderJson } from '#src/cli/command-line.ts'
 import { toPrintable } from '#src/operator/values.ts'
+import type { CliContext } from '#src/server/context.ts'
 
-import type { CliContext } from '../server/context.ts'
-import { renderJson } from './command-line.ts'
 import { createServer, parseUrl, realWorld, type VerifyWorld } from './verify-manifest.ts'
 
 type CiteFlags = { server: URL; json?: true | undefined }

@@ -2,12 +2,18 @@ import { describe, expect, test } from 'bun:test'
 
 import { canonicalJson, isSigned, sha256, type SignedStatement } from '#src/domain/manifest.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
-import { createHarness } from '../support/harness.ts'
-import { readProblem } from '../support/page-client.ts'
+import {
+  appendAll,
+  aSnapshot,
+  conditionIdOf,
+  someSnapshots,
+  START_MS,
+} from '../../history/books.ts'
+import { createHarness } from '../../support/harness.ts'
+import { readProblem } from '../../support/page-client.ts'
 
 const MADE_MS = START_MS + DAY_MS
 const conditionId = conditionIdOf(1)

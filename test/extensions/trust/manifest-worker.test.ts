@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { DAY_MS } from '#src/domain/time.ts'
+import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
 import { openHistory } from '#src/history/open.ts'
-import { startManifests } from '#src/server/manifests-in-worker.ts'
 
-import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
-import { createCliContext } from '../support/cli-context.ts'
-import { until } from '../support/until.ts'
+import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../../history/books.ts'
+import { createCliContext } from '../../support/cli-context.ts'
+import { until } from '../../support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-manifests-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -3,17 +3,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { cite } from '#src/cli/cite.ts'
-import { verifyManifest } from '#src/cli/verify-manifest.ts'
 import type { ManifestBody } from '#src/domain/manifest.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
+import { cite } from '#src/extensions/trust/cite.ts'
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
+import { verifyManifest } from '#src/extensions/trust/verify-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 import { isFault } from '#src/platform/fault.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
-import { createCliContext } from '../support/cli-context.ts'
-import { createHarness } from '../support/harness.ts'
+import {
+  appendAll,
+  aSnapshot,
+  conditionIdOf,
+  someSnapshots,
+  START_MS,
+} from '../../history/books.ts'
+import { createCliContext } from '../../support/cli-context.ts'
+import { createHarness } from '../../support/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-manifest-'))
 afterAll(() => rmSync(folder, { recursive: true }))

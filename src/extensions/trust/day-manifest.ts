@@ -11,10 +11,9 @@ import {
 import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/domain/market.ts'
 import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { toDigested, tradeText } from '#src/domain/trade.ts'
-
-import type { MarketHistory } from './history.ts'
-import { marketPages } from './reads/market-pages.ts'
-import type { StoredManifest } from './revisions.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
+import type { StoredManifest } from '#src/history/revisions.ts'
 
 const HOUR_MS = 3_600_000
 /** A day waits so long for what is not closed, or has no winner; no row comes later by itself. */

@@ -1,15 +1,15 @@
 /** Makes manifests on a thread of its own, which gives way to the one that serves. */
 
 import { createFileStore, filesPathOf } from '#src/files/store.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
+import type { CliContext } from '#src/server/context.ts'
+import { historyOf, turnOf } from '#src/server/open-data-folder.ts'
+import { startTimer } from '#src/server/server-jobs.ts'
 
-import type { CliContext } from './context.ts'
-import { historyOf, turnOf } from './open-data-folder.ts'
-import { startTimer } from './server-jobs.ts'
+import { makeManifests } from './day-manifest.ts'
 
 type Start = { path: string; dataPath: string; nowMs: number }
 

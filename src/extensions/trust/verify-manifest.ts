@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 
 import { InvalidArgumentError } from 'commander'
 
+import { printFaults } from '#src/cli/command-line.ts'
 import {
   canonicalJson,
   isSigned,
@@ -18,10 +19,8 @@ import { toPrintable } from '#src/operator/values.ts'
 import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
+import { type CliContext, commandError } from '#src/server/context.ts'
 import { splitList } from '#src/tables/json-rows.ts'
-
-import { type CliContext, commandError } from '../server/context.ts'
-import { printFaults } from './command-line.ts'
 
 export type VerifyWorld = {
   fetch: (url: string, init: RequestInit) => Promise<Response>

@@ -12,7 +12,6 @@ import {
 } from '#src/domain/manifest.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
-import { isAsDigested } from '#src/history/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import type { Api } from '#src/http/api.ts'
@@ -20,6 +19,7 @@ import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
+import { isAsDigested } from './day-manifest.ts'
 import {
   CitationBody,
   CiteQuery,

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
-import { addKey, createHarness } from '../support/harness.ts'
-import { readProblem } from '../support/page-client.ts'
+import {
+  appendAll,
+  aSnapshot,
+  conditionIdOf,
+  someSnapshots,
+  START_MS,
+} from '../../history/books.ts'
+import { addKey, createHarness } from '../../support/harness.ts'
+import { readProblem } from '../../support/page-client.ts'
 
 type Page = { data: Record<string, unknown>[]; nextCursor: string | null; completeSince: string }
 const BEGUN_MS = START_MS + 1_000_000

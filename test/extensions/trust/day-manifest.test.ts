@@ -2,12 +2,18 @@ import { describe, expect, test } from 'bun:test'
 
 import { isSigned, type ManifestBody, sha256, statementText } from '#src/domain/manifest.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { makeManifests } from '#src/history/day-manifest.ts'
+import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from './books.ts'
-import { textOf } from './pages.ts'
+import {
+  appendAll,
+  aSnapshot,
+  conditionIdOf,
+  someSnapshots,
+  START_MS,
+} from '../../history/books.ts'
+import { textOf } from '../../history/pages.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_END_MS = Date.UTC(2026, 3, 15)

@@ -1,0 +1,18 @@
+/** Trust: what changed after it was served, manifests that are chained and signed, and citations. */
+import type { Extension } from '#src/server/extension.ts'
+
+export const trust: Extension = {
+  name: 'trust',
+  commands: {
+    verify: {
+      load: async () => (await import('./verify.ts')).verifyCommand,
+      upgradesNothing: ({ manifest }) => manifest !== undefined,
+    },
+    cite: {
+      load: async () => (await import('./cite.ts')).citeCommand,
+      upgradesNothing: () => true,
+    },
+  },
+  workers: { manifests: () => import('./manifest-worker.ts') },
+  load: async () => (await import('./server.ts')).trustServer,
+}

@@ -1,0 +1,67 @@
+/**
+ * What an extension registers. An extension is a folder, `src/extensions/NAME`, and a line in
+ * `src/extensions.ts`; without the two, the rest of the program is complete. The core knows
+ * extensions by these types alone.
+ */
+
+import type { Command } from 'commander'
+import type { AnyElysia } from 'elysia'
+
+import type { Config } from '#src/config/config.ts'
+import type { CursorCodec } from '#src/domain/cursor.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { Api } from '#src/http/api.ts'
+import type { JobReport } from '#src/platform/job.ts'
+
+import type { CliContext } from './context.ts'
+import type { Job } from './server-jobs.ts'
+
+/** The manifest of an extension. It imports what it names when that is used, and not before. */
+export type Extension = {
+  name: string
+  /** By name; one that the core has too takes its place. */
+  commands?: Readonly<Record<string, CommandEntry>>
+  /** The modules that define its workers, by the name of the worker. */
+  workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
+  /** Loads what it adds to a server. */
+  load?: () => Promise<ServerExtension>
+}
+
+export type CommandEntry = {
+  load: () => Promise<(context: CliContext) => Command>
+  /** Whether a call with these options leaves the data folder in the format that it has. */
+  upgradesNothing?: (options: Readonly<Record<string, unknown>>) => boolean
+}
+
+/** What an extension adds to a server. */
+export type ServerExtension = {
+  /** Elysia plugins of routes that every serving thread answers: they only read the history. */
+  dataRoutes?: (api: Api, services: DataServices) => readonly AnyElysia[]
+  jobs?: readonly ExtensionJob[]
+  /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
+  makeDays?: (history: MarketHistory, day: { dataPath: string; nowMs: number }) => void
+}
+
+/** What each thread has that answers requests for data. */
+export type DataServices = {
+  history: MarketHistory
+  cursors: CursorCodec
+  clock: Clock
+  config: Config
+  listTiers: () => readonly Tier[]
+}
+
+/** A job of a server, as the operator sees it. */
+export type ExtensionJob = {
+  name: string
+  /** What it does, in one sentence. */
+  about: string
+  /** Undefined where the configuration asks for none. */
+  start(context: CliContext, report: JobReport | undefined): Job | undefined
+}
+
+export const loadExtensions = (
+  extensions: readonly Extension[],
+): Promise<readonly ServerExtension[]> => Promise.all(extensions.map(({ load }) => load?.() ?? {}))
