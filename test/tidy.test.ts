@@ -95,7 +95,7 @@ const owners: Record<string, RegExp> = {
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/(platform\/parquet|tables)\//,
   negotiator: /^src\/http\//,
-  '@modelcontextprotocol/server': /^src\/features\/mcp\/server\.ts/,
+  '@modelcontextprotocol/server': /^src\/extensions\/mcp\/mcp-server\.ts/,
   sax: /^src\/screening\//,
   viem: /^(src\/(chain|facilitator)|dev\/sandbox)\//,
   '@x402/core': /^dev\/sandbox\//,

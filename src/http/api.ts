@@ -121,6 +121,14 @@ export const declaredRoutes = (app: AnyElysia): DeclaredRoute[] =>
     return [{ ...options, ...own } as DeclaredRoute]
   })
 
+/** All routes of an app: those that were not declared with these macros have a method and a path. */
+export const knownRoutes = (
+  app: AnyElysia,
+): (DeclaredRoute | { method: string; path: string })[] => [
+  ...declaredRoutes(app),
+  ...app.routes.filter(({ hooks }) => (hooks as Hook).detail?.[OPTIONS] === undefined),
+]
+
 const ORIGINAL = Symbol('original')
 
 /**

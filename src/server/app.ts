@@ -37,7 +37,6 @@ import { keyRoutes } from '#src/features/keys/routes.ts'
 import { liveRoutes } from '#src/features/live/routes.ts'
 import type { LiveService } from '#src/features/live/service.ts'
 import { marketRoutes } from '#src/features/markets/routes.ts'
-import { createMcpAnswer, mcpRoute } from '#src/features/mcp/routes.ts'
 import { panelRoutes } from '#src/features/panel/routes.ts'
 import { priceRoutes } from '#src/features/prices/routes.ts'
 import { quoteRoutes } from '#src/features/quotes/routes.ts'
@@ -52,7 +51,7 @@ import { usageRoutes } from '#src/features/usage/routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import { createApi, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
+import { createApi, type DeclaredRoute, declaredRoutes, knownRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
@@ -80,7 +79,7 @@ import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 import { integerFrom } from '#src/platform/random.ts'
 
-import type { ServerExtension } from './extension.ts'
+import type { AppServices, ServerExtension } from './extension.ts'
 import { isLost, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
 import { createStreams, streamRows, type Streams } from './streams.ts'
@@ -156,13 +155,21 @@ export function createApp(given: AppDeps) {
   const ofData = compose(listDataRoutes(deps, ports, streams.live))
   const isSelling = deps.config.isKeyless && deps.billing.isOpen
   const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
-  const api = compose([ofData, ...listOwnRoutes(deps, ports, keyless?.seller)])
-  const routes = declaredRoutes(api)
-  const answerAgent = createMcpAnswer({
-    ...{ ...deps, routes: declaredRoutes(ofData) },
+  const { history, clock, config, extensions, origin, version } = deps
+  const services: AppServices = {
+    history,
+    cursors: createCursorCodec(history.cursorKey),
+    clock,
+    config,
+    listTiers: ports.listTiers,
+    dataRoutes: () => declaredRoutes(ofData),
     fetch: (request, peers) => app.fetch(request, peers),
     charge: ports.charge,
-  })
+    origin,
+    version,
+  }
+  const ofExtensions = extensions.flatMap(({ routes }) => routes?.(ports.api, services) ?? [])
+  const api = compose([ofData, ...listOwnRoutes(deps, ports, keyless?.seller), ...ofExtensions])
   const files = deps.files ?? createFileStore(filesPathOf(deps.config.dataPath))
   let pages: Promise<Pages> | undefined
   /** A start takes a third longer with them. */
@@ -182,20 +189,13 @@ export function createApp(given: AppDeps) {
     visitOf(request).timedAs = PAGES
     return (await loadPages()).fetch(request)
   }
-  const others = new Elysia({ name: 'pages' }).post(
-    mcpRoute.path,
-    ({ request }) => {
-      if (visitOf(request).place?.path !== mcpRoute.path) throw new MissingRoute()
-      return answerAgent(request)
-    },
-    { parse: 'none' },
-  )
-  for (const { path } of pageRoutes) others.get(path, ({ request }) => answerPage(request))
+  const ofPages = new Elysia({ name: 'pages' })
+  for (const { path } of pageRoutes) ofPages.get(path, ({ request }) => answerPage(request))
   const app = assemble(deps, {
     ...{ ports, streams },
-    app: compose([api, others]),
+    app: compose([api, ofPages]),
     before: keyless?.answer,
-    table: createRouteTable([...routes, ...pageRoutes, mcpRoute]),
+    table: createRouteTable([...knownRoutes(api), ...pageRoutes]),
     answerMissing({ request, place: { path } }) {
       if (!isLost(request, path)) throw new MissingRoute()
       return answerPage(request)
@@ -240,7 +240,7 @@ export function createReader(given: ReaderDeps) {
   const app = compose(listDataRoutes(deps, ports, streams.live))
   return assemble(deps, {
     ...{ app, ports, streams },
-    table: createRouteTable(declaredRoutes(app)),
+    table: createRouteTable(knownRoutes(app)),
     answerMissing: () => {
       throw new MissingRoute()
     },
@@ -322,8 +322,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       sockets,
       gate: deps.gate ?? gate,
       testMode: deps.testMode,
-      // An agent reads the tools before there are data; what a tool asks for comes to test mode.
-      sharedPaths: new Set([mcpRoute.path]),
+      sharedPaths: new Set(deps.extensions.flatMap(({ sharedPaths = [] }) => sharedPaths)),
       waysIn: () => describeWaysIn(deps, parts.isSignupOpen?.()),
       work,
       unread: ports.unread,

@@ -12,7 +12,8 @@ import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import type { Api } from '#src/http/api.ts'
+import type { Api, DeclaredRoute } from '#src/http/api.ts'
+import type { PeerSource, Visit } from '#src/http/gate.ts'
 import type { JobReport } from '#src/platform/job.ts'
 
 import type { CliContext } from './context.ts'
@@ -39,6 +40,10 @@ export type CommandEntry = {
 export type ServerExtension = {
   /** Elysia plugins of routes that every serving thread answers: they only read the history. */
   dataRoutes?: (api: Api, services: DataServices) => readonly AnyElysia[]
+  /** Elysia plugins of routes that the first thread answers. */
+  routes?: (api: Api, services: AppServices) => readonly AnyElysia[]
+  /** Paths whose route answers keys of test mode, too: test mode itself does not have it. */
+  sharedPaths?: readonly string[]
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
   makeDays?: (history: MarketHistory, day: { dataPath: string; nowMs: number }) => void
@@ -51,6 +56,19 @@ export type DataServices = {
   clock: Clock
   config: Config
   listTiers: () => readonly Tier[]
+}
+
+/** What the first thread has besides. */
+export type AppServices = DataServices & {
+  /** The routes for data that are in the API document. */
+  dataRoutes: () => readonly DeclaredRoute[]
+  /** Answers a request of our own as one that came by itself, through the front door. */
+  fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
+  /** Takes one from the window of the caller. Rejects with `rate_limited`. */
+  charge: (request: Request, visit: Visit) => Promise<void>
+  /** Where callers reach the server. Asked at requests, not before. */
+  origin: () => string
+  version: string
 }
 
 /** A job of a server, as the operator sees it. */

@@ -32,7 +32,7 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   [/^(docs|examples)\//, /^test\/web\/docs\.test\.ts$/],
   [
     /^docs\/((access|data|errors|live|payments)\.md|llms\.txt)$/,
-    /^test\/(features\/(documentation|mcp)|contract\/errors)\b.*\.test\.ts$/,
+    /^test\/(features\/documentation|extensions\/mcp\/mcp|contract\/errors)\b.*\.test\.ts$/,
   ],
   [/^web\//, /^test\/web\//],
   [/^examples\//, /^test\/(examples|docs-commands)\.test\.ts$/],

@@ -1,20 +1,21 @@
-import { type Visit, visitOf } from '#src/http/gate.ts'
+/** Messages of agents, in one route that the API document leaves out. */
+
+import { Elysia } from 'elysia'
+
+import type { Api } from '#src/http/api.ts'
+import { type PeerSource, visitOf } from '#src/http/gate.ts'
+import { MissingRoute } from '#src/http/problem.ts'
 import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
+import type { AppServices } from '#src/server/extension.ts'
 
-import type { McpDeps } from './server.ts'
+import type { McpDeps } from './mcp-server.ts'
 
-type Peers = {
-  requestIP(): { address: string } | null
-  deliver(onSent: (isWhole: boolean) => void): void
-}
-type Deps = Omit<McpDeps, 'ask'> & {
-  /** The front door, which what a tool asks comes through, too. */
-  fetch: (request: Request, peers: Peers) => Response | Promise<Response>
-  /** Takes one from the window of the caller. Throws `rate_limited`. */
-  charge: (request: Request, visit: Visit) => Promise<void>
-}
+type Services = Pick<
+  AppServices,
+  'dataRoutes' | 'fetch' | 'charge' | 'origin' | 'clock' | 'version'
+>
 
-export const mcpRoute = { method: 'POST', path: '/mcp' } as const
+export const MCP_PATH = '/mcp'
 
 /** Of the message, not of the question. */
 const ofMessage = [
@@ -22,8 +23,23 @@ const ofMessage = [
   ...['if-none-match', 'transfer-encoding'],
 ]
 
+export function mcpRoutes(_: Api, services: Services) {
+  const answer = createAnswer(services)
+  return [
+    new Elysia({ name: 'mcp' }).post(
+      MCP_PATH,
+      ({ request }) => {
+        // Elysia takes a slash at the end for the same path.
+        if (visitOf(request).place?.path !== MCP_PATH) throw new MissingRoute()
+        return answer(request)
+      },
+      { parse: 'none' },
+    ),
+  ]
+}
+
 /** Returns what answers messages of an agent. */
-export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
+function createAnswer({ dataRoutes, fetch, charge, origin, clock, version }: Services) {
   /** Requests of the API that the messages of a request have made. */
   const asked = new WeakMap<Request, number>()
   const countAsked = (request: Request): number => asked.get(request) ?? 0
@@ -33,7 +49,7 @@ export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
     for (const name of ofMessage) headers.delete(name)
     if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
     const visit = visitOf(request)
-    const address: Peers = {
+    const address: PeerSource = {
       requestIP: () => visit.peers?.requestIP(request) ?? null,
       // The answer of a tool is delivered with the message.
       deliver(onSent) {
@@ -54,10 +70,10 @@ export function createMcpAnswer({ fetch, charge, ...deps }: Deps) {
 
   async function load() {
     const [{ createMcp }, { createMessages }] = await Promise.all([
-      import('./server.ts'),
+      import('./mcp-server.ts'),
       import('./messages.ts'),
     ])
-    const answer = createMcp({ ...deps, ask })
+    const answer = createMcp({ routes: dataRoutes(), ask, origin, clock, version })
     return createMessages({
       answerOne: answer,
       answerText: (request) => answer(request),

@@ -1,10 +1,10 @@
 /** Messages of agents in one request: what they cost, and how large an answer may get. */
 import { describe, expect, test } from 'bun:test'
 
-import { createMessages } from '#src/features/mcp/messages.ts'
+import { createMessages } from '#src/extensions/mcp/messages.ts'
 
-import { addKey, createHarness } from '../support/harness.ts'
-import { createMarketHistory } from '../support/market-history.ts'
+import { addKey, createHarness } from '../../support/harness.ts'
+import { createMarketHistory } from '../../support/market-history.ts'
 
 const known = createMarketHistory()
 const { conditionId } = known.both

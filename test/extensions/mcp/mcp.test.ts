@@ -9,9 +9,9 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 
-import { createHarness } from '../support/harness.ts'
-import { createMarketHistory } from '../support/market-history.ts'
-import { createTestGround, openMarket } from '../support/test-mode.ts'
+import { createHarness } from '../../support/harness.ts'
+import { createMarketHistory } from '../../support/market-history.ts'
+import { createTestGround, openMarket } from '../../support/test-mode.ts'
 
 const known = createMarketHistory()
 const { both } = known
