@@ -20,8 +20,9 @@ export type Pages = ReturnType<typeof createPages>
 
 export function createPages({ version, history, files, facts }: PagesDeps, api: AnyElysia) {
   const components = createComponents()
+  const declared = declaredRoutes(api)
   const trap = createErrorTrap()
-  const elysia = new Elysia({
+  const own = new Elysia({
     name: 'bookfeed',
     // Both are part of what is tested: other values change what Elysia accepts.
     aot: true,
@@ -33,7 +34,7 @@ export function createPages({ version, history, files, facts }: PagesDeps, api: 
     .use(
       openapi(
         version,
-        declaredRoutes(api),
+        declared,
         components,
         () => ifSound(() => findExamples(history, files)) ?? {},
       ),
@@ -41,16 +42,17 @@ export function createPages({ version, history, files, facts }: PagesDeps, api: 
     .use(swaggerAssets())
     // Of `/swagger` it replaces the page of the plugin.
     .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))
-    .use(api)
-    .compile()
+  const ownRoutes = [...own.routes]
+  const elysia = own.use(api).compile()
   return {
     async fetch(request: Request): Promise<Response> {
       const isDocument = pathOf(targetOf(request.url)) === OPENAPI_PATH
-      const own = isDocument
+      const inner = isDocument
         ? new Request(String(new URL('/swagger/json', request.url)), request)
         : request
-      return trap.settle(own, await elysia.fetch(own))
+      return trap.settle(inner, await elysia.fetch(inner))
     },
-    routes: elysia.routes,
+    /** With those that the document describes. */
+    routes: [...ownRoutes, ...declared],
   }
 }
