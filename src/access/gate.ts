@@ -4,7 +4,6 @@
  * caller that has used that up can still buy a larger one.
  */
 import { AppError } from '#src/domain/errors.ts'
-import { testKeyOf } from '#src/domain/selling/api-key.ts'
 import type { Caller, RateState } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -21,7 +20,7 @@ import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-wi
 
 import type { Authenticator } from './authenticator.ts'
 import type { Limits } from './limits.ts'
-import { isSampleToken, SAMPLE_REQUESTS_PER_MINUTE } from './sample.ts'
+import { isSampleToken } from './sample.ts'
 import type { UsageMeter } from './usage-meter.ts'
 
 /** For IPv6: a /48 holds 65,536 networks of /64. */
@@ -47,8 +46,6 @@ export type GateOptions = {
   sampleTerms: () => Terms
   /** Whether requests may be paid for without a key. */
   isKeyless?: boolean
-  /** True where another app answers keys of test mode. */
-  hasTestMode?: boolean
   /** Why a request is refused, before it is counted. */
   refuse?: Refuse | undefined
 }
@@ -77,7 +74,6 @@ export function createGate({
   timer,
   sampleTerms,
   isKeyless,
-  hasTestMode,
   refuse,
 }: GateOptions) {
   const identify: Identify = ({ request, peers }) =>
@@ -146,24 +142,7 @@ export function createGate({
 
     admit(arrival: Arrival): Eventually<Visit> {
       try {
-        const caller = identify(arrival)
-        const isTest =
-          caller === undefined &&
-          hasTestMode === true &&
-          testKeyOf(arrival.request.headers.get('authorization')) !== undefined
-        if (!isTest) return admit(arrival, caller)
-        // The app of test mode counts its own requests.
-        const window = windowOf(arrival, undefined)
-        return after(find(window), (rate) => ({
-          caller: undefined,
-          isCounted: false,
-          refusal: undefined,
-          route: NO_ROUTE,
-          isTest: true,
-          rate,
-          enteredMs: window.nowMs,
-          address: window.address,
-        }))
+        return admit(arrival, identify(arrival))
       } catch (cause) {
         return toClosed(arrival, timer(), cause)
       }
@@ -204,14 +183,8 @@ export function createGate({
 
     /** Takes one from the data window of a caller for what was not counted. Throws `rate_limited`. */
     async charge(request: Request, visit: Visit): Promise<void> {
-      const { caller, peers, isTest, address } = visit
-      const window = windowOf({ request, peers, allowance: 'data' }, caller)
-      if (isTest) {
-        // The window in which the app of test mode counts requests of such keys.
-        window.key = `test ${address}`
-        window.limit = SAMPLE_REQUESTS_PER_MINUTE
-      }
-      await charge(visit, window)
+      const { caller, peers } = visit
+      await charge(visit, windowOf({ request, peers, allowance: 'data' }, caller))
       if (caller !== undefined) meter.add(caller, NO_ROUTE, 0)
     },
 

@@ -21,6 +21,7 @@ import { makeSample } from '#src/simulator/simulator.ts'
 
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
+import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
 import { loadExtensions, type ServerExtension } from '../server/extension.ts'
 import { joinLimits } from '../server/joint-limits.ts'
 import { listen } from '../server/listen.ts'
@@ -42,7 +43,7 @@ import {
   startUsageFlush,
 } from '../server/server-jobs.ts'
 import { asService } from '../server/service-lines.ts'
-import { inOne, startTestMode, type TestServer } from '../server/test-mode.ts'
+import { startTestServer } from '../server/test-server.ts'
 import { startThreads, threadsOf } from '../server/threads.ts'
 import type { RecordingJob } from './record.ts'
 
@@ -101,22 +102,23 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     timer,
     log: log.write,
   }
-  const { test, jobs: ofTest, prepare } = startTestMode(timed, real)
-  const app = createApp({ ...real, testMode: test })
+  const app = createApp(real)
+  const test = config.hasTestMode ? startTestServer(timed, real) : undefined
+  const front = { ...dispatchByKey(app, test?.server), frequentPaths: app.frequentPaths }
   const server = await (shared.threads === 0
-    ? listenHere(app, config)
-    : startThreads({ context: timed, app, test, timer, ...shared }))
+    ? listenHere(front, config)
+    : startThreads({ context: timed, app: front, timer, ...shared }))
   compileAsUsual()
-  prepare()
+  test?.prepare()
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)
-  const stream = startStream(inOne(app, test))
+  const stream = startStream(front)
   const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
-    ...[selling, startTimeKeeping(steady), ...ofTest],
+    ...[selling, startTimeKeeping(steady), test],
     startForgetting(timed, ledger, report?.forgetting),
-    ...[startUsageFlush(app, context.printError), stream, screening.start(report)],
+    ...[startUsageFlush(front, context.printError), stream, screening.start(report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
     ...startScheduled(timed, report),
@@ -137,7 +139,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     : await greetOwner(timed, ledger, state)
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
-  await drain(app, config, test)
+  await drain(app, front, config)
   await server.stop()
   log.flush()
 }
@@ -196,11 +198,10 @@ function configOf({ config }: CliContext): Config {
 }
 
 /** Whoever sends requests here has time to find another server, before anybody is refused. */
-async function drain(app: App, { drainSeconds }: Config, test?: TestServer): Promise<void> {
+async function drain(app: App, front: Dispatch, { drainSeconds }: Config): Promise<void> {
   app.refuse()
   await Bun.sleep(drainSeconds * 1000)
-  app.drain()
-  test?.drain()
+  front.drain()
 }
 
 /** Not before the server listens: a start that fails would take the key to its grave. */
@@ -227,7 +228,7 @@ async function shareMemory(context: CliContext, timer: Clock) {
 }
 
 /** Answers in this thread. */
-function listenHere(app: App, config: Config) {
+function listenHere(app: Parameters<typeof listen>[0], config: Config) {
   const server = listen(app, config)
   const stop = async (): Promise<void> => {
     await atMost(server.stop(), DRAIN_MS_MAX)

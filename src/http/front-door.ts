@@ -25,7 +25,6 @@ import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.
 import { hasManyHosts, isRewritten } from './raw-target.ts'
 import type { Place, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
-import { markAsTest, type TestMode } from './test-mode.ts'
 import type { Unread } from './unread.ts'
 import type { Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER, PAYMENT_SIGNATURE_HEADER } from './x402.ts'
@@ -39,12 +38,8 @@ type FrontDoorOptions = {
   /** By path, what makes a WebSocket of a request; throws where it is not asked for. */
   sockets: ReadonlyMap<string, (request: Request, visit: Visit, headers: Headers) => void>
   gate: Gate
-  /** Answers what the gate says is of test mode. */
-  testMode?: TestMode | undefined
   /** What a caller without a valid key can do here; added to the answer that says so. */
   waysIn?: (() => string) | undefined
-  /** Paths that keys of test mode are answered at as all others are. */
-  sharedPaths: ReadonlySet<string>
   work: Pick<Work, 'enter' | 'spend'>
   unread: Pick<Unread, 'assertRoom' | 'hold'>
   meters: Pick<Meters, 'request' | 'problem'>
@@ -71,7 +66,7 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, routes, sockets, gate, testMode, sharedPaths } = options
+  const { handle, routes, sockets, gate } = options
   const { work, unread, meters, timer } = options
   const mark = createMark(options)
   const finish = createFinish(options, mark)
@@ -107,23 +102,6 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     if (bytes > 0) unread.hold({ request, peers, bytes, visit }, isPaidFor)
   }
 
-  /** With a front door of its own. */
-  function answerTest(exchange: Exchange): Response | Promise<Response> {
-    const { request, peers } = exchange
-    const refuse = (error: unknown) => {
-      const answer = finish(exchange, fail(exchange, error))
-      return answer instanceof Promise ? answer.then(markAsTest) : markAsTest(answer)
-    }
-    try {
-      if (testMode === undefined)
-        throw new Error('The gate lets nobody into a test mode that there is not.')
-      const answer = testMode.fetch(request, peers)
-      return answer instanceof Promise ? answer.catch(refuse) : answer
-    } catch (error) {
-      return refuse(error)
-    }
-  }
-
   function proceed(arrival: Omit<Exchange, 'visit'>, visit: Visit) {
     const { request, inner, peers, requestId, traceparent, place, startedMs } = arrival
     bindVisit(inner, visit)
@@ -132,10 +110,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     visit.isHead = request.method === 'HEAD'
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }
-    if (!visit.isTest) return answer(exchange)
-    if (!sharedPaths.has(place.path)) return answerTest(exchange)
-    const response = answer(exchange)
-    return response instanceof Promise ? response.then(markAsTest) : markAsTest(response)
+    return answer(exchange)
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {

@@ -46,8 +46,6 @@ export type Visit = {
   onSent?: (isWhole: boolean) => void
   /** The header PAYMENT-RESPONSE of what was paid for here. */
   receipt?: string
-  /** True of a key of test mode, which somebody else answers. */
-  isTest?: boolean
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
   refusal: AppError | undefined

@@ -45,7 +45,7 @@ import { snapshotRoutes } from '#src/features/snapshots/routes.ts'
 import { spotRoutes } from '#src/features/spot/routes.ts'
 import { createSpotService } from '#src/features/spot/service.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
-import type { Connection as StreamConnection, Sockets } from '#src/features/stream/sockets.ts'
+import type { Connection as StreamConnection } from '#src/features/stream/sockets.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
@@ -68,7 +68,6 @@ import {
 import { MissingRoute } from '#src/http/problem.ts'
 import { isRewritten } from '#src/http/raw-target.ts'
 import { createRouteTable, type Place, type RouteTable } from '#src/http/route-table.ts'
-import type { TestMode } from '#src/http/test-mode.ts'
 import { createUnread } from '#src/http/unread.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
@@ -109,8 +108,6 @@ export type ReaderDeps = {
   files?: FileStore | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
-  /** Answers keys of test mode; undefined where there is none. */
-  testMode?: AppTestMode | undefined
   /** In place of one that reads the ledger. */
   authenticator?: Authenticator | undefined
   /** Why a request is refused, before it is counted. */
@@ -120,9 +117,6 @@ export type ReaderDeps = {
   /** In place of the real one, to test what does not depend on time. */
   work?: Work
 }
-
-/** `sockets`: of connections whose key comes as a message; undefined while there are no data. */
-export type AppTestMode = TestMode & { sockets: () => Sockets | undefined }
 
 /** A history and the clock that its rows are followed by. */
 export type Followed = { history: MarketHistory; clock: Clock }
@@ -136,6 +130,8 @@ export type AppDeps = ReaderDeps & {
   recording: () => RecordingState | undefined
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
+  /** Answers requests that extensions make; this app by default. */
+  ownFetch?: Reader['fetch'] | undefined
   /** What the page of the operator shows; undefined where there is none. */
   operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
 }
@@ -163,7 +159,7 @@ export function createApp(given: AppDeps) {
     config,
     listTiers: ports.listTiers,
     dataRoutes: () => declaredRoutes(ofData),
-    fetch: (request, peers) => app.fetch(request, peers),
+    fetch: deps.ownFetch ?? ((request, peers) => app.fetch(request, peers)),
     charge: ports.charge,
     origin,
     version,
@@ -265,15 +261,12 @@ type Parts = {
 }
 
 /** What a caller can do who has no key. */
-function describeWaysIn(
-  { config, testMode }: ReaderDeps,
-  isSignupOpen: boolean | undefined,
-): string {
+function describeWaysIn({ config }: ReaderDeps, isSignupOpen: boolean | undefined): string {
   const ways: string[] = []
   if (config.sampleMarket !== 'off') {
     ways.push('`Authorization: Bearer sample` reads what GET /v1/sample lists')
   }
-  if (testMode !== undefined) {
+  if (config.hasTestMode) {
     ways.push(`\`Bearer ${PUBLIC_TEST_KEY}\` reads simulated data with every route`)
   }
   if (isSignupOpen !== false) {
@@ -321,8 +314,6 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
       routes: parts.table,
       sockets,
       gate: deps.gate ?? gate,
-      testMode: deps.testMode,
-      sharedPaths: new Set(deps.extensions.flatMap(({ sharedPaths = [] }) => sharedPaths)),
       waysIn: () => describeWaysIn(deps, parts.isSignupOpen?.()),
       work,
       unread: ports.unread,
@@ -395,12 +386,10 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     findExample: () => findExampleMarket(history),
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
-  const hasTestMode = deps.testMode !== undefined
   const gate = createGate({
     ...shared,
     addressOf,
     signupsPerDay,
-    hasTestMode,
     refuse: deps.refuse,
     isKeyless: config.isKeyless,
   })

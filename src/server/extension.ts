@@ -42,8 +42,8 @@ export type ServerExtension = {
   dataRoutes?: (api: Api, services: DataServices) => readonly AnyElysia[]
   /** Elysia plugins of routes that the first thread answers. */
   routes?: (api: Api, services: AppServices) => readonly AnyElysia[]
-  /** Paths whose route answers keys of test mode, too: test mode itself does not have it. */
-  sharedPaths?: readonly string[]
+  /** Paths whose route needs no data, or only what it asks for by `fetch`. */
+  pathsWithoutData?: readonly string[]
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
   makeDays?: (history: MarketHistory, day: { dataPath: string; nowMs: number }) => void

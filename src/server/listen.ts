@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/config.ts'
 import { markRewritten } from '#src/http/raw-target.ts'
 import { codeOf } from '#src/platform/message.ts'
-import type { App, Reader, StreamData } from '#src/server/app.ts'
+import type { Reader, StreamData } from '#src/server/app.ts'
 import { commandError } from '#src/server/context.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
@@ -9,7 +9,9 @@ const IDLE_TIMEOUT_SECONDS = 10
 const BODY_BYTES_MAX = 1024 * 1024
 
 type Address = Pick<Config, 'host' | 'port'>
-type Answers = Pick<App | Reader, 'fetch' | 'stream' | 'frequentPaths'>
+type Answers = Pick<Reader, 'fetch' | 'frequentPaths'> & {
+  stream: Pick<Reader['stream'], 'websocket'>
+}
 
 /**
  * Begins to answer at the address of the configuration, with `isShared` beside others of this

@@ -19,6 +19,7 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { createReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
+import { dispatchByKey, type Usage } from './dispatch.ts'
 import { loadExtensions } from './extension.ts'
 import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
@@ -28,7 +29,7 @@ import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { asService } from './service-lines.ts'
 import { openTestData } from './test-data.ts'
-import { createTestServer, inOne } from './test-mode.ts'
+import { createTestServer } from './test-server.ts'
 
 /** What a thread begins with. Threads count from 1: the one that writes is 0. */
 export type ThreadStart = {
@@ -67,7 +68,7 @@ export type FromThread =
   | { listening: true }
   | { ask: Asked }
   | { sent: { id: number; isWhole: boolean } }
-  | Record<'used' | 'testUsed', ReturnType<Reader['takeUsage']>>
+  | { used: Usage }
   | { log: string }
 
 const BEAT_MS = 1000
@@ -130,19 +131,24 @@ async function serveThread(
         otherwise: first.ask,
       })
     : undefined
-  const reader = createReader({ ...real, testMode: test })
+  const reader = createReader(real)
+  const front = dispatchByKey(reader, test)
   const fetch: Reader['fetch'] = (request, peers) =>
     reader.isRouted(request) && !(config.isKeyless && isUnpaid(request))
-      ? reader.fetch(request, peers)
+      ? front.fetch(request, peers)
       : first.ask(request, peers)
-  const server = listen({ ...reader, fetch }, { host: config.host, port }, true)
+  const { frequentPaths } = reader
+  const server = listen(
+    { fetch, stream: front.stream, frequentPaths },
+    { host: config.host, port },
+    true,
+  )
 
   function postUsage(): void {
-    const used = reader.takeUsage()
-    const testUsed = test?.takeUsage() ?? []
-    if (used.length + testUsed.length > 0) parent.send({ used, testUsed })
+    const used = front.takeUsage()
+    if (used.real.length + used.test.length > 0) parent.send({ used })
   }
-  const stream = startStream(inOne(reader, test))
+  const stream = startStream(front)
   const jobs = [
     ...[stream, every(FLUSH_MS, postUsage, postUsage)],
     every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
@@ -157,8 +163,7 @@ async function serveThread(
   parent.send({ listening: true })
 
   await stopped.promise
-  reader.drain()
-  test?.drain()
+  front.drain()
   await atMost(server.stop(), DRAIN_MS_MAX)
   await server.stop(true)
   for (const job of jobs) job.dispose()

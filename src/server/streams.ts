@@ -68,7 +68,6 @@ function createStreamsOf(deps: StreamedDeps, ports: Ports): Streams {
     runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
     unread,
-    testSockets: deps.testMode?.sockets,
     random: () => integerFrom(deps.randomBytes) / 2 ** 32,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),

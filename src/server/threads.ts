@@ -7,9 +7,9 @@ import type { Config } from '#src/config/config.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import type { Thread } from '#src/platform/worker.ts'
-import type { App } from '#src/server/app.ts'
 
 import { type CliContext, commandError } from './context.ts'
+import type { Dispatch } from './dispatch.ts'
 import { listen } from './listen.ts'
 import {
   type Answered,
@@ -19,7 +19,6 @@ import {
   type ToThread,
 } from './serve-thread.ts'
 import { atMost, DRAIN_MS_MAX, every } from './server-jobs.ts'
-import type { TestServer } from './test-mode.ts'
 
 /** Before a thread that ended is replaced: one that cannot start must not take the processor. */
 const REPLACE_MS = 500
@@ -34,8 +33,7 @@ export const threadsOf = ({ workers }: Pick<Config, 'workers'>): number =>
 
 type Deps = {
   context: CliContext
-  app: App
-  test: Pick<TestServer, 'putUsage'> | undefined
+  app: Parameters<typeof listen>[0] & Pick<Dispatch, 'putUsage'>
   memory: LimitMemory
   meterMemory: SharedArrayBuffer
   limits: Limits
@@ -46,7 +44,7 @@ type Deps = {
 
 /** Starts them; resolves when all of them listen. Throws a `command` fault. */
 export async function startThreads(deps: Deps) {
-  const { context, app, test, memory, meterMemory, limits, server, timer } = deps
+  const { context, app, memory, meterMemory, limits, server, timer } = deps
   const config = context.config()
   const threads = threadsOf(config)
   const meters = config.metrics === '' ? undefined : meterMemory
@@ -59,11 +57,6 @@ export async function startThreads(deps: Deps) {
   const running = new Map<number, Thread<void, ToThread>>()
   const ends = new Set<Promise<void>>()
   let isStopping = false
-
-  function putUsage({ used, testUsed }: Extract<FromThread, { used: unknown }>): void {
-    app.putUsage(used)
-    test?.putUsage(testUsed)
-  }
 
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
@@ -78,7 +71,7 @@ export async function startThreads(deps: Deps) {
     function receive(message: FromThread) {
       if ('listening' in message) listening.resolve()
       else if ('log' in message) context.writeLog(message.log)
-      else if ('used' in message) putUsage(message)
+      else if ('used' in message) app.putUsage(message.used)
       else if ('sent' in message) endDelivery(message.sent)
       else return answer(app, message.ask, (then) => void deliveries.set(message.ask.id, then))
       return undefined
@@ -130,7 +123,7 @@ export async function startThreads(deps: Deps) {
 }
 
 async function answer(
-  app: App,
+  app: Pick<Dispatch, 'fetch'>,
   asked: Asked,
   onTracked: (then: (isWhole: boolean) => void) => void,
 ): Promise<Answered> {

@@ -108,8 +108,7 @@ describe('payments of test mode', () => {
     expect(tier).toMatchObject({ id: 'pro' })
     // It is for play: the window stays that of everybody in test mode.
     expect((await ask('/v1/coins')).headers.get('x-ratelimit-limit')).toBe('120')
-    expect(ground.app.flushUsage()).toBe(false)
-    expect(await ground.test.flushUsage()).toBe(false)
+    expect(await ground.app.flushUsage()).toBe(false)
     expect(contents()).toEqual(before)
     expect(ledger.payments.listPayments({ limit: 1 })).toEqual([])
   })

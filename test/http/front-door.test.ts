@@ -61,7 +61,6 @@ function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
     .post('/body', () => new Response(null, { status: 204 }), { parse: 'none' })
     .compile()
   const door = createFrontDoor({
-    sharedPaths: new Set(),
     handle: ({ request }) =>
       after(app.fetch(request), (response) => trap.settle(request, response)),
     meters: { request() {}, problem() {} },

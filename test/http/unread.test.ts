@@ -58,7 +58,6 @@ function startServer() {
     meters: { request() {}, problem() {} },
     routes: createRouteTable([]),
     sockets: new Map(),
-    sharedPaths: new Set(),
     gate,
     work: { enter: () => undefined, spend() {} },
     unread,

@@ -10,7 +10,7 @@ import { createTestGround } from '../support/test-mode.ts'
 
 const detailOf = async (ask: ReturnType<typeof createHarness>['sendAs']) =>
   (await readProblem(await ask('bf_live_wrong', '/v1/btc/markets'))).detail
-const off = { BOOKFEED_SAMPLE_MARKET: 'off' }
+const off = { BOOKFEED_SAMPLE_MARKET: 'off', BOOKFEED_TEST_MODE: 'off' }
 
 describe('401', () => {
   test('default: names the sample, the test key, and signup where it is open', async () => {

@@ -7,7 +7,7 @@ import type { Tier } from '#src/domain/selling/tier.ts'
 import { extensions } from '#src/extensions.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { type AppDeps, createApp } from '#src/server/app.ts'
+import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { loadExtensions } from '#src/server/extension.ts'
 
 import { fakeHistory } from './fake-history.ts'
@@ -36,7 +36,14 @@ const testTier: Tier = {
  * ids and the log as a list. `send` comes with a key of a tier that includes everything, unless it
  * is given another `authorization`; `sendAs(undefined)` is a caller without any.
  */
-export function createHarness(options: Partial<AppDeps> = {}) {
+export const createHarness = (options: Partial<AppDeps> = {}) =>
+  createHarnessBehind((app) => app, options)
+
+/** As `createHarness`, with requests answered by what `front` returns. */
+export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
+  front: (app: App, deps: AppDeps) => Front,
+  options: Partial<AppDeps> = {},
+) {
   const time = { nowMs: NOW_MS, timerMs: 0 }
   const lines: string[] = []
   let minted = 0
@@ -63,7 +70,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     ...options,
     ledger,
   }
-  const app = createApp(deps)
+  const app = front(createApp(deps), deps)
   const sendAs = async (token: string | undefined, path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
     if (token !== undefined && !headers.has('authorization')) {

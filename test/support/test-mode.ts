@@ -2,8 +2,9 @@
 import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { openHistory } from '#src/history/open.ts'
-import { type AppDeps, type AppTestMode, createApp } from '#src/server/app.ts'
-import { createTestServer } from '#src/server/test-mode.ts'
+import { type AppDeps, createApp } from '#src/server/app.ts'
+import { dispatchByKey } from '#src/server/dispatch.ts'
+import { createTestServer } from '#src/server/test-server.ts'
 import {
   makeTestDay,
   TEST_DAY_MS,
@@ -12,7 +13,7 @@ import {
   testStores,
 } from '#src/simulator/test-day.ts'
 
-import { createHarness, NOW_MS } from './harness.ts'
+import { createHarnessBehind, NOW_MS } from './harness.ts'
 
 const HOUR_MS = 3_600_000
 const WINDOW_MS = 300_000
@@ -44,33 +45,30 @@ export function testHistories(): TestHistories {
   return made
 }
 
-/** `slept` is how long answers were late. */
+/** `app` is both servers behind one dispatch, `slept` how long answers were late. */
 export function createTestGround(options: Partial<AppDeps> = {}, dealsMax?: number) {
   const slept: number[] = []
   let hasData = true
-  let test: ReturnType<typeof createTestServer<AppDeps>> | undefined
-  const real = () => {
-    if (test === undefined) throw new Error('There is no server yet.')
-    return test
-  }
-  const testMode: AppTestMode = {
-    fetch: (request, peers) => real().fetch(request, peers),
-    sockets: () => real().sockets(),
-  }
   const limits = createLimits(makeLimitMemory(1), 64)
-  const harness = createHarness({ limits, testMode, ...options })
-  test = createTestServer<AppDeps>({
-    ...{ deps: { ...harness.deps, limits }, createApp },
-    open: (store) => (hasData ? testHistories()[store] : undefined),
-    secondsLeft: () => 3,
-    sleep: async (ms) => void slept.push(ms),
-    dealsMax,
-  })
+  const harness = createHarnessBehind(
+    (real, deps) => {
+      const test = createTestServer<AppDeps>({
+        deps: { ...deps, limits },
+        createApp,
+        open: (store) => (hasData ? testHistories()[store] : undefined),
+        secondsLeft: () => 3,
+        sleep: async (ms) => void slept.push(ms),
+        dealsMax,
+      })
+      return { ...real, ...dispatchByKey(real, test), test }
+    },
+    { limits, ...options },
+  )
   const ask = (path: string, init?: RequestInit) => harness.sendAs(PUBLIC_TEST_KEY, path, init)
   const askFor = (fault: string, path: string, init: RequestInit = {}) =>
     ask(path, { ...init, headers: { ...init.headers, 'bookfeed-fault': fault } })
   const setData = (isThere: boolean) => {
     hasData = isThere
   }
-  return { ...harness, test, ask, askFor, slept, setData }
+  return { ...harness, test: harness.app.test, ask, askFor, slept, setData }
 }

@@ -5,6 +5,6 @@ export const mcp: Extension = {
   name: 'mcp',
   load: async () => {
     const { MCP_PATH, mcpRoutes } = await import('./routes.ts')
-    return { routes: mcpRoutes, sharedPaths: [MCP_PATH] }
+    return { routes: mcpRoutes, pathsWithoutData: [MCP_PATH] }
   },
 }

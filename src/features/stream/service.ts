@@ -15,7 +15,7 @@ import type { Places } from '#src/platform/places.ts'
 import { accessOf, type BeginOptions, createBegin } from './begin.ts'
 import type { Message } from './messages.ts'
 import { openSession, type Session, type SessionPorts } from './session.ts'
-import { type Connection, shareSockets, type Sockets } from './sockets.ts'
+import type { Connection, Sockets } from './sockets.ts'
 import type { RowSource } from './sources.ts'
 
 /** Of what a client sends; Bun closes with 1009 beyond. */
@@ -44,8 +44,6 @@ export type StreamDeps = BeginOptions & {
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
   unread: Pick<Unread, 'take'>
-  /** Takes over connections whose key is one of test mode; undefined while it cannot. */
-  testSockets?: (() => Sockets | undefined) | undefined
 }
 
 const settings = {
@@ -132,10 +130,8 @@ export function createStreamService(deps: StreamDeps) {
   }
 
   return {
-    /** For connections of this service alone. */
-    own,
-    /** For Bun's server, also of connections that are another's of the same process. */
-    websocket: { ...settings, ...shareSockets(own, deps.testSockets) },
+    /** For Bun's server. */
+    websocket: { ...settings, ...own },
 
     /**
      * Makes a live connection of a request, answered with these headers. Throws `unauthenticated`,

@@ -15,22 +15,18 @@ import type { Verdict } from '#src/domain/selling/screening.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { faultOf, faultRefusal, markAsTest, type TestFault } from '#src/http/test-mode.ts'
+import { openHistory } from '#src/history/open.ts'
+import type { Arrival } from '#src/http/gate.ts'
+import { pathOf, targetOf } from '#src/http/url.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createDayView } from '#src/live/day-view.ts'
-import {
-  type AppDeps,
-  type AppTestMode,
-  createApp,
-  type Reader,
-  type ReaderDeps,
-} from '#src/server/app.ts'
 import { TEST_DAY_MS, TEST_SPAN_MS, type TestStore } from '#src/simulator/test-day.ts'
 
+import { type AppDeps, createApp, type Reader, type ReaderDeps } from './app.ts'
 import type { CliContext } from './context.ts'
-import { startUsageFlush } from './server-jobs.ts'
 import { createTestData, testFilesPathOf } from './test-data.ts'
+import { faultOf, markAsTest, refuseFaulty, type TestFault } from './test-faults.ts'
 
 /** How late the answers of the fault `slow` are; well within the patience of any client. */
 export const SLOW_MS = 3_000
@@ -41,24 +37,24 @@ const PAGE_CACHE_BYTES = 1024 * 1024
 const DEALS_MAX = 20_000
 const PAY_TO = '0x0000000000000000000000000000000000007358'
 
-type Kind = TestStore | 'payment_pending'
+type Kind = TestStore | 'payment_pending' | 'desk'
 type Served = Pick<
   Reader,
   'fetch' | 'stream' | 'tick' | 'drain' | 'flushUsage' | 'takeUsage' | 'putUsage'
 >
 
-type Deps<Real extends ReaderDeps> = {
-  /** Of the app for real keys. */
-  deps: Real & { limits: Limits }
-  createApp: (deps: Real) => Served
-  /** Undefined while it is being made. */
+type Options<Deps extends ReaderDeps> = {
+  /** As the real server has them. */
+  deps: Deps & { limits: Limits }
+  createApp: (deps: Deps) => Served
+  /** Returns undefined while the store is being made. */
   open: (store: TestStore) => MarketHistory | undefined
   /** Has a store made, and waits for it a while. */
   hold?: ((store: TestStore) => Promise<void>) | undefined
   /** Seconds until a store will be there. */
   secondsLeft?: ((store: TestStore) => number) | undefined
-  /** Answers while a store is being made; else the request waits, and is refused. */
-  otherwise?: AppTestMode['fetch'] | undefined
+  /** Answers while a store is being made; by default the desk of this server. */
+  otherwise?: Served['fetch'] | undefined
   sleep: (ms: number) => Promise<void>
   dealsMax?: number | undefined
 }
@@ -69,11 +65,23 @@ type Round = { number: number; apps: Map<Kind, Served>; day: Day }
 
 export type TestServer = ReturnType<typeof createTestServer>
 
-export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
-  const { deps, createApp, open, hold, secondsLeft, otherwise, sleep } = given
-  const { dealsMax = DEALS_MAX } = given
+export function createTestServer<Deps extends ReaderDeps>({
+  deps,
+  createApp,
+  open,
+  hold,
+  secondsLeft = () => 1,
+  otherwise,
+  sleep,
+  dealsMax = DEALS_MAX,
+}: Options<Deps>) {
   const { clock, timer } = deps
   const shared = createShared(deps)
+  const pathsWithoutData = new Set(
+    deps.extensions.flatMap((extension) => extension.pathsWithoutData ?? []),
+  )
+  const needsNoData = ({ url }: Request) => pathsWithoutData.has(pathOf(targetOf(url)))
+  let noData: MarketHistory | undefined
   let round: Round | undefined
   /** Rounds that are over, while their streams end. */
   let ending: (Round & { untilMs: number })[] = []
@@ -96,20 +104,31 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     for (const day of new Set(over.map((each) => each.day))) if (!used.has(day)) day.dispose()
   }
 
-  function appOf(kind: Kind): Served | undefined {
+  /** The app that answers with a store; undefined while that is being made. */
+  function appOf(kind: Exclude<Kind, 'desk'>): Served | undefined {
     const { number, apps, day } = current()
     const known = apps.get(kind)
     if (known !== undefined) return known
-    const history = open(storeOf(kind))
-    if (history === undefined) return undefined
-    const parts = day.partsOf(kind)
-    const app = createApp({ ...deps, ...shared, ...parts, ...playing(history, number) })
+    const stored = open(storeOf(kind))
+    if (stored === undefined) return undefined
+    // Nobody writes to it, and what is exported of it is little enough to be made here.
+    const history = { ...stored, path: undefined, probeWrite: () => undefined }
+    // For streams that end after the hours are over, time goes on.
+    const dayClock: Clock = () => TEST_DAY_MS + clock() - number * TEST_SPAN_MS
+    const app = createApp({
+      ...deps,
+      ...shared,
+      ...day.partsOf(kind === 'payment_pending'),
+      history,
+      followed: { history: createDayView(history, dayClock), clock: dayClock },
+      refuse: refuseFaulty,
+    })
     apps.set(kind, app)
     return app
   }
 
   /** Begins a kind of this round in turns, between which other requests are answered. */
-  async function begin(kind: Kind): Promise<Served | undefined> {
+  async function begin(kind: Exclude<Kind, 'desk'>): Promise<Served | undefined> {
     const store = storeOf(kind)
     await othersTurn()
     if (open(store) === undefined) await hold?.(store)
@@ -118,35 +137,57 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
     return appOf(kind)
   }
 
-  function playing(stored: MarketHistory, number: number) {
-    // Nobody writes to it, and what is exported of it is little enough to be made here.
-    const history = { ...stored, path: undefined, probeWrite: () => undefined }
-    // For streams that end after the hours are over, time goes on.
-    const dayClock: Clock = () => TEST_DAY_MS + clock() - number * TEST_SPAN_MS
-    return { history, followed: { history: createDayView(history, dayClock), clock: dayClock } }
+  /**
+   * Answers requests that need no data, such as those of agents for the tools, and refuses all
+   * others. What it answers counts in the metrics of the server.
+   */
+  function desk(): Served {
+    const { apps, day } = current()
+    const known = apps.get('desk')
+    if (known !== undefined) return known
+    noData ??= openHistory(':memory:')
+    const app = createApp({
+      ...deps,
+      ...shared,
+      ...day.partsOf(false),
+      history: noData,
+      meters: deps.meters,
+      ownFetch: fetch,
+      refuse: ({ request }: Arrival) =>
+        needsNoData(request)
+          ? undefined
+          : makingError(secondsLeft(storeOf(kindOf(faultOf(request))))),
+    })
+    apps.set('desk', app)
+    return app
+  }
+
+  const answerWithoutData: Served['fetch'] = (request, peers) => {
+    if (otherwise !== undefined) return otherwise(request, peers)
+    const answer = desk().fetch(request, peers)
+    return answer instanceof Promise ? answer.then(markAsTest) : markAsTest(answer)
+  }
+
+  const fetch: Served['fetch'] = (request, peers) => {
+    if (needsNoData(request)) return answerWithoutData(request, peers)
+    const fault = faultOf(request)
+    const kind = kindOf(fault)
+    const answer = (app: Served | undefined): Response | Promise<Response> => {
+      if (app === undefined) return answerWithoutData(request, peers)
+      const response = app.fetch(request, peers)
+      if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
+      return markLate(response, fault === 'slow' ? sleep : undefined)
+    }
+    return current().apps.has(kind) ? answer(appOf(kind)) : begin(kind).then(answer)
   }
 
   const all = () => [...(round ? [round] : []), ...ending].flatMap(({ apps }) => [...apps.values()])
 
-  const testMode: AppTestMode = {
-    fetch(request, peers) {
-      const fault = faultOf(request)
-      const kind = kindOf(fault)
-      const answer = (app: Served | undefined): Response | Promise<Response> => {
-        if (app === undefined && otherwise !== undefined) return otherwise(request, peers)
-        if (app === undefined) throw makingError(secondsLeft?.(storeOf(kind)) ?? 1)
-        const response = app.fetch(request, peers)
-        if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
-        return markLate(response, fault === 'slow' ? sleep : undefined)
-      }
-      return current().apps.has(kind) ? answer(appOf(kind)) : begin(kind).then(answer)
-    },
-    sockets: () => appOf('day')?.stream.own,
-  }
-
   return {
-    ...testMode,
-    /** As those of the app, of all of test mode. */
+    fetch,
+    /** Takes over connections; undefined while there are no data. */
+    sockets: () => appOf('day')?.stream.websocket,
+    /** As those of an app, for all apps of the test server. */
     tick(): boolean {
       if (round === undefined) return false
       current()
@@ -165,7 +206,7 @@ export function createTestServer<Real extends ReaderDeps>(given: Deps<Real>) {
   }
 }
 
-/** What is refused is not late: nobody waits here for more than his window has. */
+/** Errors are not late, because nothing bounds how many a client may wait for. */
 async function markLate(
   answer: Response | Promise<Response>,
   sleep: ((ms: number) => Promise<void>) | undefined,
@@ -175,10 +216,11 @@ async function markLate(
   return response
 }
 
-const kindOf = (fault: TestFault | undefined): Kind =>
+const kindOf = (fault: TestFault | undefined) =>
   fault === 'gap' || fault === 'stale' || fault === 'payment_pending' ? fault : 'day'
 
-const storeOf = (kind: Kind): TestStore => (kind === 'payment_pending' ? 'day' : kind)
+const storeOf = (kind: Exclude<Kind, 'desk'>): TestStore =>
+  kind === 'payment_pending' ? 'day' : kind
 
 const makingError = (secondsLeft: number) =>
   new AppError(
@@ -197,8 +239,7 @@ function createShared({ limits, config, clock, randomBytes }: ReaderDeps & { lim
     },
     // Not those of the data folder: there are none of the simulated day.
     files: createFileStore(testFilesPathOf(config.dataPath)),
-    ...{ operator: undefined, testMode: undefined, meters: undefined, silence: undefined },
-    refuse: faultRefusal,
+    ...{ operator: undefined, meters: undefined, silence: undefined },
     recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
     screen: async (address: string) => clearOf(address, clock()),
@@ -234,11 +275,7 @@ function createDay({ ledger: real, clock, createId, ...deps }: ReaderDeps, deals
       }),
     )
   return {
-    partsOf: (kind: Kind) => ({
-      ledger,
-      authenticator,
-      billing: billingOf(kind === 'payment_pending'),
-    }),
+    partsOf: (isSlow: boolean) => ({ ledger, authenticator, billing: billingOf(isSlow) }),
     /** Whether it is the day of a moment, and has room for another deal. */
     includes: (timeMs: number) => Math.floor(timeMs / DAY_MS) === number && deals < dealsMax,
     isFull: () => deals >= dealsMax,
@@ -278,26 +315,14 @@ function withAccounts({ ledger, clock, count }: Dealing, billing: Billing): Bill
   }
 }
 
-/**
- * Test mode of a server, if it has one, with what ends it. `prepare` makes its data, which is to
- * begin when the server listens.
- */
-export function startTestMode(context: CliContext, deps: AppDeps & { limits: Limits }) {
-  if (!context.config().hasTestMode) return { test: undefined, jobs: [], prepare: () => undefined }
-  const { printError } = context
-  const { timer } = deps
-  const data = createTestData(context, { timer, log: printError })
+/** The test server beside a real one. `prepare` makes its data; call it when the server listens. */
+export function startTestServer(context: CliContext, deps: AppDeps & { limits: Limits }) {
+  const data = createTestData(context, { timer: deps.timer, log: context.printError })
   const { open, hold, secondsLeft } = data
   const sleep = (ms: number) => Bun.sleep(ms)
-  const test = createTestServer({ deps, createApp, open, hold, secondsLeft, sleep })
-  const jobs = [startUsageFlush(test, printError), data]
-  return { test, jobs, prepare: () => data.request('day') }
+  return {
+    server: createTestServer({ deps, createApp, open, hold, secondsLeft, sleep }),
+    prepare: () => data.request('day'),
+    dispose: data.dispose,
+  }
 }
-
-/** Looks at both; there is something left if one of them has something left. */
-export const inOne = (app: Pick<Reader, 'tick'>, test?: Pick<TestServer, 'tick'>) => ({
-  tick(): boolean {
-    const isOwing = app.tick()
-    return test?.tick() || isOwing
-  },
-})

@@ -1,12 +1,12 @@
-/** What test mode is to whoever asks: a header of its answers, and faults that are asked for. */
+/** Marks responses of the test server, and reads the faults that requests to it ask for. */
+
 import { AppError } from '#src/domain/errors.ts'
+import { isPreflight } from '#src/http/common-headers.ts'
+import type { Arrival } from '#src/http/gate.ts'
 
-import { isPreflight } from './common-headers.ts'
-import type { Arrival, PeerSource } from './gate.ts'
-
-/** On every answer to a key of test mode, and on no other. */
+/** On each response to a test key, and on no other. */
 export const MODE_HEADER = 'Bookfeed-Mode'
-/** Of requests with such a key; of all others it is not read. */
+/** Requests a fault. Without a test key it is ignored. */
 export const FAULT_HEADER = 'Bookfeed-Fault'
 
 export const testFaults = ['rate_limited', 'stale', 'gap', 'slow', 'payment_pending'] as const
@@ -15,20 +15,14 @@ export type TestFault = (typeof testFaults)[number]
 /** Of the fault `rate_limited`: shorter than a window, so that tests of retries end soon. */
 export const FAULT_RETRY_SECONDS = 1
 
-/** Answers keys of test mode. */
-export type TestMode = {
-  /** Throws `unavailable` while its data are being made. */
-  fetch(request: Request, peers?: PeerSource): Response | Promise<Response>
-}
-
-/** The fault that is asked for; undefined for none, and for one that there is not. */
+/** The fault that a request asks for; undefined for none, and for an unknown one. */
 export function faultOf({ headers }: Request): TestFault | undefined {
   const sent = headers.get(FAULT_HEADER)
   return testFaults.find((fault) => fault === sent)
 }
 
-/** Why a request is refused before anything else, if it is: as it asks for, or by mistake. */
-export function faultRefusal({ request, allowance }: Arrival): AppError | undefined {
+/** Refuses a request that asks for `rate_limited`, or for a fault that does not exist. */
+export function refuseFaulty({ request, allowance }: Arrival): AppError | undefined {
   if (allowance === 'none' || isPreflight(request)) return undefined
   const fault = faultOf(request)
   if (fault === undefined && request.headers.has(FAULT_HEADER)) {
@@ -41,7 +35,7 @@ export function faultRefusal({ request, allowance }: Arrival): AppError | undefi
   return new AppError('rate_limited', message, { retryAfterSeconds })
 }
 
-/** Says that an answer is one of test mode, to pages of other origins too. */
+/** Marks a response as one of the test server, for pages of other origins too. */
 export function markAsTest(response: Response): Response {
   const { headers } = response
   headers.set(MODE_HEADER, 'test')

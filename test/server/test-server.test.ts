@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createApiKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
-import { SLOW_MS } from '#src/server/test-mode.ts'
+import { SLOW_MS } from '#src/server/test-server.ts'
 
+import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { fileNameOf } from '../support/one-file.ts'
 import { readProblem } from '../support/page-client.ts'
@@ -76,7 +77,7 @@ describe('keys of test mode', () => {
   })
 
   test('behavior: answers to real keys do not change by a byte, with the header or without', async () => {
-    const without = createTestGround({ history: known.history, testMode: undefined })
+    const without = createHarness({ history: known.history })
     const path = `/v1/${known.both.coin}/markets/${known.both.conditionId}/quotes`
     for (const fault of [{}, { 'bookfeed-fault': 'rate_limited' }, { 'bookfeed-fault': 'what' }]) {
       const headers = { ...fault, origin: 'https://example.com', 'x-request-id': 'mine' }
@@ -115,8 +116,8 @@ describe('keys of test mode', () => {
     const wrong = `${PUBLIC_TEST_KEY.slice(0, -1)}x`
     const answer = await sendAs(wrong, '/v1/btc/markets')
     expect([answer.status, answer.headers.get('bookfeed-mode')]).toEqual([401, null])
-    const none = createTestGround({ testMode: undefined })
-    expect((await none.ask('/v1/btc/markets')).status).toBe(401)
+    const none = createHarness()
+    expect((await none.sendAs(PUBLIC_TEST_KEY, '/v1/btc/markets')).status).toBe(401)
   })
 
   test('error: no key is made, or signed up for, in test mode', async () => {
