@@ -61,7 +61,7 @@ function record(frames: readonly string[]): void {
   for (const [at, frame] of frames.entries()) {
     for (const event of polymarket.feed.decode(frame)) books.take(event, START_MS + at + 5)
   }
-  books.settle(START_MS + FRAMES + 1000)
+  books.settle(START_MS + FRAMES + 5000)
   const proved = counts.verified + counts.unchecked
   if (states !== 2 * FRAMES || proved !== states)
     throw new Error(`${states} states, ${proved} proved`)

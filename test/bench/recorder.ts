@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { type Coin, coins, type Timeframe, timeframes } from '#src/domain/market.ts'
+import { type Coin, coins, isListed, type Timeframe, timeframes } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/platform/random.ts'
@@ -35,7 +35,9 @@ type Timed = { atMs: number; text: string }
 type Load = { markets: VenueMarket[]; first: string; frames: Timed[] }
 
 function marketsOf(): VenueMarket[] {
-  const pairs = coins.flatMap((coin) => timeframes.map((timeframe) => ({ coin, timeframe })))
+  const pairs = coins.flatMap((coin) =>
+    timeframes.flatMap((timeframe) => (isListed(coin, timeframe) ? { coin, timeframe } : [])),
+  )
   return pairs.map(({ coin, timeframe }, index) => ({
     ...windowAt(coin, timeframe, START_MS),
     conditionId: `0x${String(index + 1).padStart(64, 'a')}`,
@@ -145,7 +147,7 @@ async function startFed(history: MarketHistory, { markets, first }: Load, afterT
       events.message(text)
     },
     end(): void {
-      moveTo(nowMs + 1000)
+      moveTo(nowMs + 5000)
     },
   }
 }
