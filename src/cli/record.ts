@@ -76,7 +76,7 @@ export function startRecording(
     coins: config.recordCoins,
     timeframes: config.recordTimeframes,
     maxPerSecond: config.statesPerSecond,
-    lanes: config.feedConnections,
+    feedCopies: config.feedConnections,
     hearsLifecycle: config.hearsLifecycle,
     batchMs: config.batchMs,
     freeBytes: () => freeBytesOf(dataPath),

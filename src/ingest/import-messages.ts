@@ -135,15 +135,9 @@ function createRows(run: ImportRun) {
   const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
   const write = createWrite(
     {
-      history: {
-        record: (recording) => history.record({ ...recording, source: run.source, isImport: true }),
-      },
-      reporter: {
-        report: (_, text) => refuse(run, rows.place, text),
-        settle() {},
-        isOpen: () => false,
-      },
+      record: (recording) => history.record({ ...recording, source: run.source, isImport: true }),
     },
+    { report: (_, text) => refuse(run, rows.place, text) },
     counts,
   )
   const factsOf = createFactsOf(history)

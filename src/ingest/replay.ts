@@ -21,7 +21,7 @@ import { followMarkets } from '#src/recorder/following.ts'
 import { createJournal, type Heard } from '#src/recorder/journal.ts'
 import { type MarketRecording, recordMarket } from '#src/recorder/market-recording.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
-import { createSpotReader, type SpotReader } from '#src/recorder/spot-reader.ts'
+import { createSpotReader } from '#src/recorder/spot-reader.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -55,7 +55,7 @@ const recordedOf = ({ assetIds: { up = '', down = '' }, ...market }: Market) => 
 /** What all markets share. */
 const createJudges = () => ({
   verifier: venue.createBookVerifier(),
-  watch: createRecipeWatch({ changed() {} }),
+  watch: createRecipeWatch(() => {}),
 })
 
 /**
@@ -186,7 +186,7 @@ function createReplay(
 
 /** What reads the prices of each source. */
 function createSources() {
-  const readers = new Map<string, SpotReader>(
+  const readers = new Map(
     Object.entries({ ...venue.spotFeeds, page: venue.pricePage }).map(([name, source]) => [
       name,
       createSpotReader(source),
@@ -196,7 +196,7 @@ function createSources() {
     beginAll(): void {
       for (const reader of readers.values()) reader.begin()
     },
-    find(source: string): SpotReader {
+    find(source: string) {
       const reader = readers.get(source)
       if (reader !== undefined) return reader
       throw recordFault(`source: none of ${[...readers.keys()].join(', ')}`)

@@ -1,14 +1,27 @@
-/** What the books of a market say to whoever keeps them. */
+/** What the books of a market are given, and what they report. */
+
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
-import type { Coin, Outcome, Timeframe } from '#src/domain/market.ts'
+import type { Outcome } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
+import type { BookVerifier } from '#src/venue/venue.ts'
 
-export type RecordedMarket = {
-  conditionId: string
-  coin: Coin
-  timeframe: Timeframe
-  assetIds: Record<Outcome, string>
+import type { LiveMarket } from './ports.ts'
+import type { RecipeWatch } from './recipe-watch.ts'
+import type { Watermark } from './watermark.ts'
+
+export type BooksOptions = {
+  market: Pick<LiveMarket, 'conditionId' | 'coin' | 'timeframe' | 'assetIds'>
+  verifier: BookVerifier
+  /** Shared by all markets. */
+  watch: RecipeWatch
+  output: BooksOutput
+  /** May be shared. */
+  counts: BookCounts
+  /** The most true states of an outcome that are passed on in a second; all when absent. */
+  maxPerSecond?: number | undefined
+  /** Of the connection, and shared by its markets: every message raises it. */
+  watermark?: Watermark | undefined
 }
 
 export type BooksOutput = {
@@ -18,51 +31,41 @@ export type BooksOutput = {
    */
   state(snapshot: Snapshot): void
   trade(trade: Trade, conditionId: string): void
-  /** From `fromMs` on, the millisecond after its last true state, the book is not known. */
+  /** The book is unknown from `fromMs` on, the millisecond after its last true state. */
   lost(loss: { outcome: Outcome; fromMs: number; reason: GapReason }): void
   /**
-   * The book is known again, or for the first time. `atMs` is the time of the state that follows;
-   * or `fromMs` of the loss, and then no state follows, because the venue's book was still the last
-   * true state: nothing was missed.
+   * The book is known again, or for the first time. `atMs` is the time of the state that follows.
+   * If it is `fromMs` of the loss, no state follows: the venue's book was still the last true
+   * state, so nothing was missed.
    */
   found(find: { outcome: Outcome; atMs: number }): void
   /**
-   * Up to a true state, which may be the next, the book was another for a while: what was said of
-   * that came too late. A gap that is over.
+   * A gap that is over: up to a true state, which may be the next, the book was different for a
+   * while, and the messages about that came too late.
    */
   missed(gap: Gap): void
 }
 
-/** How often each thing happened. */
-export type BookCounts = {
-  /** Whole books that came. */
-  books: number
-  /** Levels that changed. */
-  changes: number
-  trades: number
-  /** States that reproduced their hash, those that did not, and those that could not be checked. */
-  verified: number
-  mismatched: number
-  unchecked: number
-  /** Books and changes that came too late to count, or before the first book. */
-  stale: number
-  /** Messages that were not sound. */
-  faults: number
-  /** True states in which somebody bid what another asked. */
-  crossed: number
-  /** True states that were not passed on, because there were more than asked for. */
-  leftOut: number
-}
+export type BookCounts = ReturnType<typeof noCounts>
 
-export const noCounts = (): BookCounts => ({
+export const noCounts = () => ({
+  /** Whole books that came. */
   books: 0,
+  /** Levels that changed. */
   changes: 0,
   trades: 0,
+  /** States that reproduced their hash. */
   verified: 0,
+  /** States that did not. */
   mismatched: 0,
+  /** States that could not be checked. */
   unchecked: 0,
+  /** Books and changes that came too late to count, or before the first book. */
   stale: 0,
+  /** Messages that were not sound. */
   faults: 0,
+  /** True states with a bid at or above an ask. */
   crossed: 0,
+  /** True states that were left out because of `maxPerSecond`. */
   leftOut: 0,
 })

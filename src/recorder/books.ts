@@ -1,132 +1,107 @@
 /**
  * The two order books of a market, from what one connection says of them: which states are true,
- * and from when to when the books are not known.
+ * and from when to when the books are unknown.
  */
+
 import type { GapReason } from '#src/domain/coverage.ts'
 import { type Outcome, outcomes } from '#src/domain/market.ts'
 import { timeFault } from '#src/domain/time.ts'
-import type { BookEvent, ChangeEvent, FeedEvent, TickEvent, TradeEvent } from '#src/venue/feed.ts'
-import type { BookVerifier } from '#src/venue/venue.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
 
-import { type BookCounts, type BooksOutput, noCounts, type RecordedMarket } from './book-output.ts'
-import type { RecipeWatch } from './recipe-watch.ts'
+import type { BooksOptions } from './book-output.ts'
 import { createTimeOrder } from './time-order.ts'
 import { TokenBook } from './token-book.ts'
 import { Watermark } from './watermark.ts'
 
-export type BooksOptions = {
-  market: RecordedMarket
-  verifier: BookVerifier
-  /** Shared by all markets. */
-  watch: RecipeWatch
-  output: BooksOutput
-  /** Counted into; may be shared. */
-  counts?: BookCounts | undefined
-  /** True states passed on of each outcome in a second, at most; all when absent. */
-  maxPerSecond?: number | undefined
-  /** Of the connection, and shared by its markets: raised by whatever is heard. */
-  watermark?: Watermark | undefined
-}
-
-export type MarketBooks = {
-  /** Takes what was received of this market, in the order of receipt. */
-  take(event: FeedEvent, receivedMs: number): void
-  /**
-   * Ends what has waited long enough by the recorder's clock. To be called every few milliseconds.
-   */
-  settle(nowMs: number): void
-  /**
-   * The connection was lost, or a message: neither book is known from its last true state on. What
-   * is known of them stays in doubt, and counts again when a hash proves it. What waits then waits
-   * no longer, so settle first.
-   */
-  lose(reason: GapReason): void
-  /** Passes on what waits for the other book only: nothing more is taken. */
-  end(): void
-}
-
-export function createMarketBooks(options: BooksOptions): MarketBooks {
-  const { market, counts = noCounts(), watermark = new Watermark() } = options
+export function createMarketBooks(options: BooksOptions) {
+  const { market, counts, watermark = new Watermark() } = options
   const { conditionId, assetIds } = market
   const trades = new TradePrices()
   const order = createTimeOrder(options.output, (outcome) => both[outcome].waitingMs)
   const { output } = order
-  const terms = { ...options, output, counts, tradePrices: trades.prices, watermark }
+  const terms = { ...options, output, watermark, tradePrices: trades.prices }
   const up: TokenBook = new TokenBook('up', terms, () => down)
   const down: TokenBook = new TokenBook('down', terms, () => up)
   const both: Record<Outcome, TokenBook> = { up, down }
-  const outcomeOf = (assetId: string) => outcomes.find((each) => assetIds[each] === assetId)
+  const findOutcome = (assetId: string) => outcomes.find((each) => assetIds[each] === assetId)
 
   function lose(reason: GapReason): void {
     for (const outcome of outcomes) both[outcome].lose(reason)
     order.pass()
   }
 
-  /** What cannot be read, or cannot be: where it may have been of a book, none is known any more. */
+  /** Counts a message that is not sound. If it may have been about a book, both are unknown. */
   function fault(isOfBook: boolean): void {
     counts.faults++
     if (isOfBook) lose('recorder_down')
   }
 
-  function takeChanges({ changes, timestampMs }: ChangeEvent, receivedMs: number): void {
-    for (const change of changes) {
-      const outcome = outcomeOf(change.assetId)
-      if (outcome === undefined) fault(true)
-      else both[outcome].takeChange(change, timestampMs, receivedMs)
-    }
-  }
-
-  function takeTrade(event: TradeEvent, receivedMs: number): void {
-    const { timestampMs, price, priceText, size, side, transactionHash } = event
-    const outcome = outcomeOf(event.assetId)
-    if (outcome === undefined) {
-      fault(false)
+  function takeSound(event: FeedEvent, receivedMs: number): void {
+    if (event.kind === 'changes') {
+      for (const change of event.changes) {
+        const outcome = findOutcome(change.assetId)
+        if (outcome === undefined) fault(true)
+        else both[outcome].takeChange(change, event.timestampMs, receivedMs)
+      }
       return
     }
-    counts.trades++
-    output.trade({ timestampMs, price, outcome, size, side, transactionHash }, conditionId)
-    trades.note(priceText, timestampMs)
-    for (const each of outcomes) both[each].recheck(receivedMs)
-  }
-
-  function takeOfToken(event: BookEvent | TickEvent, receivedMs: number): void {
-    const outcome = outcomeOf(event.assetId)
-    if (outcome === undefined) fault(true)
+    if (event.kind !== 'trade' && event.kind !== 'book' && event.kind !== 'tick') return
+    const outcome = findOutcome(event.assetId)
+    if (outcome === undefined) fault(event.kind !== 'trade')
     else if (event.kind === 'tick') both[outcome].takeTick(event)
-    else {
+    else if (event.kind === 'book') {
       trades.note(event.lastTradePrice, event.timestampMs)
       both[outcome].takeBook(event, receivedMs)
+    } else {
+      const { timestampMs, price, priceText, size, side, transactionHash } = event
+      counts.trades++
+      output.trade({ timestampMs, price, outcome, size, side, transactionHash }, conditionId)
+      trades.note(priceText, timestampMs)
+      for (const each of outcomes) both[each].recheck(receivedMs)
     }
   }
 
+  /**
+   * Ends what has waited long enough by the recorder's clock. To be called every few milliseconds.
+   */
   function settle(nowMs: number): void {
     for (const outcome of outcomes) both[outcome].settle(nowMs)
     order.pass()
   }
 
   return {
-    take(event, receivedMs) {
+    /** Takes events of this market in the order of receipt. */
+    take(event: FeedEvent, receivedMs: number): void {
       // So that what waited too long by now does not depend on when the owner looked last.
       settle(receivedMs)
       const isSound = !('timestampMs' in event) || !timeFault(event.timestampMs, receivedMs)
       if (event.kind === 'fault') fault(event.isOfBook)
-      else if (!isSound) fault(event.kind !== 'trade' && event.kind !== 'best')
-      else if (event.kind === 'changes') takeChanges(event, receivedMs)
-      else if (event.kind === 'trade') takeTrade(event, receivedMs)
-      else if (event.kind === 'book' || event.kind === 'tick') takeOfToken(event, receivedMs)
+      else if (isSound) takeSound(event, receivedMs)
+      else fault(event.kind !== 'trade' && event.kind !== 'best')
       if (isSound && 'timestampMs' in event) watermark.raise(event.timestampMs)
       order.pass()
     },
+
     settle,
+
+    /**
+     * The connection or a message was lost: both books are unknown from their last true state on.
+     * Their levels stay in doubt until a hash proves them. States that wait are decided at once, so
+     * settle first.
+     */
     lose,
+
+    /** Passes on what waits for the other book only. Nothing more is taken. */
     end: order.end,
   }
 }
 
-/** Trades remembered: those of a burst, of which a book that still waits holds one. */
+export type MarketBooks = ReturnType<typeof createMarketBooks>
+
+/** More than the trades of a burst, one of whose prices is in a book that still waits. */
 const TRADES_MAX = 8
 
-/** The prices that hashes of both books may hold, as far as they were said. */
+/** The last trade prices of a market, which hashes of both books may hold. */
 class TradePrices {
   /** The newest first. */
   readonly prices: string[] = []

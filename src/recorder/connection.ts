@@ -1,41 +1,38 @@
-/** One connection to a feed: introduces itself, keeps it alive, and notices when it is dead. */
 import type { Clock } from '#src/domain/time.ts'
-import type { Ping } from '#src/venue/feed.ts'
+import type { VenueFeed } from '#src/venue/feed.ts'
 
 import type { Every, OpenSocket } from './ports.ts'
 
-/** From asking for a connection to its being open. */
 const OPEN_MS_MAX = 5000
-/** Pings in a row without an answer, after which nobody is there. */
+/** Pings in a row without an answer after which the connection is dead. */
 const PINGS_MISSED_MAX = 2
 const CHECK_MS = 1000
 
-export type ConnectionOptions = {
+/** Opens a connection to a feed, keeps it alive, and notices when it is dead. */
+export function connect({
+  url,
+  hello,
+  ping,
+  openSocket,
+  every,
+  clock,
+  onMessage,
+  onEnd,
+}: {
   url: string
-  /** What is sent when it is open. */
+  /** Sent when the connection is open. */
   hello: readonly string[]
-  ping: Ping
+  ping: VenueFeed['ping']
   openSocket: OpenSocket
   every: Every
   clock: Clock
   onMessage(text: string, receivedMs: number): void
-  /** Once; not after `close`. */
+  /** Called once, but not after `close`. */
   onEnd(reason: string): void
-}
-
-export type Connection = {
-  /** When the last message but an answer to a ping came; undefined before the first. */
-  readonly lastMessageMs: number | undefined
-  readonly openedMs: number | undefined
-  send(text: string): void
-  close(): void
-}
-
-/** Opens a connection. */
-export function connect(options: ConnectionOptions): Connection {
-  const { url, hello, ping, openSocket, every, clock } = options
+}) {
   const startedMs = clock()
-  const state: { openedMs?: number; lastMessageMs?: number } = {}
+  let openedMs: number | undefined
+  let lastMessageMs: number | undefined
   let answeredMs = startedMs
   let isOver = false
 
@@ -44,13 +41,13 @@ export function connect(options: ConnectionOptions): Connection {
     isOver = true
     for (const stop of stops) stop()
     socket.close()
-    if (reason !== undefined) options.onEnd(reason)
+    if (reason !== undefined) onEnd(reason)
   }
 
   const socket = openSocket(url, {
     opened() {
       if (isOver) return
-      state.openedMs = answeredMs = clock()
+      openedMs = answeredMs = clock()
       for (const text of hello) socket.send(text)
     },
     message(text) {
@@ -58,35 +55,37 @@ export function connect(options: ConnectionOptions): Connection {
       const nowMs = clock()
       answeredMs = nowMs
       if (text === ping.answer) return
-      state.lastMessageMs = nowMs
-      options.onMessage(text, nowMs)
+      lastMessageMs = nowMs
+      onMessage(text, nowMs)
     },
-    closed: (reason) => end(reason),
+    closed: end,
   })
 
-  function check(): void {
-    const nowMs = clock()
-    if (state.openedMs === undefined) {
-      if (nowMs - startedMs > OPEN_MS_MAX) end('the connection did not open')
-    } else if (nowMs - answeredMs > ping.everyMs * (PINGS_MISSED_MAX + 1)) {
-      end('pings were not answered')
-    }
-  }
   const stops = [
-    every(CHECK_MS, check),
+    every(CHECK_MS, () => {
+      const nowMs = clock()
+      if (openedMs === undefined) {
+        if (nowMs - startedMs > OPEN_MS_MAX) end('the connection did not open')
+      } else if (nowMs - answeredMs > ping.everyMs * (PINGS_MISSED_MAX + 1)) {
+        end('pings were not answered')
+      }
+    }),
     every(ping.everyMs, () => {
-      if (state.openedMs !== undefined) socket.send(ping.text)
+      if (openedMs !== undefined) socket.send(ping.text)
     }),
   ]
 
   return {
+    /** When the last message came that does not answer a ping. */
     get lastMessageMs() {
-      return state.lastMessageMs
+      return lastMessageMs
     },
     get openedMs() {
-      return state.openedMs
+      return openedMs
     },
-    send: (text) => socket.send(text),
+    send: (text: string) => socket.send(text),
     close: () => end(),
   }
 }
+
+export type Connection = ReturnType<typeof connect>

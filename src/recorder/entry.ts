@@ -1,8 +1,8 @@
-/** What waits to be written. */
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { GapChange } from '#src/history/history.ts'
 
+/** What waits to be written. */
 export type Entry =
   | { kind: 'state'; snapshot: Snapshot }
   | { kind: 'trade'; conditionId: string; trade: Trade }

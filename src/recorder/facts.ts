@@ -1,40 +1,39 @@
-/** Puts what the venue says of markets into the history, and again where that takes nothing. */
-import type { MarketFacts } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf } from '#src/platform/message.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
 import type { Reporter } from './ports.ts'
 import { isOfOneMarket } from './sink.ts'
-import type { createWindowChain } from './window-chain.ts'
 
-export type FactsOptions = {
-  history: Pick<MarketHistory, 'putMarket'>
-  chain: Pick<ReturnType<typeof createWindowChain>, 'check'>
-  reporter: Reporter
-}
-
-export function createFacts({ history, chain, reporter }: FactsOptions) {
+/**
+ * Puts what the venue says of markets into the history, and again while the history takes nothing.
+ * Calls `onStored` for each fact; both may throw.
+ */
+export function createFacts(
+  history: Pick<MarketHistory, 'putMarket'>,
+  reporter: Reporter,
+  onStored: (conditionId: string) => void,
+) {
   /** By market, in the order in which they came. */
   const waiting = new Map<string, KnownFacts[]>()
 
   /** Throws what another try may mend. */
   function store(facts: KnownFacts): void {
     try {
-      history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
-      chain.check(facts.conditionId)
+      history.putMarket({ ...facts, source: 'recorded' })
+      onStored(facts.conditionId)
     } catch (error) {
       if (!isOfOneMarket(error)) throw error
-      // Another source says otherwise, or the row is damaged: what is held stays.
+      // Another source contradicts it, or the row is damaged: the stored facts stay.
       reporter.report(`market ${facts.conditionId}`, error.message)
     }
   }
 
-  /** Stores what waits, until the history takes no more. */
+  /** Stores what waits, until the history takes no more. To be called about every second. */
   function tick(): void {
     try {
       for (const [conditionId, own] of waiting) {
-        // What cannot be stored keeps no other out: it is the last one the next time.
+        // A market that cannot be stored comes last the next time, so that it blocks no other.
         waiting.delete(conditionId)
         waiting.set(conditionId, own)
         for (; own[0] !== undefined; own.shift()) store(own[0])
@@ -42,23 +41,20 @@ export function createFacts({ history, chain, reporter }: FactsOptions) {
       }
       reporter.settle('facts', 'Facts of markets can be written again.')
     } catch (error) {
-      const reason = messageOf(error).replace(/\.$/, '')
-      reporter.report('facts', `Facts of markets cannot be written: ${reason}. They are kept.`)
+      const text = `Facts of markets cannot be written: ${sentenceOf(error)} They are kept.`
+      reporter.report('facts', text)
     }
   }
 
   return {
     put(facts: KnownFacts): void {
       const own = waiting.get(facts.conditionId) ?? []
-      // The same is said each time that it is asked.
+      // The venue repeats the same facts each time that it is asked.
       if (!own.some((each) => Bun.deepEquals(each, facts))) own.push(facts)
       waiting.set(facts.conditionId, own)
       tick()
     },
-    /** To be called about every second. */
     tick,
     isStored: (conditionId: string): boolean => !waiting.has(conditionId),
   }
 }
-
-export type Facts = ReturnType<typeof createFacts>

@@ -5,26 +5,26 @@ import type { MarketBooks } from './books.ts'
 import type { MarketRecording } from './market-recording.ts'
 import { Watermark } from './watermark.ts'
 
-type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
-
 /** The books of the markets that one connection carries. */
 export function followMarkets(recordings: readonly MarketRecording[], nowMs: number) {
   const source = {}
   const watermark = new Watermark()
-  const follows = new Map(
-    recordings.map((recording): [string, Follow] => [
-      recording.market.conditionId,
-      { recording, books: recording.follow(source, watermark), heardMs: nowMs },
-    ]),
-  )
+  const follows = new Map<
+    string,
+    { recording: MarketRecording; books: MarketBooks; heardMs: number }
+  >()
+  for (const recording of recordings) {
+    const books = recording.follow(source, watermark)
+    follows.set(recording.market.conditionId, { recording, books, heardMs: nowMs })
+  }
   return {
-    follows: follows as ReadonlyMap<string, Readonly<Follow>>,
+    follows: follows as Pick<typeof follows, 'get' | 'has' | 'keys' | 'values' | 'size'>,
 
     /** Returns false for an event of a market that is not followed. */
     take(event: FeedEvent, receivedMs: number): boolean {
       if (event.kind === 'unknown' || event.kind === 'announced') return true
       if (event.kind === 'fault' && event.conditionId === undefined) {
-        // The message names no market: it may have been of each of them.
+        // The message names no market, so it may have been of any of them.
         for (const { books } of follows.values()) books.take(event, receivedMs)
         return true
       }
@@ -38,11 +38,6 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
 
     settle(nowMs: number): void {
       for (const { books } of follows.values()) books.settle(nowMs)
-    },
-
-    /** Messages are missing. */
-    lose(reason: GapReason): void {
-      for (const { books } of follows.values()) books.lose(reason)
     },
 
     /** The connection is gone. */

@@ -1,38 +1,39 @@
 /**
- * What the recorder hears and does, in its order: the same, taken in the same order again, makes
- * the same rows.
+ * What the recorder hears and does, in order. The same journal, taken in the same order again,
+ * makes the same rows.
  */
+
 import type { GapReason } from '#src/domain/coverage.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 
 import type { Following } from './following.ts'
 
 export type Heard =
-  /** A recorder began, or what it heard is kept again: no connection from before is open. */
+  /** A recorder began, or the journal is kept again: no connection from before is open. */
   | { kind: 'started' }
-  /** The first line of a file; `afterMs` is the latest time in those before, which it continues. */
+  /** The first line of a file, which continues a file whose latest time is `afterMs`. */
   | { kind: 'file'; afterMs: number }
   | { kind: 'market'; facts: MarketFacts; maxPerSecond: number | undefined }
-  /** A connection of these markets, by their condition ids. */
+  /** A connection was opened; `markets` are condition ids. */
   | { kind: 'opened'; connection: number; markets: readonly string[] }
-  /** `isSound` is false where it could not be read, and may not even be JSON. */
+  /** `isSound` is false for a message that could not be read, and may not even be JSON. */
   | { kind: 'message'; connection: number; text: string; isSound: boolean }
   | { kind: 'dropped'; connection: number; reason: GapReason }
   /** The market is not recorded any more. */
   | { kind: 'finished'; conditionId: string }
-  /** A connection to a source of prices; its one before is over. */
+  /** A connection to a source of prices was opened; the one before it is over. */
   | { kind: 'spotOpened'; source: string }
-  /** Of the last one to that source. */
+  /** A message of the last connection to that source. */
   | { kind: 'spotMessage'; source: string; text: string; isSound: boolean }
   /** All rows so far went to the history. */
   | { kind: 'stored' }
 
-/** Books look at the clock at multiples of this, so that it does not matter who looks when. */
+/** Books look at the clock at multiples of this, so that it does not matter when they are asked. */
 const STEP_MS = 1
-/** Longer than anything waits: so long after something was heard nothing waits any more. */
+/** Longer than anything waits for its time. */
 const STEPS_MAX = 3000
 
-/** Takes what is heard, by the recorder's clock. */
+/** Takes an entry of the journal and its time by the recorder's clock. */
 export type KeepHeard = (heard: Heard, atMs: number) => void
 
 /** Makes the journal of the connections that are open. */
@@ -53,7 +54,7 @@ export function createJournal(keep: KeepHeard = () => {}) {
     settledStep = Math.max(settledStep, nowStep)
   }
 
-  /** To be called before what is heard has an effect. */
+  /** To be called before the entry has an effect. */
   function note(heard: Heard, atMs: number): void {
     settle(atMs)
     keep(heard, atMs)
@@ -64,7 +65,7 @@ export function createJournal(keep: KeepHeard = () => {}) {
     note,
     open: open as ReadonlyMap<number, Following>,
 
-    /** Opens a connection, under a number of the journal's unless it has one. */
+    /** Opens a connection under its number, or the next one of this journal. */
     begin(following: Following, nowMs: number, connection: number = ++opened): number {
       const markets = [...following.follows.keys()]
       note({ kind: 'opened', connection, markets }, nowMs)
@@ -85,8 +86,8 @@ export function createJournal(keep: KeepHeard = () => {}) {
 export type Journal = ReturnType<typeof createJournal>
 
 /**
- * Prints what was heard as a line of JSON. A message is there byte for byte: as the last member
- * `frame`, or as a string where it is no JSON or holds a newline.
+ * Prints an entry as a line of JSON. A message is kept byte for byte: as the last member `frame`,
+ * or as a string where it is not JSON or holds a newline.
  */
 export function toHeardLine(heard: Heard, atMs: number): string {
   if (heard.kind !== 'message' && heard.kind !== 'spotMessage') {

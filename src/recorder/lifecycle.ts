@@ -1,7 +1,3 @@
-/**
- * A connection of its own that hears which markets the venue announces and resolves. It needs none
- * of them, because everything is asked for anyway: only sooner.
- */
 import type { Clock } from '#src/domain/time.ts'
 import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
@@ -12,13 +8,29 @@ const TICK_MS = 1000
 const BACKOFF_MS = 1000
 const BACKOFF_MS_MAX = 60_000
 
-export type LifecycleOptions = {
+/**
+ * Hears which markets the venue announces and resolves, over a connection of its own. The recorder
+ * does not rely on it, because it asks for everything anyway: it only learns sooner. Starts once a
+ * market is known.
+ */
+export function followLifecycle({
+  feed,
+  url,
+  live,
+  onEvent,
+  onFault,
+  openSocket,
+  every,
+  clock,
+  random,
+  reporter,
+}: {
   feed: VenueFeed
   url: string
-  /** A subscription names tokens, of which those of one market are enough. */
+  /** A subscription has to name tokens; those of one market are enough. */
   live(): readonly LiveMarket[]
   onEvent(event: FeedEvent): void
-  /** A message that cannot be read. */
+  /** Takes a message that cannot be read. */
   onFault(event: FaultEvent): void
   openSocket: OpenSocket
   every: Every
@@ -26,22 +38,20 @@ export type LifecycleOptions = {
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
-}
-
-/** Starts to listen once a market is known, and keeps on. */
-export function followLifecycle(options: LifecycleOptions) {
-  const { feed, clock, random, reporter } = options
+}) {
   let connection: Connection | undefined
-  let [dueMs, failures, events] = [0, 0, 0]
+  let dueMs = 0
+  let failures = 0
+  let events = 0
 
   function hear(text: string): void {
     failures = 0
     reporter.settle('lifecycle', 'The venue announces markets again.')
     for (const event of feed.decode(text)) {
-      if (event.kind === 'fault') options.onFault(event)
+      if (event.kind === 'fault') onFault(event)
       if (event.kind !== 'announced' && event.kind !== 'resolved') continue
       events++
-      options.onEvent(event)
+      onEvent(event)
     }
   }
 
@@ -52,14 +62,17 @@ export function followLifecycle(options: LifecycleOptions) {
     reporter.report('lifecycle', text)
   }
 
-  const stop = options.every(TICK_MS, () => {
-    const [market] = options.live()
+  const stop = every(TICK_MS, () => {
+    const [market] = live()
     if (connection !== undefined || market === undefined || clock() < dueMs) return
     const { up, down } = market.assetIds
     connection = connect({
-      ...options,
+      url,
       hello: [feed.subscription([up, down], { hasLifecycle: true })],
       ping: feed.ping,
+      openSocket,
+      every,
+      clock,
       onMessage: hear,
       onEnd: end,
     })

@@ -1,36 +1,44 @@
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import type { LevelChange } from '#src/venue/feed.ts'
 
 export type Levels = Pick<Snapshot, 'bids' | 'asks'>
 
-/** One side; its arrays are copied before they change when somebody else has them. */
+/** One side of a book. Arrays that are shared are copied before they change. */
 type Side = { ladder: { prices: Millionths[]; sizes: Millionths[] }; isShared: boolean }
 
 /** The two sides of a book that changes level by level. */
 export class LiveLadders {
-  readonly #sides: Record<keyof Levels, Side> = { bids: emptySide(), asks: emptySide() }
-
-  /** Takes whole sides, which nobody may change from then on. */
-  replace({ bids, asks }: Levels): void {
-    this.#sides.bids = toSide(bids)
-    this.#sides.asks = toSide(asks)
+  readonly #sides: Record<keyof Levels, Side> = {
+    bids: { ladder: { prices: [], sizes: [] }, isShared: false },
+    asks: { ladder: { prices: [], sizes: [] }, isShared: false },
   }
 
-  /** Makes `size` the whole size at a price; 0 takes the level away. */
+  /** Takes whole sides, which may not change from then on. */
+  replace({ bids, asks }: Levels): void {
+    this.#sides.bids = { ladder: bids as Side['ladder'], isShared: true }
+    this.#sides.asks = { ladder: asks as Side['ladder'], isShared: true }
+  }
+
+  /** Sets the whole size at a price; 0 removes the level. */
   set(key: keyof Levels, price: Millionths, size: Millionths): void {
     const side = this.#sides[key]
     const { prices, sizes } = side.ladder
-    const at = placeOf(prices, price, key === 'asks')
-    const isHeld = prices[at] === price
-    if (isHeld ? sizes[at] === size : size === 0) return
-    const own = ownLadder(side)
-    if (isHeld && size !== 0) own.sizes[at] = size
+    const index = findIndex(prices, price, key === 'asks')
+    const isHeld = prices[index] === price
+    if (isHeld ? sizes[index] === size : size === 0) return
+    if (side.isShared) {
+      side.ladder = { prices: prices.slice(), sizes: sizes.slice() }
+      side.isShared = false
+    }
+    const { ladder } = side
+    if (isHeld && size !== 0) ladder.sizes[index] = size
     else if (isHeld) {
-      own.prices.splice(at, 1)
-      own.sizes.splice(at, 1)
+      ladder.prices.splice(index, 1)
+      ladder.sizes.splice(index, 1)
     } else {
-      own.prices.splice(at, 0, price)
-      own.sizes.splice(at, 0, size)
+      ladder.prices.splice(index, 0, price)
+      ladder.sizes.splice(index, 0, size)
     }
   }
 
@@ -43,21 +51,8 @@ export class LiveLadders {
   }
 }
 
-const emptySide = (): Side => ({ ladder: { prices: [], sizes: [] }, isShared: false })
-
-/** What is shared is copied before it changes. */
-const toSide = (ladder: Ladder): Side => ({ ladder: ladder as Side['ladder'], isShared: true })
-
-function ownLadder(side: Side): Side['ladder'] {
-  if (side.isShared) {
-    side.ladder = { prices: side.ladder.prices.slice(), sizes: side.ladder.sizes.slice() }
-    side.isShared = false
-  }
-  return side.ladder
-}
-
-/** Index of a price, or of where it belongs, best first, by bisection. */
-function placeOf(prices: readonly Millionths[], price: Millionths, isAscending: boolean): number {
+/** Finds the index of a price, or the index to insert it at, by bisection; best prices come first. */
+function findIndex(prices: readonly Millionths[], price: Millionths, isAscending: boolean): number {
   let low = 0
   let high = prices.length
   while (low < high) {
@@ -69,13 +64,13 @@ function placeOf(prices: readonly Millionths[], price: Millionths, isAscending: 
   return low
 }
 
-/** Best prices; 0 for an empty side. */
-const bestBidOf = ({ bids }: Levels): Millionths => bids.prices[0] ?? 0
-const bestAskOf = ({ asks }: Levels): Millionths => asks.prices[0] ?? 0
+/** 0 for an empty side. */
+const bestBid = ({ bids }: Levels): Millionths => bids.prices[0] ?? 0
+const bestAsk = ({ asks }: Levels): Millionths => asks.prices[0] ?? 0
 
-/** Whether somebody bids what another asks, or more. */
+/** Whether the best bid is at or above the best ask. */
 export const isCrossed = (levels: Levels): boolean =>
-  bestAskOf(levels) !== 0 && bestBidOf(levels) >= bestAskOf(levels)
+  bestAsk(levels) !== 0 && bestBid(levels) >= bestAsk(levels)
 
 /** Whether two books are those of a market's outcomes: a bid for one is an ask for the other. */
 export const areMirrored = (a: Levels, b: Levels): boolean =>
@@ -84,18 +79,18 @@ export const areMirrored = (a: Levels, b: Levels): boolean =>
 const isReflection = (a: Ladder, b: Ladder): boolean =>
   a.prices.length === b.prices.length &&
   a.prices.every(
-    (price, at) =>
-      price + (b.prices[at] ?? 0) === MILLIONTHS_PER_UNIT && a.sizes[at] === b.sizes[at],
+    (price, index) =>
+      price + (b.prices[index] ?? 0) === MILLIONTHS_PER_UNIT && a.sizes[index] === b.sizes[index],
   )
 
-/** The best prices that the venue names, as far as it does. */
-export type Tops = { bestBid: Millionths | undefined; bestAsk: Millionths | undefined }
-
-/** Whether the best prices are those that the venue names. Crossed are only those that it does. */
-export function agrees({ bestBid, bestAsk }: Tops, levels: Levels): boolean {
-  if (bestBid === undefined && bestAsk === undefined) return !isCrossed(levels)
+/**
+ * Whether the best prices are those that the venue named. Where it named none, a crossed book does
+ * not agree.
+ */
+export function agrees(named: Pick<LevelChange, 'bestBid' | 'bestAsk'>, levels: Levels): boolean {
+  if (named.bestBid === undefined && named.bestAsk === undefined) return !isCrossed(levels)
   return (
-    (bestBid ?? bestBidOf(levels)) === bestBidOf(levels) &&
-    (bestAsk ?? bestAskOf(levels)) === bestAskOf(levels)
+    (named.bestBid ?? bestBid(levels)) === bestBid(levels) &&
+    (named.bestAsk ?? bestAsk(levels)) === bestAsk(levels)
   )
 }

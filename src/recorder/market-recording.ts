@@ -1,4 +1,5 @@
-/** A market while it is recorded: both outcomes, from however many connections carry them. */
+/** A market while it is recorded: both outcomes, from all connections that carry them. */
+
 import { ENDLESS_MS, type GapReason } from '#src/domain/coverage.ts'
 import { type Outcome, type OutcomeMap, outcomes } from '#src/domain/market.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
@@ -6,32 +7,39 @@ import type { BookVerifier } from '#src/venue/venue.ts'
 
 import type { BookCounts } from './book-output.ts'
 import { createMarketBooks, type MarketBooks } from './books.ts'
-import { createMerge, type Merge, type SourceId } from './merge.ts'
+import type { Entry } from './entry.ts'
+import { createMerge } from './merge.ts'
 import type { LiveMarket } from './ports.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
-import type { Sink } from './sink.ts'
 import type { Watermark } from './watermark.ts'
 
-export type RecordingOptions = {
+/** Begins to record a market. */
+export function recordMarket({
+  market,
+  verifier,
+  watch,
+  counts: bookCounts,
+  sink,
+  heldMs,
+  maxPerSecond,
+}: {
   market: LiveMarket
   verifier: BookVerifier
-  /** Both are shared by all markets. */
+  /** Shared by all markets, like `counts`. */
   watch: RecipeWatch
   counts: BookCounts
-  sink: Pick<Sink, 'add'>
+  sink: { add(entry: Entry): void }
   /** Times of the last states that the history holds. */
   heldMs: OutcomeMap<number>
-  /** At most so many states a second of an outcome; all where undefined. */
+  /** The most states of an outcome that are kept in a second; all where undefined. */
   maxPerSecond: number | undefined
-}
-
-/** Begins to record a market. */
-export function recordMarket(options: RecordingOptions) {
-  const { market, sink, heldMs } = options
-  const { conditionId } = market
+}) {
+  const { conditionId, windowStartMs, windowEndMs } = market
+  const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
   let isOver = false
+  const merges = { up: mergeOutcome('up'), down: mergeOutcome('down') }
 
-  function mergeOf(outcome: Outcome): Merge {
+  function mergeOutcome(outcome: Outcome) {
     const open = (fromMs: number, toMs: number, reason: GapReason) => {
       if (!isOver) sink.add({ kind: 'opened', conditionId, gap: { outcome, fromMs, toMs, reason } })
     }
@@ -42,19 +50,22 @@ export function recordMarket(options: RecordingOptions) {
         gapEnded: (atMs) => sink.add({ kind: 'ended', conditionId, outcome, atMs }),
         gapFound: open,
       },
-      { heldMs: heldMs[outcome], windowStartMs: market.windowStartMs },
+      { heldMs: heldMs[outcome], windowStartMs },
     )
   }
-  const merges = { up: mergeOf('up'), down: mergeOf('down') }
-  const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
 
   return {
     market,
 
     /** Follows the market on a connection; the books begin unknown. */
-    follow(source: SourceId, watermark: Watermark): MarketBooks {
-      return createMarketBooks({
-        ...{ ...options, watermark },
+    follow: (source: object, watermark: Watermark): MarketBooks =>
+      createMarketBooks({
+        market,
+        verifier,
+        watch,
+        counts: bookCounts,
+        maxPerSecond,
+        watermark,
         output: {
           state: (snapshot) => merges[snapshot.outcome].state(source, snapshot),
           trade: (trade) => sink.add({ kind: 'trade', conditionId, trade }),
@@ -62,21 +73,20 @@ export function recordMarket(options: RecordingOptions) {
           missed: (gap) => merges[gap.outcome].missed(source, gap),
           lost: ({ outcome, reason }) => merges[outcome].lost(source, reason),
         },
-      })
-    },
+      }),
 
     /** A connection is gone. */
-    unfollow(source: SourceId, reason: GapReason): void {
+    unfollow(source: object, reason: GapReason): void {
       for (const outcome of outcomes) merges[outcome].lost(source, reason)
     },
 
     /** Ends the recording: no gap reaches beyond the window, or begins when its connection ends. */
     finish(): void {
       isOver = true
-      for (const outcome of outcomes) merges[outcome].finish(market.windowEndMs)
+      for (const outcome of outcomes) merges[outcome].finish(windowEndMs)
     },
 
-    /** Counts what any connection said of the market. */
+    /** Counts what any connection reported of the market. */
     heard(event: FeedEvent): void {
       counts.events++
       if (event.kind !== 'fault') return
@@ -85,7 +95,7 @@ export function recordMarket(options: RecordingOptions) {
     },
     counts: counts as Readonly<typeof counts>,
 
-    /** Outcomes whose book is not known now. */
+    /** Outcomes whose book is unknown now. */
     unknown: (): Outcome[] => outcomes.filter((outcome) => !merges[outcome].isKnown),
 
     /** Times of the last states. */
@@ -93,10 +103,7 @@ export function recordMarket(options: RecordingOptions) {
 
     /** The venue's time of the last state; undefined before the first. */
     lastMs: (): number | undefined =>
-      outcomes.reduce<number | undefined>(
-        (last, outcome) => Math.max(last ?? 0, merges[outcome].lastMs ?? 0) || undefined,
-        undefined,
-      ),
+      Math.max(merges.up.lastMs ?? 0, merges.down.lastMs ?? 0) || undefined,
   }
 }
 

@@ -1,17 +1,11 @@
 import type { Snapshot } from '#src/domain/snapshot.ts'
 
-type PaceOptions = {
-  maxPerSecond?: number | undefined
-  counts: { leftOut: number }
-  output: { state: (state: Snapshot) => void }
-}
-
 /** How long after a step its last state may still come, by the recorder's clock. */
 const LATE_MS_MAX = 25
 
 /**
- * Passes on at most so many states of a token in a second: the last one of each step of the venue's
- * time, once the step is over. What comes after its step was passed on is one more.
+ * Limits the states of a token in a second: passes on the last one of each step of the venue's
+ * time, once the step is over. A state that comes after its step was passed on is one more.
  */
 export class Pace {
   readonly #stepMs: number
@@ -20,10 +14,14 @@ export class Pace {
   #held: Snapshot | undefined
 
   /** Without `maxPerSecond` every state is passed on at once. */
-  constructor({ maxPerSecond, counts, output }: PaceOptions) {
+  constructor(
+    maxPerSecond: number | undefined,
+    counts: { leftOut: number },
+    pass: (state: Snapshot) => void,
+  ) {
     this.#stepMs = maxPerSecond === undefined ? 0 : 1000 / maxPerSecond
-    this.#pass = (state) => output.state(state)
     this.#counts = counts
+    this.#pass = pass
   }
 
   get heldMs(): number | undefined {
@@ -42,7 +40,7 @@ export class Pace {
     this.#held = state
   }
 
-  /** Passes on what is held, because its step is over or nothing else is to come. */
+  /** Passes on the held state, because its step is over or nothing else will come. */
   flush(): void {
     const held = this.#held
     this.#held = undefined

@@ -2,47 +2,61 @@
 
 import type { Coin } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { catalogueFault, type CataloguePorts } from '#src/venue/catalogue.ts'
 import type { PricePage } from '#src/venue/feed.ts'
 
 import type { Journal } from './journal.ts'
-import type { Every } from './ports.ts'
-import { createQuestions, type QuestionsOptions } from './questions.ts'
+import type { Every, Reporter } from './ports.ts'
+import { createQuestions } from './questions.ts'
 import { createSpotReader } from './spot-reader.ts'
 
 const NAME = 'page'
-/** Until a price that is not there yet is asked for again, and one that moves. */
+/** How soon a price that is not there yet is asked for again. */
 const AGAIN_MS = 5000
+/** How soon a price that moves is asked for again. */
 const MOVING_MS = 10_000
-/** A window's first price comes after some seconds; without it the next window is waited for. */
+/** A window's first price comes after some seconds; after this, the next window is waited for. */
 const PATIENCE_MS = 60_000
 
-export type PagePricesOptions = QuestionsOptions & {
-  page: PricePage
-  /** Without a slash at its end. */
-  url: string
-  fetch: CataloguePorts['fetch']
-  coins: readonly Coin[]
-  every: Every
-  journal: Pick<Journal, 'note'>
-}
+/** `url` has no slash at its end. */
+export type SpotPage = { page: PricePage; url: string; fetch: CataloguePorts['fetch'] }
 
 /**
- * Starts to ask: of each coin once a window for each average, more often only where the page has a
+ * Starts to ask: for each coin and each average once a window, more often only where the page has a
  * price that moves. After failures it waits longer and longer, up to a minute.
  */
-export function followPage(options: PagePricesOptions, take: (ticks: readonly SpotTick[]) => void) {
-  const { page, url, coins, clock, journal, reporter } = options
-  const questions = createQuestions(options)
+export function followPage(
+  { page, url, fetch }: SpotPage,
+  {
+    coins,
+    every,
+    clock,
+    random,
+    reporter,
+    journal,
+  }: {
+    coins: readonly Coin[]
+    every: Every
+    clock: Clock
+    random: () => number
+    reporter: Reporter
+    journal: Pick<Journal, 'note'>
+  },
+  take: (ticks: readonly SpotTick[]) => void,
+) {
+  const questions = createQuestions(clock, random, reporter)
   const reader = createSpotReader(page)
-  let [heardMs, faults, isConnected] = [clock(), 0, false]
+  let heardMs = clock()
+  let faults = 0
+  let isConnected = false
   /** Start of the last window of which a price came. */
   let pricedMs = -1
 
   async function get(path: string, signal: AbortSignal): Promise<string | undefined> {
-    const response = await options.fetch(`${url}${path}`, { signal })
-    // It does not have the prices of every window.
+    const response = await fetch(`${url}${path}`, { signal })
+    // The page does not have the prices of every window.
     if (response.status === 400 || response.status === 404) return undefined
     if (!response.ok) throw catalogueFault(response, NAME)
     return response.text()
@@ -78,8 +92,8 @@ export function followPage(options: PagePricesOptions, take: (ticks: readonly Sp
       const where = `${new URL(url).origin} has no price of this window`
       reporter.report(`spot ${NAME}`, `No prices come of ${NAME}: ${where}. Is its URL right?`)
     }
-    const isHeld = ticks.length > 0 || nowMs > startMs + PATIENCE_MS
-    return isHeld ? startMs + page.periodMs : nowMs + AGAIN_MS
+    const isDone = ticks.length > 0 || nowMs > startMs + PATIENCE_MS
+    return isDone ? startMs + page.periodMs : nowMs + AGAIN_MS
   }
 
   async function tryToAsk(...question: Parameters<typeof ask>): Promise<number> {
@@ -94,12 +108,11 @@ export function followPage(options: PagePricesOptions, take: (ticks: readonly Sp
 
   journal.note({ kind: 'spotOpened', source: NAME }, clock())
   for (const coin of coins)
-    for (const seconds of page.windowsSeconds)
-      questions.add(`${coin} ${seconds}`, (signal) => tryToAsk(coin, seconds, signal), {
-        dueMs: clock(),
-        source: NAME,
-      })
-  const stop = options.every(1000, questions.tick)
+    for (const seconds of page.windowsSeconds) {
+      const question = (signal: AbortSignal) => tryToAsk(coin, seconds, signal)
+      questions.add(`${coin} ${seconds}`, clock(), question, NAME)
+    }
+  const stop = every(1000, questions.tick)
   return {
     status: () => ({ name: NAME, faults, isConnected, heardMs, refused: undefined }),
     dispose(): void {

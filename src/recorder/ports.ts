@@ -3,31 +3,31 @@
 import type { Coin, Timeframe } from '#src/domain/market.ts'
 import type { Log } from '#src/platform/log.ts'
 
-/** A connection that was asked for; nothing is called after `close`. */
-export type Socket = { send(text: string): void; close(): void }
-
 export type SocketEvents = {
   opened(): void
   message(text: string): void
-  /** Once, however it ended; also when it never opened. */
+  /** Called once, however the connection ended; also when it never opened. */
   closed(reason: string): void
 }
 
-export type OpenSocket = (url: string, events: SocketEvents) => Socket
+/** Opens a connection. After `close` none of its events is called. */
+export type OpenSocket = (
+  url: string,
+  events: SocketEvents,
+) => { send(text: string): void; close(): void }
 
-/** Calls `work` every so often until the returned function is called. */
+/** Calls `work` at an interval until the returned function is called. */
 export type Every = (ms: number, work: () => void) => () => void
 
-/** Says something to the operator: once for each `topic`, until `settle` of it. */
+/** Tells the operator what is wrong: once for each `topic`, until the topic is settled. */
 export type Reporter = {
   report(topic: string, text: string): void
-  /** What was reported is over; says so if it was. */
+  /** Says `text` if the topic was reported. */
   settle(topic: string, text: string): void
   /** Whether a topic was reported and is not settled. */
   isOpen(topic: string): boolean
 }
 
-/** Makes a reporter that writes lines. */
 export function createReporter(log: Log): Reporter {
   const open = new Set<string>()
   return {

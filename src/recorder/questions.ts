@@ -2,41 +2,32 @@
 
 import type { Clock } from '#src/domain/time.ts'
 import { isFault } from '#src/platform/fault.ts'
-import { messageOf } from '#src/platform/message.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 
 import type { Reporter } from './ports.ts'
 
-/** Questions that are on their way at a time. */
+/** The most questions that are under way at a time. */
 const ASKED_MAX = 4
 const ASK_MS_MAX = 10_000
 const BACKOFF_MS = 1000
 const BACKOFF_MS_MAX = 60_000
 
-export type QuestionsOptions = {
-  clock: Clock
-  /** From 0, inclusive, to 1, exclusive. */
-  random: () => number
-  reporter: Reporter
-}
-
-/** Whom a question is for: one may be out of reach while the other answers. */
-type Source = 'catalogue' | 'page'
-const sourceNames: Readonly<Record<Source, string>> = {
+/** Sources fail on their own: one may be out of reach while the other answers. */
+const sourceNames = {
   catalogue: "The venue's catalogue",
   page: "The venue's page of prices",
-}
-
-type Due = { dueMs: number; source?: Source }
+} as const
 
 type Question = {
-  source: Source
+  source: keyof typeof sourceNames
   /** Returns when to ask again; undefined when there is nothing more to ask. */
   ask: (signal: AbortSignal) => Promise<number | undefined>
   dueMs: number
   tries: number
 }
 
-export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
+/** `random` returns numbers from 0, inclusive, to 1, exclusive. */
+export function createQuestions(clock: Clock, random: () => number, reporter: Reporter) {
   const questions = new Map<string, Question>()
   const asked = new Set<string>()
   const stop = new AbortController()
@@ -44,9 +35,9 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
 
   function failed(question: Question, error: unknown): void {
     if (stop.signal.aborted) return
-    const reason = messageOf(error).replace(/\.$/, '')
     const { source } = question
-    const text = `${sourceNames[source]} cannot be asked: ${reason}. The recorder keeps trying.`
+    const reason = sentenceOf(error)
+    const text = `${sourceNames[source]} cannot be asked: ${reason} The recorder keeps trying.`
     reporter.report(source, text)
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
     question.dueMs = clock() + waitMs * (0.5 + random())
@@ -71,23 +62,27 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
     }
   }
 
-  const isDue = ([name, { source, dueMs }]: [string, Question], nowMs: number): boolean =>
-    nowMs >= pausedMs[source] && dueMs <= nowMs && !asked.has(name)
-
   function tick(): void {
     const nowMs = clock()
-    for (const each of questions) {
+    for (const [name, question] of questions) {
       if (asked.size >= ASKED_MAX || stop.signal.aborted) break
-      if (isDue(each, nowMs)) void run(...each)
+      const { dueMs, source } = question
+      if (dueMs <= nowMs && pausedMs[source] <= nowMs && !asked.has(name)) void run(name, question)
     }
   }
 
   return {
-    add(name: string, ask: Question['ask'], { dueMs, source = 'catalogue' }: Due): void {
+    /** Adds a question, unless one of that name is there. */
+    add(
+      name: string,
+      dueMs: number,
+      ask: Question['ask'],
+      source: Question['source'] = 'catalogue',
+    ): void {
       if (!questions.has(name)) questions.set(name, { source, ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
-    /** Asks at once what waits for its time. */
+    /** Asks a waiting question at once. */
     hasten(name: string): void {
       const question = questions.get(name)
       if (question !== undefined) question.dueMs = clock()
@@ -95,10 +90,8 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
     tick,
     size: () => questions.size,
     isAsking: () => asked.size > 0,
-    /** How many more could be asked now, but for one. */
+    /** How many more could be asked now, with room for one that becomes due. */
     room: () => Math.max(0, ASKED_MAX - 1 - asked.size),
     dispose: () => stop.abort(),
   }
 }
-
-export type Questions = ReturnType<typeof createQuestions>

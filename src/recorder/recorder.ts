@@ -1,4 +1,4 @@
-/** The recorder: finds markets, hears their books, and keeps what is true of them. */
+/** The recorder: finds markets, hears their books, and keeps the states that are proved. */
 
 import type { Coin, MarketFacts, Timeframe } from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -10,9 +10,9 @@ import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
 import { noCounts } from './book-output.ts'
-import { createDiscovery, type DiscoveryOptions } from './discovery.ts'
-import { createJournal, type Journal, type KeepHeard, toHeardLine } from './journal.ts'
-import { createLane } from './lane.ts'
+import { createDiscovery } from './discovery.ts'
+import { createFeedGroups } from './feed-groups.ts'
+import { createJournal, type KeepHeard, toHeardLine } from './journal.ts'
 import { followLifecycle } from './lifecycle.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
 import {
@@ -23,24 +23,25 @@ import {
   type Reporter,
 } from './ports.ts'
 import { createRecipeWatch } from './recipe-watch.ts'
-import { createSink, type Sink } from './sink.ts'
-import { recordSpot, type SpotOptions, type SpotSource } from './spot.ts'
+import { createSink } from './sink.ts'
+import { recordSpot, type SpotOptions } from './spot.ts'
 import { createUnreadable } from './unreadable.ts'
 import { createWindowWatch } from './window-watch.ts'
 
-/** How often batches are looked at, and how often everything else is. */
+/** How often batches are looked at. */
 const FAST_MS = 1
+/** How often everything else is. */
 const SLOW_MS = 1000
-/** Of the slow ones, for which markets that were found wait for more at most. */
+/** The most slow ticks for which found markets wait for more. */
 const GATHER_TICKS = 3
-/** Messages of types that are not known, kept for inspection. */
+/** Messages of unknown types that are kept for inspection. */
 const UNKNOWN_MAX = 20
 const TEXT_MAX = 2000
 /** Books a second whose hash is searched for in full; a search takes some milliseconds. */
 const SEARCHES_MAX = 3
-/** The venue's clock and ours may differ by so much, the way included. */
+/** How far the venue's clock and ours may be apart, the latency included. */
 const DRIFT_MS_MAX = 5000
-/** Of so many seconds the quickest message counts: others were held up. */
+/** The quickest message of so many seconds counts, because others were held up. */
 const DRIFT_SECONDS = 10
 
 export type RecorderOptions = {
@@ -51,10 +52,10 @@ export type RecorderOptions = {
   catalogue: Catalogue
   coins: readonly Coin[]
   timeframes: readonly Timeframe[]
-  /** States of an outcome a second, by timeframe; all where undefined. */
+  /** The most states of an outcome a second, by timeframe; all where undefined. */
   maxPerSecond: { readonly [timeframe in Timeframe]?: number }
-  /** Connections that carry everything at the same time: 1 or 2. */
-  lanes: number
+  /** How many connections carry each market at the same time: 1 or 2. */
+  feedCopies: number
   /** Whether a connection of its own hears what the venue announces. */
   hearsLifecycle: boolean
   batchMs: number
@@ -65,128 +66,188 @@ export type RecorderOptions = {
   clock: Clock
   random: () => number
   log: Log
-  spotSources: readonly SpotSource[]
+  spotSources: SpotOptions['sources']
   spotPage?: SpotOptions['page']
-  /** Rows were committed. */
+  /** Called when rows were committed. */
   onStored?: (() => void) | undefined
-  /** Keeps what is heard, where that is wanted; `toHeardLine` makes lines of it. */
+  /** Keeps the journal, where that is wanted; `toHeardLine` makes lines of it. */
   keep?: KeepHeard | undefined
 }
 
 const RECIPE_TEXT =
   'Hardly any book fits its hash, though best prices do: the venue has changed its recipe. Books are recorded unverified until hashes fit again.'
 
-/** Its parts, and how they hang together. */
-function createParts(options: RecorderOptions) {
-  const { venue, clock } = options
+/** Starts to record. Dispose of it before the history. */
+export function startRecorder(options: RecorderOptions) {
+  const { history, venue, feed, coins, openSocket, every, clock, random, maxPerSecond } = options
   const reporter = createReporter((line, level) => options.log(`bookfeed: ${line}`, level))
   const journal = createJournal(options.keep)
   journal.note({ kind: 'started' }, clock())
-  const hearing = createHearing(reporter, options.log)
-  const closeLanes = (): void => {
-    for (const lane of lanes) lane.close()
+  const messages = createMessageCounts(reporter, options.log)
+
+  const closeFeeds = (): void => {
+    for (const each of feeds) each.close()
   }
   const sink = createSink({
-    ...options,
+    history,
+    clock,
     reporter,
-    // What is dropped is missed, whatever the connections know: they begin again.
-    onOverflow: closeLanes,
+    batchMs: options.batchMs,
+    freeBytes: options.freeBytes,
+    freeBytesMin: options.freeBytesMin,
+    // Rows were lost, whatever the connections know: they begin again.
+    onOverflow: closeFeeds,
     onFlush: () => journal.note({ kind: 'stored' }, clock()),
+    onStored: options.onStored,
   })
+
+  const toEntry = (facts: Omit<MarketFacts, 'source'>) =>
+    ({
+      kind: 'market',
+      facts: { ...facts, source: 'recorded' },
+      maxPerSecond: maxPerSecond[facts.timeframe],
+    }) as const
   const discovery = createDiscovery({
-    ...options,
-    ...{ windowStarts: venue.windowStarts, slugOf: venue.slugOf, reporter },
-    history: notePuts(options, journal),
+    history: {
+      ...history,
+      putMarket(facts) {
+        journal.note(toEntry(facts), clock())
+        history.putMarket(facts)
+      },
+    },
+    catalogue: options.catalogue,
+    venue,
+    coins,
+    timeframes: options.timeframes,
+    clock,
+    random,
+    reporter,
     isStored: (conditionId) => !sink.holds(conditionId),
   })
-  const lanes = Array.from({ length: options.lanes }, () =>
-    createLane({
-      ...options,
+
+  /** Each of them carries every market. */
+  const feeds = Array.from({ length: options.feedCopies }, () =>
+    createFeedGroups({
       url: options.feedUrl,
+      feed,
+      openSocket,
+      every,
+      clock,
+      random,
       reporter,
       journal,
-      onMessage: hearing.hear,
-      onUnfollowed: hearing.unfollowed,
+      onMessage: messages.hear,
+      onUnfollowed: messages.unfollowed,
     }),
   )
-  const recordings = createRecordings(options, { sink, reporter, journal })
+
+  const recordings = new Map<string, MarketRecording>()
+  const books = noCounts()
+  const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX })
+  const watch = createRecipeWatch((isAdvisory) => {
+    if (isAdvisory) reporter.report('recipe', RECIPE_TEXT)
+    else reporter.settle('recipe', 'Books fit their hashes again.')
+  })
+
   const spot = recordSpot({
-    ...{ ...options, reporter, journal },
-    ...{ sources: options.spotSources, page: options.spotPage },
+    history,
+    sources: options.spotSources,
+    page: options.spotPage,
+    coins,
+    openSocket,
+    every,
+    clock,
+    random,
+    reporter,
+    journal,
   })
   const lifecycle = options.hearsLifecycle
     ? followLifecycle({
-        ...{ ...options, reporter },
-        ...{ url: options.feedUrl, live: discovery.live, onEvent: discovery.take },
-        onFault: hearing.fault,
+        feed,
+        url: options.feedUrl,
+        live: discovery.live,
+        onEvent: discovery.take,
+        onFault: messages.fault,
+        openSocket,
+        every,
+        clock,
+        random,
+        reporter,
       })
     : undefined
   const windows = createWindowWatch(
     {
       reporter,
-      recordingOf: recordings.find,
-      isConnected: () => lanes.some((lane) => lane.status().some(({ state }) => state === 'live')),
-      unfollowed: () => hearing.unreadable.status().unfollowed,
+      recordingOf: (conditionId) => recordings.get(conditionId),
+      isConnected: () => feeds.some((each) => each.status().some(({ state }) => state === 'live')),
+      unfollowed: () => messages.lastMinute().unfollowed,
     },
     clock(),
   )
-  const dispose = (): void => {
-    discovery.dispose()
-    spot.dispose()
-    lifecycle?.dispose()
-    closeLanes()
-    sink.end()
-  }
-  return {
-    reporter,
-    journal,
-    hearing,
-    sink,
-    discovery,
-    lanes,
-    recordings,
-    spot,
-    lifecycle,
-    windows,
-    dispose,
-  }
-}
 
-/** Starts to record. Dispose of it before the history. */
-export function startRecorder(options: RecorderOptions) {
-  const { every, clock } = options
-  const parts = createParts(options)
-  const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, lifecycle } = parts
-  const { windows } = parts
-  const warning = () =>
-    [
-      ...venueWarnings(reporter),
-      ...refusalsOf(spot),
-      hearing.unreadable.warning(),
-      windows.warning(),
-    ]
-      .filter((text) => text !== undefined)
-      .join(' ') || undefined
+  /** Begins to record a market, unless that is done already. */
+  function record(market: LiveMarket): MarketRecording[] {
+    const { conditionId, timeframe } = market
+    const known = recordings.get(conditionId)
+    if (known !== undefined) return [known]
+    try {
+      const held = history.findMarket(conditionId)?.spans
+      const recording = recordMarket({
+        market,
+        verifier,
+        watch,
+        counts: books,
+        sink,
+        heldMs: { up: held?.up?.lastMs, down: held?.down?.lastMs },
+        maxPerSecond: maxPerSecond[timeframe],
+      })
+      recordings.set(conditionId, recording)
+      return [recording]
+    } catch (error) {
+      // A fault of one market stops no other.
+      reporter.report(`market ${conditionId}`, messageOf(error))
+      return []
+    }
+  }
+
+  /** Records the markets that are live, and no others. */
+  function recordLive(): void {
+    const wanted = discovery.live().flatMap(record)
+    for (const [conditionId, recording] of recordings) {
+      if (wanted.includes(recording)) continue
+      journal.note({ kind: 'finished', conditionId }, clock())
+      recording.finish()
+      recordings.delete(conditionId)
+    }
+    for (const each of feeds) each.want(wanted)
+  }
+
+  function warning(): string | undefined {
+    const texts: (string | undefined)[] = []
+    if (reporter.isOpen('feed')) texts.push("The venue's feed is down; the recorder keeps trying.")
+    else if (reporter.isOpen('catalogue'))
+      texts.push("The venue's catalogue does not answer; the recorder keeps trying.")
+    for (const { name, refused } of spot.status().sources)
+      if (refused !== undefined) texts.push(`The price feed ${name} refuses: ${refused}.`)
+    texts.push(messages.warning(), windows.warning())
+    return texts.filter((text) => text !== undefined).join(' ') || undefined
+  }
 
   let gathered = 0
-  function follow(): void {
-    // What is found a moment later is carried by the same connection.
-    if (discovery.isAsking() && gathered++ < GATHER_TICKS) return
-    gathered = 0
-    const wanted = recordings.choose(discovery.live())
-    for (const lane of lanes) lane.want(wanted)
-  }
-
   const stops = [
     every(FAST_MS, () => {
       journal.settle(clock())
-      for (const lane of lanes) lane.tick()
+      for (const each of feeds) each.tick()
       sink.tick()
     }),
     every(SLOW_MS, () => {
       discovery.tick()
-      follow()
-      hearing.tick()
+      // Markets that are found a moment later are carried by the same connection.
+      if (!discovery.isAsking() || gathered++ >= GATHER_TICKS) {
+        gathered = 0
+        recordLive()
+      }
+      messages.tick()
       windows.check(discovery.windows(), clock())
     }),
   ]
@@ -195,13 +256,22 @@ export function startRecorder(options: RecorderOptions) {
   return {
     /** What it does now, as `bookfeed status` prints it. */
     status: () => ({
-      ...hearing.status(),
-      books: recordings.counts,
-      markets: recordings.status(),
-      connections: lanes.flatMap((lane, index) =>
-        lane.status().map((each) => ({ lane: index, ...each })),
+      ...messages.status(),
+      books,
+      markets: [...recordings.values()].map(({ market, lastMs, unknown, counts }) => ({
+        conditionId: market.conditionId,
+        slug: market.slug,
+        lastMs: lastMs(),
+        unknown: unknown(),
+        events: counts.events,
+        faults: counts.faults,
+        firstFault: counts.firstFault,
+      })),
+      // Feeds are lanes in the status file, which other versions of this service read.
+      connections: feeds.flatMap((each, lane) =>
+        each.status().map((connection) => ({ lane, ...connection })),
       ),
-      lanes: lanes.map(({ counts }) => counts),
+      lanes: feeds.map(({ counts }) => counts),
       discovery: discovery.status(),
       spot: spot.status(),
       lifecycle: lifecycle?.status(),
@@ -217,11 +287,11 @@ export function startRecorder(options: RecorderOptions) {
     /** What is wrong with the venue, or not recorded of it; undefined when nothing is. */
     warning,
 
-    /** Lines with which what is kept can begin in the middle: what is followed now. */
+    /** Lines that a file of the journal can begin with: the markets that are followed now. */
     preamble(): string[] {
       const nowMs = clock()
       journal.settle(nowMs)
-      const markets = recordings.markets().map((market) => factsOf(options, market))
+      const markets = [...recordings.values()].map(({ market }) => toEntry(market))
       const opened = [...journal.open].map(([connection, { follows }]) => {
         return { kind: 'opened', connection, markets: [...follows.keys()] } as const
       })
@@ -231,49 +301,20 @@ export function startRecorder(options: RecorderOptions) {
     /** Stops hearing, writes what was heard, and leaves gaps open. */
     dispose(): void {
       for (const stop of stops) stop()
-      parts.dispose()
+      discovery.dispose()
+      spot.dispose()
+      lifecycle?.dispose()
+      closeFeeds()
+      sink.end()
     },
   }
-}
-
-const refusalsOf = (spot: ReturnType<typeof recordSpot>): string[] =>
-  spot
-    .status()
-    .sources.flatMap(({ name, refused }) =>
-      refused === undefined ? [] : [`The price feed ${name} refuses: ${refused}.`],
-    )
-
-function venueWarnings({ isOpen }: Reporter): string[] {
-  if (isOpen('feed')) return ["The venue's feed is down; the recorder keeps trying."]
-  if (isOpen('catalogue'))
-    return ["The venue's catalogue does not answer; the recorder keeps trying."]
-  return []
 }
 
 export type Recorder = ReturnType<typeof startRecorder>
 
-const factsOf = ({ maxPerSecond }: RecorderOptions, facts: Omit<MarketFacts, 'source'>) =>
-  ({
-    kind: 'market',
-    facts: { ...facts, source: 'recorded' },
-    maxPerSecond: maxPerSecond[facts.timeframe],
-  }) as const
-
-/** A history that notes what is put into it of markets. */
-function notePuts(options: RecorderOptions, journal: Journal): DiscoveryOptions['history'] {
-  const { history, clock } = options
-  return {
-    ...history,
-    putMarket(facts) {
-      journal.note(factsOf(options, facts), clock())
-      history.putMarket(facts)
-    },
-  }
-}
-
 /** Counts messages, and watches the venue's clock. */
-function createHearing(reporter: Reporter, log: Log) {
-  const heard = {
+function createMessageCounts(reporter: Reporter, log: Log) {
+  const counts = {
     messages: 0,
     faults: 0,
     unknown: 0,
@@ -287,19 +328,9 @@ function createHearing(reporter: Reporter, log: Log) {
   let leastMs = Number.POSITIVE_INFINITY
   let lastMessageMs: number | undefined
 
-  function fault({ reason, conditionId }: FaultEvent): void {
-    heard.faults++
+  function countFault({ reason, conditionId }: FaultEvent): void {
+    counts.faults++
     unreadable.fault(conditionId === undefined ? reason : `${reason} (market ${conditionId})`)
-  }
-
-  function count(event: FeedEvent, text: string, receivedMs: number): void {
-    unreadable.heard()
-    // A book is sent again long after its time.
-    if (event.kind === 'changes') leastMs = Math.min(leastMs, receivedMs - event.timestampMs)
-    if (event.kind === 'fault') fault(event)
-    if (event.kind !== 'unknown') return
-    heard.unknown++
-    if (unknownMessages.length < UNKNOWN_MAX) unknownMessages.push(text.slice(0, TEXT_MAX))
   }
 
   function checkClock(): void {
@@ -307,95 +338,43 @@ function createHearing(reporter: Reporter, log: Log) {
     leastMs = Number.POSITIVE_INFINITY
     if (drifts.length > DRIFT_SECONDS) drifts.shift()
     if (drifts.length === 0) return
-    heard.driftMs = Math.min(...drifts)
-    const seconds = Math.round(heard.driftMs / 1000)
-    if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
+    counts.driftMs = Math.min(...drifts)
+    const seconds = Math.round(counts.driftMs / 1000)
+    if (Math.abs(counts.driftMs) > DRIFT_MS_MAX)
       reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)
     else reporter.settle('drift', "The venue's clock and this machine's agree again.")
   }
 
   return {
     hear(text: string, receivedMs: number, events: readonly FeedEvent[]): void {
-      heard.messages++
+      counts.messages++
       lastMessageMs = receivedMs
-      for (const event of events) count(event, text, receivedMs)
+      for (const event of events) {
+        unreadable.heard()
+        // Only changes count: a book is sent again long after its time.
+        if (event.kind === 'changes') leastMs = Math.min(leastMs, receivedMs - event.timestampMs)
+        if (event.kind === 'fault') countFault(event)
+        if (event.kind !== 'unknown') continue
+        counts.unknown++
+        if (unknownMessages.length < UNKNOWN_MAX) unknownMessages.push(text.slice(0, TEXT_MAX))
+      }
     },
-    /** A message that cannot be read, of a connection that is not counted otherwise. */
+    /** Counts an unreadable message of a connection whose other messages are not counted. */
     fault(event: FaultEvent): void {
       unreadable.heard()
-      fault(event)
+      countFault(event)
     },
     unfollowed(): void {
-      heard.unfollowed++
+      counts.unfollowed++
       unreadable.unfollowed()
     },
-    unreadable,
     /** To be called every second. */
     tick(): void {
       checkClock()
       unreadable.tick()
     },
-    status: () => ({ ...heard, lastMessageMs, unknownMessages, lastMinute: unreadable.status() }),
-  }
-}
-
-/** Keeps a recording of each market for as long as it is heard. */
-function createRecordings(
-  { history, venue, maxPerSecond, clock }: RecorderOptions,
-  { sink, reporter, journal }: { sink: Sink; reporter: Reporter; journal: Journal },
-) {
-  const recordings = new Map<string, MarketRecording>()
-  const counts = noCounts()
-  const watch = createRecipeWatch({
-    changed(isAdvisory) {
-      if (isAdvisory) reporter.report('recipe', RECIPE_TEXT)
-      else reporter.settle('recipe', 'Books fit their hashes again.')
-    },
-  })
-  const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX })
-
-  function begin(market: LiveMarket): MarketRecording[] {
-    const { conditionId, timeframe } = market
-    const tools = { market, verifier, watch, counts, sink, maxPerSecond: maxPerSecond[timeframe] }
-    try {
-      const held = history.findMarket(conditionId)?.spans
-      const heldMs = { up: held?.up?.lastMs, down: held?.down?.lastMs }
-      const recording = recordMarket({ ...tools, heldMs })
-      recordings.set(conditionId, recording)
-      return [recording]
-    } catch (error) {
-      // What is wrong with one market stops no other.
-      reporter.report(`market ${conditionId}`, messageOf(error))
-      return []
-    }
-  }
-
-  return {
-    /** Returns the recordings of markets, and ends all others. */
-    choose(markets: readonly LiveMarket[]): MarketRecording[] {
-      const chosen = markets.flatMap(
-        (market) => recordings.get(market.conditionId) ?? begin(market),
-      )
-      for (const [conditionId, recording] of recordings) {
-        if (chosen.includes(recording)) continue
-        journal.note({ kind: 'finished', conditionId }, clock())
-        recording.finish()
-        recordings.delete(conditionId)
-      }
-      return chosen
-    },
-    counts,
-    find: (conditionId: string) => recordings.get(conditionId),
-    markets: () => [...recordings.values()].map(({ market }) => market),
-    status: () =>
-      [...recordings.values()].map(({ market, lastMs, unknown, counts: heard }) => ({
-        conditionId: market.conditionId,
-        slug: market.slug,
-        lastMs: lastMs(),
-        unknown: unknown(),
-        events: heard.events,
-        faults: heard.faults,
-        firstFault: heard.firstFault,
-      })),
+    warning: unreadable.warning,
+    lastMinute: unreadable.status,
+    status: () => ({ ...counts, lastMessageMs, unknownMessages, lastMinute: unreadable.status() }),
   }
 }

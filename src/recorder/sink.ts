@@ -1,22 +1,23 @@
-/** Brings what was heard into the history, in batches. */
+/** Writes what was recorded into the history, in batches. */
+
+import { ENDLESS_MS } from '#src/domain/coverage.ts'
 import { AppError, type ErrorCode, ifSound } from '#src/domain/errors.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { MarketHistory, Recording } from '#src/history/history.ts'
-import { messageOf } from '#src/platform/message.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
-import { createHeldBack, type FindLastMs, missedFromMs } from './held-back.ts'
 import type { Reporter } from './ports.ts'
 
-/** Rows that one transaction writes at most: some 30 ms. */
+/** The most rows of one transaction, some 30 ms. */
 const ROWS_MAX = 500
-/** Rows that wait for a slow disk at most; some 100 MB. */
+/** The most rows that wait for a slow disk, some 100 MB. */
 const WAITING_MAX = 20_000
 const RETRY_MS = 1000
-/** Between two commits at least: each costs some 0.5 ms, however few rows it writes. */
+/** The shortest pause between two commits: each costs some 0.5 ms, however few rows it writes. */
 const PAUSE_MS_MIN = 2
-/** How long the free room counts before a small commit; a full batch looks again. */
+/** How long a look at the free room counts for a small commit; a full batch looks again. */
 const ROOM_MS = 20
 
 export type SinkOptions = {
@@ -25,83 +26,148 @@ export type SinkOptions = {
   reporter: Reporter
   /** The longest pause between two commits, milliseconds. */
   batchMs: number
-  /** Bytes that are free on the disk; undefined where nobody can say. */
+  /** Bytes that are free on the disk; undefined where that is unknown. */
   freeBytes(): number | undefined
   freeBytesMin: number
-  /** Rows were dropped: every book that is known is not any more. */
+  /** Called when rows were dropped: every book is unknown from then on. */
   onOverflow(): void
-  /** Everything that waits is about to be written. */
+  /** Called before everything that waits is written. */
   onFlush?: (() => void) | undefined
-  /** Rows were committed. */
+  /** Called when rows were committed. */
   onStored?: (() => void) | undefined
 }
+
+type OpenedGap = Extract<Entry, { kind: 'opened' }>
 
 /**
  * Makes the sink. Call `tick` every millisecond. A commit begins when rows wait and the commit
  * before it has ended; the rows that arrive meanwhile are the next batch. Commits run on the event
  * loop, so a pause as long as the commit took, of two milliseconds at least and `batchMs` at most,
- * keeps half of the time for requests when the disk is slow. Rows wait in memory while the history takes none; beyond
- * `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
+ * keeps half of the time for requests when the disk is slow. Rows wait in memory while the history
+ * takes none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
  */
 export function createSink(options: SinkOptions) {
-  const { clock, reporter, batchMs } = options
+  const { history, clock, reporter, freeBytesMin } = options
   let waiting: Entry[] = []
   /** When the next commit may begin. */
   let dueMs = 0
-  const hasRoom = createRoomCheck(options)
   let refusal: unknown
-  const counts = noCounts()
-  const write = createWrite(options, counts)
-  const findLastMs = lastMsIn(options.history)
-  const heldBack = createHeldBack(write, findLastMs)
-
+  let roomCheckedMs = Number.NEGATIVE_INFINITY
+  let isRoomLeft = true
+  const counts = {
+    rows: 0,
+    duplicates: 0,
+    batches: 0,
+    dropped: 0,
+    lastFlushMs: 0,
+    slowestMs: 0,
+    /** From the venue's time of the newest state of the last batch until it was stored. */
+    lagMs: undefined as number | undefined,
+  }
+  const write = createWrite(history, reporter, counts)
+  /** By token, gaps on record of states that wait because the disk is nearly full. */
+  const heldBack = new Map<string, OpenedGap>()
   /** By token, where the gap of dropped states ends until the next state of the token is known. */
   const droppedTo = new Map<string, number>()
+
+  /** `freshMs` is how long the last look counts. */
+  function hasRoom(freshMs = RETRY_MS): boolean {
+    const nowMs = clock()
+    if (nowMs - roomCheckedMs < freshMs) return isRoomLeft
+    roomCheckedMs = nowMs
+    const free = options.freeBytes()
+    isRoomLeft = free === undefined || free >= freeBytesMin
+    const least = `${Math.round(freeBytesMin / 2 ** 20)} MiB`
+    if (isRoomLeft) reporter.settle('disk', 'There is room on the disk again: recording goes on.')
+    else reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
+    return isRoomLeft
+  }
+
+  /** The first time before a state that is unknown without it: gaps in the history end before. */
+  function missedFromMs({ conditionId, outcome, timestampMs }: Snapshot): number {
+    const lastMs = ifSound(() => history.findMarket(conditionId)?.spans[outcome]?.lastMs)
+    return Math.min((lastMs ?? timestampMs) + 1, timestampMs)
+  }
 
   function add(entry: Entry): void {
     if (droppedTo.size > 0 && entry.kind === 'state') extendGap(entry.snapshot)
     if (waiting.push(entry) > WAITING_MAX) overflow()
   }
 
-  /** The book that held until this state was dropped, so the time up to the state is a gap, too. */
+  /** The book before this state was dropped, so the time up to the state is a gap, too. */
   function extendGap({ conditionId, outcome, timestampMs: toMs }: Snapshot): void {
-    const fromMs = droppedTo.get(`${conditionId} ${outcome}`)
+    const token = `${conditionId} ${outcome}`
+    const fromMs = droppedTo.get(token)
     if (fromMs === undefined) return
-    droppedTo.delete(`${conditionId} ${outcome}`)
+    droppedTo.delete(token)
     const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
     if (fromMs < toMs) waiting.push({ kind: 'opened', conditionId, gap })
   }
 
   function overflow(): void {
-    // Gaps stay: what opens and ends them is little, and the history must not lose it.
+    // Gaps stay: they are few, and the history must not lose them.
     const kept = waiting.filter(isGapChange)
     counts.dropped += waiting.length - kept.length
-    const gaps = gapsOf(waiting, findLastMs)
-    waiting = [...kept, ...gaps]
-    for (const { conditionId, gap } of gaps)
-      droppedTo.set(`${conditionId} ${gap.outcome}`, gap.toMs)
+    const dropped = waiting.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
+    waiting = kept
+    for (const states of Map.groupBy(dropped, tokenOf).values()) {
+      const [first, last] = [states[0], states.at(-1)]
+      if (first === undefined || last === undefined) continue
+      const { conditionId, outcome } = first
+      const [fromMs, toMs] = [missedFromMs(first), last.timestampMs + 1]
+      const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
+      waiting.push({ kind: 'opened', conditionId, gap })
+      droppedTo.set(tokenOf(first), toMs)
+    }
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
     options.onOverflow()
   }
 
-  function pause(): false {
-    if (!hasRoom()) heldBack.note(waiting)
-    dueMs = clock() + RETRY_MS
-    return false
+  /** Notes as a gap, of each token, that nothing is known from the first waiting entry on. */
+  function noteHeldBack(): void {
+    const opened = new Map<string, OpenedGap>()
+    try {
+      for (const entry of waiting) {
+        if (entry.kind !== 'state' && entry.kind !== 'opened') continue
+        const conditionId = marketOf(entry)
+        const { outcome } = entry.kind === 'state' ? entry.snapshot : entry.gap
+        const token = tokenOf({ conditionId, outcome })
+        if (opened.has(token) || heldBack.has(token)) continue
+        const fromMs = entry.kind === 'state' ? missedFromMs(entry.snapshot) : entry.gap.fromMs
+        const gap = { outcome, fromMs, toMs: ENDLESS_MS, reason: 'recorder_down' } as const
+        opened.set(token, { kind: 'opened', conditionId, gap })
+      }
+      if (opened.size > 0) write([...opened.values()])
+      for (const [token, gap] of opened) heldBack.set(token, gap)
+    } catch {
+      // A full disk may not take even that. Then the gap is noted with the waiting rows, or at the
+      // next start.
+    }
   }
 
   /** Why nothing can be stored now; undefined when it can. */
   function fault(): string | undefined {
     if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
-    return refusal === undefined ? undefined : refusalText(refusal)
+    if (refusal === undefined) return undefined
+    // The text of other errors than ours may say anything.
+    const reason = refusal instanceof AppError ? ` ${refusal.message}` : ''
+    return `The history takes nothing that is recorded.${reason}`
   }
 
-  /** Writes what waits; returns whether nothing does any more. */
+  function pause(): false {
+    if (!hasRoom()) noteHeldBack()
+    dueMs = clock() + RETRY_MS
+    return false
+  }
+
+  /** Writes what waits. Returns whether all of it was written. */
   function flush(): boolean {
     const nowMs = clock()
     if (!hasRoom()) return pause()
     options.onFlush?.()
-    waiting = [...heldBack.release(), ...waiting]
+    // First, so that the gaps are gone when the rows are written.
+    waiting.unshift(...heldBack.values().map((gap) => ({ ...gap, kind: 'withdrawn' as const })))
+    heldBack.clear()
     while (waiting.length > 0) {
       const batch = waiting.slice(0, ROWS_MAX)
       if (!hasRoom(batch.length === ROWS_MAX ? 0 : ROOM_MS)) return pause()
@@ -109,17 +175,19 @@ export function createSink(options: SinkOptions) {
         write(batch)
       } catch (error) {
         refusal = error
-        reporter.report('history', refusalLine(error))
+        const reason = `The recorder cannot write: ${sentenceOf(error)} It tries again.`
+        reporter.report('history', reason)
         return pause()
       }
       waiting.splice(0, batch.length)
-      counts.lagMs = lagOf(batch, clock()) ?? counts.lagMs
+      const last = batch.findLast((entry) => entry.kind === 'state')
+      if (last) counts.lagMs = clock() - last.snapshot.timestampMs
     }
     refusal = undefined
     const endMs = clock()
     counts.lastFlushMs = nowMs
     counts.slowestMs = Math.max(counts.slowestMs, endMs - nowMs)
-    dueMs = endMs + Math.min(Math.max(endMs - nowMs, PAUSE_MS_MIN), batchMs)
+    dueMs = endMs + Math.min(Math.max(endMs - nowMs, PAUSE_MS_MIN), options.batchMs)
     reporter.settle('history', 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
     options.onStored?.()
@@ -129,7 +197,7 @@ export function createSink(options: SinkOptions) {
   return {
     add,
     flush,
-    /** Writes what waits, for the last time; the next start finds what could not be. */
+    /** Writes what waits for the last time. What cannot be written is a gap at the next start. */
     end(): void {
       if (waiting.length > 0 && !flush())
         reporter.report('end', `${waiting.length} rows were lost, because they cannot be written.`)
@@ -147,111 +215,48 @@ export function createSink(options: SinkOptions) {
   }
 }
 
-const lastMsIn =
-  ({ findMarket }: SinkOptions['history']): FindLastMs =>
-  (conditionId, outcome) =>
-    ifSound(() => findMarket(conditionId)?.spans[outcome]?.lastMs)
+const tokenOf = ({ conditionId, outcome }: Pick<Snapshot, 'conditionId' | 'outcome'>): string =>
+  `${conditionId} ${outcome}`
 
-const noCounts = () => ({
-  ...{ rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
-  /** From the venue's time of the newest state of the last batch until it was stored. */
-  lagMs: undefined as number | undefined,
-})
-
-function lagOf(batch: readonly Entry[], nowMs: number): number | undefined {
-  const last = batch.findLast((entry) => entry.kind === 'state')
-  return last && nowMs - last.snapshot.timestampMs
-}
-
-const refusalLine = (error: unknown): string =>
-  `The recorder cannot write: ${messageOf(error).replace(/\.$/, '')}. It tries again.`
-
-/** Another error than ours may say anything. */
-const refusalText = (refusal: unknown): string =>
-  `The history takes nothing that is recorded.${refusal instanceof AppError ? ` ${refusal.message}` : ''}`
-
-/** Returns the function that says whether there is room; what it saw counts for `freshMs`. */
-function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptions) {
-  let checkedMs = Number.NEGATIVE_INFINITY
-  let hasRoom = true
-  return (freshMs = RETRY_MS): boolean => {
-    const nowMs = clock()
-    if (nowMs - checkedMs < freshMs) return hasRoom
-    checkedMs = nowMs
-    const free = freeBytes()
-    hasRoom = free === undefined || free >= freeBytesMin
-    const least = `${Math.round(freeBytesMin / 2 ** 20)} MiB`
-    if (hasRoom) reporter.settle('disk', 'There is room on the disk again: recording goes on.')
-    else reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
-    return hasRoom
-  }
-}
-
-type Counts = Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>
-
-/** Returns what writes entries in one transaction; what is wrong with one market stops no other. */
+/**
+ * Returns a function that writes entries in one transaction. If one market's entries are at fault,
+ * those of the others are written all the same.
+ */
 export function createWrite(
-  { history, reporter }: Pick<SinkOptions, 'reporter'> & { history: Pick<MarketHistory, 'record'> },
-  counts: Counts,
+  history: Pick<MarketHistory, 'record'>,
+  reporter: Pick<Reporter, 'report'>,
+  counts: Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>,
 ) {
-  function writeEach(byMarket: ReadonlyMap<string, readonly Entry[]>, fault: AppError): void {
-    const [[conditionId, only] = []] = byMarket
-    if (byMarket.size > 1) for (const own of byMarket.values()) write(own)
-    else if (only !== undefined) {
-      counts.dropped += only.length
-      reporter.report(`market ${conditionId}`, fault.message)
-    }
-  }
-
-  function write(entries: readonly Entry[]): void {
+  return function write(entries: readonly Entry[]): void {
+    const of = <Kind extends Entry['kind']>(kind: Kind) =>
+      entries.filter((entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind)
     try {
-      const { accepted, duplicates } = history.record(toRecording(entries))
+      const { accepted, duplicates } = history.record({
+        snapshots: of('state').map(({ snapshot }) => snapshot),
+        trades: of('trade'),
+        gaps: entries.filter(isGapChange),
+      })
       counts.rows += accepted
       counts.duplicates += duplicates
       counts.batches++
     } catch (error) {
       if (!isOfOneMarket(error)) throw error
-      writeEach(Map.groupBy(entries, marketOf), error)
+      const byMarket = Map.groupBy(entries, marketOf)
+      if (byMarket.size > 1) for (const own of byMarket.values()) write(own)
+      else {
+        counts.dropped += entries.length
+        reporter.report(`market ${byMarket.keys().next().value}`, error.message)
+      }
     }
   }
-  return write
 }
 
-/** Faults that another try does not mend, of a single market. */
-const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
+/** Faults of a single market that another try does not mend. */
+const marketFaults: ReadonlySet<ErrorCode> = new Set([
   'market_conflict',
   'unknown_market',
   'damaged',
 ])
 
 export const isOfOneMarket = (error: unknown): error is AppError =>
-  error instanceof AppError && ofOneMarket.has(error.code)
-
-/** What is not known where states are dropped. */
-function gapsOf(
-  entries: readonly Entry[],
-  findLastMs: FindLastMs,
-): Extract<Entry, { kind: 'opened' }>[] {
-  const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
-  const byToken = Map.groupBy(dropped, ({ conditionId, outcome }) => `${conditionId} ${outcome}`)
-  return [...byToken.values()].flatMap((states) => {
-    const [first, last] = [states[0], states.at(-1)]
-    if (first === undefined || last === undefined) return []
-    const { conditionId, outcome } = first
-    const fromMs = missedFromMs(first, findLastMs)
-    const gap = { outcome, fromMs, toMs: last.timestampMs + 1, reason: 'recorder_down' } as const
-    return [{ kind: 'opened', conditionId, gap }]
-  })
-}
-
-export type Sink = ReturnType<typeof createSink>
-
-function toRecording(entries: readonly Entry[]): Recording {
-  const of = <Kind extends Entry['kind']>(kind: Kind) =>
-    entries.filter((entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind)
-  return {
-    snapshots: of('state').map(({ snapshot }) => snapshot),
-    trades: of('trade'),
-    gaps: entries.filter(isGapChange),
-  }
-}
+  error instanceof AppError && marketFaults.has(error.code)

@@ -1,14 +1,15 @@
-/** Records reference prices, from whichever feeds are configured. */
+/** Records reference prices from the feeds that are configured. */
+
 import type { Coin } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { HistoryWriter } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { sentenceOf } from '#src/platform/message.ts'
-import type { SpotFeed, SpotRefusal } from '#src/venue/feed.ts'
+import type { SpotFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'
 import type { Journal } from './journal.ts'
-import { followPage, type PagePricesOptions } from './page-prices.ts'
+import { followPage, type SpotPage } from './page-prices.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 import { createSpotReader } from './spot-reader.ts'
 
@@ -17,16 +18,14 @@ const FLUSH_MS = 250
 const QUIET_MS = 30_000
 const BACKOFF_MS = 500
 const BACKOFF_MS_MAX = 60_000
-/** Ticks that wait for the history at most: of eight coins some ten minutes. */
+/** The most ticks that wait for the history, some ten minutes of eight coins. */
 const WAITING_MAX = 5000
 
-export type SpotSource = { name: string; feed: SpotFeed; url: string; key: string }
-
 export type SpotOptions = {
-  history: Pick<HistoryWriter, 'putSpot'>
-  sources: readonly SpotSource[]
+  history: Pick<MarketHistory, 'putSpot'>
+  sources: readonly { name: string; feed: SpotFeed; url: string; key: string }[]
   /** The page of prices, where it is to be asked. */
-  page?: Pick<PagePricesOptions, 'page' | 'url' | 'fetch'> | undefined
+  page?: SpotPage | undefined
   coins: readonly Coin[]
   openSocket: OpenSocket
   every: Every
@@ -39,7 +38,7 @@ export type SpotOptions = {
 
 /** Starts to record prices; without sources it does nothing. */
 export function recordSpot(options: SpotOptions) {
-  const { history, sources, every, reporter } = options
+  const { history, page, every, reporter } = options
   let waiting: SpotTick[] = []
   const counts = { ticks: 0, dropped: 0 }
 
@@ -60,16 +59,15 @@ export function recordSpot(options: SpotOptions) {
     }
   }
 
-  const followed = [
-    ...sources.map((source) => followSource(source, options, take)),
-    ...(options.page ? [followPage({ ...options, ...options.page }, take)] : []),
-  ]
+  const followed = options.sources.map((source) => followSource(source, options, take))
+  const pages = page === undefined ? [] : [followPage(page, options, take)]
+  const all = [...followed, ...pages]
   const stop = every(FLUSH_MS, flush)
   return {
-    status: () => ({ ...counts, sources: followed.map(({ status }) => status()) }),
+    status: () => ({ ...counts, sources: all.map(({ status }) => status()) }),
     dispose(): void {
       stop()
-      for (const each of followed) each.dispose()
+      for (const each of all) each.dispose()
       flush()
     },
   }
@@ -77,30 +75,32 @@ export function recordSpot(options: SpotOptions) {
 
 /** Keeps one source connected. */
 function followSource(
-  { name, feed, url, key }: SpotSource,
-  options: SpotOptions,
+  { name, feed, url, key }: SpotOptions['sources'][number],
+  { coins, openSocket, clock, every, random, reporter, journal }: SpotOptions,
   take: (ticks: readonly SpotTick[]) => void,
 ) {
-  const { coins, clock, every, random, reporter, journal } = options
   let connection: Connection | undefined
-  let [dueMs, failures, heardMs, faults] = [0, 0, clock(), 0]
-  /** What the feed refused last, and whether it did so on this connection. */
+  let dueMs = 0
+  let failures = 0
+  let heardMs = clock()
+  let faults = 0
+  /** What the feed refused last. */
   let refused: string | undefined
+  /** Whether it refused something on this connection. */
   let isRefused = false
   const reader = createSpotReader(feed)
 
-  /** Ends the connection where nothing comes over it any more. */
-  function refuse({ code, waitMs }: SpotRefusal): void {
-    refused = code
-    isRefused = true
-    const then = waitMs === undefined ? 'Its other prices go on.' : 'Check BOOKFEED_SPOT_KEY.'
-    reporter.report(`spot ${name} refused`, `The price feed ${name} refuses: ${code}. ${then}`)
-    if (waitMs !== undefined) leave(waitMs)
-  }
-
   function hear(text: string, receivedMs: number): void {
     const refusal = feed.refusal(text)
-    if (refusal !== undefined) refuse(refusal)
+    if (refusal !== undefined) {
+      const { code, waitMs } = refusal
+      refused = code
+      isRefused = true
+      const then = waitMs === undefined ? 'Its other prices go on.' : 'Check BOOKFEED_SPOT_KEY.'
+      reporter.report(`spot ${name} refused`, `The price feed ${name} refuses: ${code}. ${then}`)
+      // Nothing comes over the connection any more.
+      if (waitMs !== undefined) leave(waitMs)
+    }
     const answer = feed.answer(text, coins)
     if (answer !== undefined) connection?.send(answer)
     const ticks = reader.read(text, receivedMs)
@@ -128,16 +128,13 @@ function followSource(
 
   function end(reason: string): void {
     const [, code] = /^closed with code (\d+)/.exec(reason) ?? []
-    const close = feed.closes[Number(code)]
-    leave(close?.waitMs ?? 0)
-    const text = close?.text ?? reason
-    reporter.report(
-      `spot ${name}`,
-      `No prices come of ${name}: ${text}. The recorder keeps trying.`,
-    )
+    const { text = reason, waitMs = 0 } = feed.closes[Number(code)] ?? {}
+    leave(waitMs)
+    const keeps = 'The recorder keeps trying.'
+    reporter.report(`spot ${name}`, `No prices come of ${name}: ${text}. ${keeps}`)
   }
 
-  function tick(): void {
+  const stop = every(1000, () => {
     const nowMs = clock()
     if (connection !== undefined) {
       if (nowMs - heardMs > QUIET_MS) end('it is silent')
@@ -147,16 +144,10 @@ function followSource(
       const hello = feed.hello(coins, key)
       reader.begin()
       journal.note({ kind: 'spotOpened', source: name }, nowMs)
-      connection = connect({
-        ...options,
-        ...{ url, hello, ping: feed.ping },
-        onMessage: hear,
-        onEnd: end,
-      })
+      const events = { onMessage: hear, onEnd: end }
+      connection = connect({ url, hello, ping: feed.ping, openSocket, every, clock, ...events })
     }
-  }
-
-  const stop = every(1000, tick)
+  })
   return {
     status: () => ({
       name,

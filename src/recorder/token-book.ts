@@ -3,51 +3,30 @@ import type { Millionths } from '#src/domain/decimal.ts'
 import type { Outcome } from '#src/domain/market.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 import type { BookEvent, LevelChange, TickEvent } from '#src/venue/feed.ts'
-import type { BookVerifier } from '#src/venue/venue.ts'
 
-import type { BookCounts, BooksOutput, RecordedMarket } from './book-output.ts'
-import {
-  agrees,
-  areMirrored,
-  isCrossed,
-  type Levels,
-  LiveLadders,
-  type Tops,
-} from './live-ladders.ts'
+import type { BooksOptions } from './book-output.ts'
+import { agrees, areMirrored, isCrossed, type Levels, LiveLadders } from './live-ladders.ts'
 import { Pace } from './pace.ts'
-import type { RecipeWatch } from './recipe-watch.ts'
 import { TrueTimes } from './true-times.ts'
 import type { Watermark } from './watermark.ts'
 
-export type TokenTerms = {
-  market: RecordedMarket
-  verifier: BookVerifier
-  watch: RecipeWatch
-  output: BooksOutput
-  counts: BookCounts
-  maxPerSecond?: number | undefined
-  /** Of the last trades of the market, the newest first, as the venue printed them. */
-  tradePrices: readonly string[]
-  watermark: Watermark
-}
-
 /**
- * How long a book that does not fit its hash waits for what explains it: the rest of its batch, or
- * a trade whose message comes after the book that holds its price (88 ms were seen).
+ * How long a book that does not fit its hash waits for an explanation: the rest of its batch, or a
+ * trade whose message comes after the book that holds its price (88 ms were seen).
  */
 const EXPLAIN_MS = 100
 
-/** A batch is over so long after the last that came of it; with a hash, it is looked at sooner. */
+/** A batch is over this long after its last message; with a hash, it is checked sooner. */
 const BATCH_WAIT_MS = 25
 const PROVABLE_WAIT_MS = 1
 
-/** What the venue says of a book beside its levels. */
-type Claims = Tops & {
-  hash: string | undefined
-  /** Whether all levels came in one message, and whether they did but for changes since. */
+/** What is known of a book beside its levels. */
+type Claims = Pick<LevelChange, 'hash' | 'bestBid' | 'bestAsk'> & {
+  /** Whether all levels came in one message. */
   isWhole: boolean
+  /** Whether they did, but for changes since. */
   isBased: boolean
-  /** Whether the other outcome's book, no surer than this one, speaks against it. */
+  /** Whether the other outcome's book, which is no surer than this one, contradicts it. */
   isContradicted: boolean
 }
 
@@ -60,10 +39,10 @@ const noClaims: Claims = {
   isContradicted: false,
 }
 
-/** Changes of one millisecond; their hash is that of the book after the last of them. */
+/** The changes of one millisecond. Their hash is that of the book after the last of them. */
 type Batch = Claims & { timestampMs: number; receivedMs: number }
 
-/** A state that is not passed on yet; `verdict` is that of its hash so far. */
+/** A state that is not passed on yet. `verdict` is whether it fits its hash, as far as is known. */
 type Pending = Claims & {
   state: { -readonly [Name in keyof Snapshot]: Snapshot[Name] }
   verdict: boolean | undefined
@@ -72,16 +51,16 @@ type Pending = Claims & {
 /** The book of one outcome. */
 export class TokenBook {
   readonly #outcome: Outcome
-  readonly #terms: TokenTerms
+  readonly #terms: ConstructorParameters<typeof TokenBook>[1]
   readonly #other: () => TokenBook
   readonly #pace: Pace
   readonly #ladders = new LiveLadders()
-  /** Whether there was a whole book, so that changes have something to change. */
+  /** Whether a whole book came, so that changes have something to change. */
   #hasLevels = false
-  /** Time of what was applied last. */
+  /** Time of the last message that was applied. */
   #timeMs = 0
   #batch: Batch | undefined
-  /** States in order of time, of which the first waits for what explains it. */
+  /** States in order of time; the first one waits for its explanation. */
   #queue: Pending[] = []
   #lastTrue: Snapshot | undefined
   readonly #times = new TrueTimes()
@@ -89,22 +68,31 @@ export class TokenBook {
   #tickSize: Millionths | undefined
   #minOrderSize: string | undefined
   #isNegRisk: boolean | undefined
-  /** Whether the tick changed since a state was proved: the venue may have moved levels. */
+  /** Whether the tick changed since the last proved state: the venue may have moved levels. */
   #isTickDoubtful = false
   /**
-   * Whether nothing was proved and nothing disproved since the last whole book: then it is right as
-   * far as can be known, where hashes say nothing.
+   * Whether nothing was proved or disproved since the last whole book. Where hashes say nothing,
+   * the book is then right as far as can be known.
    */
   #isPlain = false
 
-  constructor(outcome: Outcome, terms: TokenTerms, other: () => TokenBook) {
+  constructor(
+    outcome: Outcome,
+    terms: BooksOptions & {
+      watermark: Watermark
+      /** Of the last trades of the market, the newest first, as the venue printed them. */
+      tradePrices: readonly string[]
+    },
+    other: () => TokenBook,
+  ) {
+    const { maxPerSecond, counts, output } = terms
     this.#outcome = outcome
     this.#terms = terms
     this.#other = other
-    this.#pace = new Pace(terms)
+    this.#pace = new Pace(maxPerSecond, counts, (state) => output.state(state))
   }
 
-  /** Time of the first state that was not passed on yet, if there is one. */
+  /** Time of the first state that was not passed on yet. */
   get waitingMs(): number | undefined {
     return this.#pace.heldMs ?? (this.#queue[0]?.state ?? this.#batch)?.timestampMs
   }
@@ -128,7 +116,7 @@ export class TokenBook {
       return
     }
     if (timestampMs < this.#timeMs) {
-      // What was taken since the last true state led nowhere.
+      // What was taken since the last true state did not lead to a true one.
       this.#batch = undefined
       this.#queue = []
     }
@@ -159,7 +147,7 @@ export class TokenBook {
     this.#isPlain = false
   }
 
-  /** Looks again at what waits, because more is known of the market. */
+  /** Checks the waiting states again, because a trade price became known. */
   recheck(nowMs: number): void {
     this.#verifyQueue()
     this.#drain(nowMs)
@@ -172,7 +160,7 @@ export class TokenBook {
   }
 
   lose(reason: GapReason): void {
-    // The rest of the batch may have been lost: only its hash can say that it is whole.
+    // The rest of the batch may be lost: only its hash can show that it is whole.
     if (this.#isProvable(this.#batch)) this.#close(Number.POSITIVE_INFINITY, reason)
     this.#batch = undefined
     this.#drain(Number.POSITIVE_INFINITY, reason)
@@ -186,13 +174,13 @@ export class TokenBook {
 
   #isOver(batch: Batch, nowMs: number): boolean {
     const waitedMs = nowMs - batch.receivedMs
-    // A hash says whether it is whole; one that is not is taken up again when more comes.
+    // The hash shows whether the batch is whole; if not, it is reopened when more comes.
     if (this.#isProvable(batch)) return waitedMs > PROVABLE_WAIT_MS
     if (batch.isWhole) return waitedMs > BATCH_WAIT_MS
-    return this.#terms.watermark.hasPassed(batch, { waitMs: BATCH_WAIT_MS, nowMs })
+    return this.#terms.watermark.hasPassed(batch, BATCH_WAIT_MS, nowMs)
   }
 
-  /** It counts no more, but may say that a state was missed. */
+  /** A message that is too late to apply may still show that a state was missed. */
   #takeLate(timestampMs: number): void {
     this.#terms.counts.stale++
     this.#miss(this.#times.late(timestampMs))
@@ -203,16 +191,15 @@ export class TokenBook {
     if (span) output.missed({ outcome: this.#outcome, ...span, reason: 'recorder_down' })
   }
 
-  /** The state at a millisecond, as far as there is one. */
   #stateAt(timestampMs: number): (Levels & { isVerified?: boolean | undefined }) | undefined {
     if (this.#batch?.timestampMs === timestampMs) return this.#ladders.share()
-    const isIt = (state: Snapshot | undefined) => state?.timestampMs === timestampMs
-    const pending = this.#queue.find(({ state }) => isIt(state))
+    const pending = this.#queue.find(({ state }) => state.timestampMs === timestampMs)
     if (pending) return { ...pending.state, isVerified: pending.verdict }
-    return this.#isKnown && isIt(this.#lastTrue) ? this.#lastTrue : undefined
+    const isLast = this.#isKnown && this.#lastTrue?.timestampMs === timestampMs
+    return isLast ? this.#lastTrue : undefined
   }
 
-  /** The other outcome's book, no surer than this one, was another at this millisecond. */
+  /** The other outcome's book, which is no surer than this one, differs at this millisecond. */
   #contradict(timestampMs: number): void {
     if (this.#batch?.timestampMs === timestampMs) this.#batch.isContradicted = true
     for (const pending of this.#queue) {
@@ -224,7 +211,7 @@ export class TokenBook {
     this.#markLost('hash_mismatch')
   }
 
-  /** Whether a book is the last true state, and nothing is known to have come after that. */
+  /** Whether a book is the last true state, and nothing is known to have come after it. */
   #isLastTrue(event: BookEvent): boolean {
     const last = this.#lastTrue
     return (
@@ -242,7 +229,7 @@ export class TokenBook {
     this.#isPlain = true
   }
 
-  /** Returns the batch of a millisecond, ending the one of another. */
+  /** Returns the batch of a millisecond; ends the batch of any other. */
   #open(timestampMs: number, receivedMs: number): Batch {
     if (this.#batch && this.#batch.timestampMs !== timestampMs) this.#close(receivedMs)
     this.#timeMs = timestampMs
@@ -250,21 +237,16 @@ export class TokenBook {
       this.#batch.receivedMs = receivedMs
       return this.#batch
     }
-    const isBased = this.#reopen(timestampMs)
+    const last = this.#queue.at(-1)
+    // A state that waits for the rest of its batch is taken back.
+    const isReopened = last?.state.timestampMs === timestampMs && last.verdict !== true
+    if (isReopened) this.#queue.pop()
+    const isBased = isReopened && last.isBased
     this.#batch = { ...noClaims, isBased, timestampMs, receivedMs }
     return this.#batch
   }
 
-  /** Takes back a state that waits for the rest of its batch; returns whether it has its base. */
-  #reopen(timestampMs: number): boolean {
-    const last = this.#queue.at(-1)
-    if (last === undefined || last.verdict === true) return false
-    if (last.state.timestampMs !== timestampMs) return false
-    this.#queue.pop()
-    return last.isBased
-  }
-
-  /** Ends a batch: its levels are a state, if nothing speaks against it. */
+  /** Ends a batch: its levels become a state, unless they repeat the one before. */
   #close(nowMs: number, reason?: GapReason): void {
     const batch = this.#batch
     this.#batch = undefined
@@ -273,7 +255,6 @@ export class TokenBook {
     const levels = this.#ladders.share()
     const last = this.#queue.at(-1)?.state ?? this.#lastTrue
     const isSameMs = last?.timestampMs === timestampMs
-    // What was repeated.
     if (isSameMs && compareLevels(last, levels) === 0) return
     const { market } = this.#terms
     const pending: Pending = {
@@ -294,37 +275,37 @@ export class TokenBook {
       },
       verdict: undefined,
     }
-    // A whole book that does not fit is evidence against the recipe, so it is looked at closely.
+    // A whole book that does not fit is evidence against the recipe, so it is checked in full.
     this.#verify(pending, !pending.isWhole)
-    this.#report(pending)
+    this.#tellWatch(pending)
     this.#queue.push(pending)
     this.#drain(nowMs, reason)
   }
 
   #verify(pending: Pending, isQuick: boolean): void {
     const { verifier, tradePrices } = this.#terms
-    const said = {
+    pending.verdict = verifier.verify(pending.state, {
       tickSize: this.#tickSize,
       minOrderSize: this.#minOrderSize,
       isNegRisk: this.#isNegRisk,
       tradePrices,
       isQuick,
-    }
-    pending.verdict = verifier.verify(pending.state, said)
+    })
   }
 
-  #report({ verdict, isWhole, state, ...claims }: Pending): void {
+  #tellWatch(pending: Pending): void {
+    const { verdict, isWhole, state } = pending
     const { watch } = this.#terms
     if (verdict === true) watch.fitted()
     if (verdict !== false || !(this.#isKnown || this.#isPlain)) return
-    if (agrees(claims, state)) watch.missed({ assetId: state.assetId, isWhole })
+    if (agrees(pending, state)) watch.missed(state.assetId, isWhole)
   }
 
   #verifyQueue(): void {
     for (const pending of this.#queue) if (pending.verdict === false) this.#verify(pending, true)
   }
 
-  /** Passes on, in order, what is true, and drops what is not, up to what has to wait. */
+  /** Passes on true states in order and drops the others, up to the first that has to wait. */
   #drain(nowMs: number, reason: GapReason = 'hash_mismatch'): void {
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
       const isTrue = this.#judge(head, nowMs)
@@ -335,18 +316,18 @@ export class TokenBook {
     }
   }
 
-  /** Undefined while that may still turn out. */
+  /** Whether a state is true; undefined while that is open. */
   #judge(pending: Pending, nowMs: number): boolean | undefined {
     if (pending.verdict === true) return true
     const { watch, watermark } = this.#terms
     const isHopeful = this.#isKnown || pending.isBased
-    const waits = isHopeful && !watermark.hasPassed(pending.state, { waitMs: EXPLAIN_MS, nowMs })
+    const waits = isHopeful && !watermark.hasPassed(pending.state, EXPLAIN_MS, nowMs)
     if (pending.verdict === undefined || watch.isAdvisory()) {
       return this.#isSound(pending) || (waits ? undefined : false)
     }
     if (waits) return undefined
     if (isHopeful) this.#verify(pending, false)
-    // What explains this one may explain those after it.
+    // The same trade price may explain later states.
     if (pending.verdict) this.#verifyQueue()
     return pending.verdict
   }
@@ -383,7 +364,7 @@ export class TokenBook {
     }
     this.#isKnown = true
     output.found({ outcome: this.#outcome, atMs: state.timestampMs })
-    // Whatever the pace: until there is a state, the one before the loss would seem to last.
+    // Passed on whatever the pace, because until then the state before the loss seems to last.
     this.#pace.offer(state)
     this.#pace.flush()
   }

@@ -1,16 +1,16 @@
 import type { Span } from '#src/domain/coverage.ts'
 
-/** True states remembered: more than come while a message is held up. */
+/** How many states are remembered: more than come while a message is held up. */
 const TIMES_MAX = 128
 
-/** The times of a book's last true states, and what they turn out to have passed over. */
+/** The times of a book's last true states, and the times that a late message shows they missed. */
 export class TrueTimes {
   /** Ascending. */
   readonly #times: number[] = []
   #passedOver = false
   #reported: Span = { fromMs: 0, toMs: 0 }
 
-  /** Adds a true state; returns the time before it in which something was passed over. */
+  /** Adds a true state; returns the span before it in which a state was missed. */
   add(timestampMs: number): Span | undefined {
     const lastMs = this.#times.at(-1)
     const isPassedOver = this.#passedOver && lastMs !== undefined
@@ -26,8 +26,8 @@ export class TrueTimes {
   }
 
   /**
-   * Notes what was said of a time after something of a later one: the state of that time is not
-   * among ours, unless it was said again. Returns the time from there to the last state, once.
+   * Notes a message about a time earlier than the last state. Unless a state of that time is known,
+   * it was missed: returns the span from there to the last state, once.
    */
   late(timestampMs: number): Span | undefined {
     const beforeMs = this.#times.findLast((ms) => ms <= timestampMs)
@@ -37,7 +37,7 @@ export class TrueTimes {
       this.#passedOver = true
       return undefined
     }
-    // Before the first one there are those of other connections.
+    // Other connections have the states before the first one.
     const fromMs = beforeMs === undefined ? timestampMs : beforeMs + 1
     if (toMs === this.#reported.toMs && fromMs >= this.#reported.fromMs) return undefined
     this.#reported = { fromMs, toMs }

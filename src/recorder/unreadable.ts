@@ -1,71 +1,77 @@
-/** Counts messages that cannot be read, and says once a minute how many, with the first reason. */
 import type { Log } from '#src/platform/log.ts'
 
-/** Seconds that count as now: a share of these is a warning, and a line is about as many. */
+/** The time that a warning is about, and the shortest time between two lines. */
 const SECONDS = 60
+/** A larger share of unreadable messages is a warning. */
 const SHARE_MAX = 0.01
 
-type Second = { events: number; faults: number; unfollowed: number; reason: string | undefined }
-const newSecond = (): Second => ({ events: 0, faults: 0, unfollowed: 0, reason: undefined })
+const newSecond = () => ({
+  events: 0,
+  faults: 0,
+  unfollowed: 0,
+  reason: undefined as string | undefined,
+})
 
+/** Counts messages that cannot be read, and logs once a minute how many, with the first reason. */
 export function createUnreadable(log: Log) {
-  const seconds: Second[] = [newSecond()]
-  const unsaid = { faults: 0, reason: '' }
+  let now = newSecond()
+  const seconds = [now]
+  const unreported = { faults: 0, reason: '' }
   let quietSeconds = SECONDS
-  const now = (): Second => seconds.at(-1) as Second
-  const sum = (name: 'events' | 'faults' | 'unfollowed'): number =>
-    seconds.reduce((total, second) => total + second[name], 0)
-  const firstReason = (): string | undefined =>
-    seconds.find(({ reason }) => reason !== undefined)?.reason
-  /** Of the last minute, from 0 to 1. */
-  const share = (): number => sum('faults') / Math.max(1, sum('events'))
+
+  /** Of the last minute. */
+  const status = () => {
+    const sum = (name: 'events' | 'faults' | 'unfollowed'): number =>
+      seconds.reduce((total, second) => total + second[name], 0)
+    const firstFault = seconds.find(({ reason }) => reason !== undefined)?.reason
+    return {
+      events: sum('events'),
+      faults: sum('faults'),
+      unfollowed: sum('unfollowed'),
+      firstFault,
+    }
+  }
 
   return {
     heard(): void {
-      now().events++
+      now.events++
     },
 
     fault(reason: string): void {
-      now().faults++
-      now().reason ??= reason
-      if (unsaid.faults++ === 0) unsaid.reason = reason
+      now.faults++
+      now.reason ??= reason
+      if (unreported.faults++ === 0) unreported.reason = reason
     },
 
     unfollowed(): void {
-      now().unfollowed++
+      now.unfollowed++
     },
 
     /** To be called every second. */
     tick(): void {
       quietSeconds++
-      if (unsaid.faults > 0 && quietSeconds >= SECONDS) {
-        const count = unsaid.faults === 1 ? '1 message' : `${unsaid.faults} messages`
-        log(
-          `bookfeed: ${count} of the venue cannot be read, the first because of ${unsaid.reason}.`,
-          'warn',
-        )
-        unsaid.faults = 0
+      const { faults, reason } = unreported
+      if (faults > 0 && quietSeconds >= SECONDS) {
+        const count = faults === 1 ? '1 message' : `${faults} messages`
+        const text = `${count} of the venue cannot be read, the first because of ${reason}.`
+        log(`bookfeed: ${text}`, 'warn')
+        unreported.faults = 0
         quietSeconds = 0
       }
-      seconds.push(newSecond())
+      now = newSecond()
+      seconds.push(now)
       if (seconds.length > SECONDS) seconds.shift()
     },
 
     /** Undefined while few messages are unreadable. */
     warning(): string | undefined {
-      if (share() <= SHARE_MAX) return undefined
-      const percent = (share() * 100).toFixed(1)
-      return `${percent} % of the venue's messages cannot be read, the first because of ${firstReason()}.`
+      const { events, faults, firstFault } = status()
+      const share = faults / Math.max(1, events)
+      if (share <= SHARE_MAX) return undefined
+      const percent = (share * 100).toFixed(1)
+      return `${percent} % of the venue's messages cannot be read, the first because of ${firstFault}.`
     },
 
-    /** Of the last minute. */
-    status: () => ({
-      events: sum('events'),
-      faults: sum('faults'),
-      unfollowed: sum('unfollowed'),
-      firstFault: firstReason(),
-    }),
+    status,
   }
 }
-
-export type Unreadable = ReturnType<typeof createUnreadable>

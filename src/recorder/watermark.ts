@@ -1,11 +1,11 @@
 import type { Snapshot } from '#src/domain/snapshot.ts'
 
-/** Without a message of a later time, nothing is waited for longer. */
+/** The longest wait without a message of a later time. */
 const QUIET_MS = 2000
 
 /**
- * Up to when a connection was heard, by the venue's clock. By the recorder's clock alone, what is
- * on its way would seem not to come while the network or this process holds messages up.
+ * The time up to which a connection was heard, by the venue's clock. By the recorder's clock alone,
+ * messages that the network or this process holds up would seem not to come.
  */
 export class Watermark {
   #newestMs = 0
@@ -17,12 +17,13 @@ export class Watermark {
     this.#latestMs = timestampMs
   }
 
-  /** Whether what belongs to a state had so long to come, by both clocks. */
+  /** Whether more of a state's millisecond had `waitMs` to come, by both clocks. */
   hasPassed(
     { timestampMs, receivedMs = 0 }: Pick<Snapshot, 'timestampMs' | 'receivedMs'>,
-    { waitMs, nowMs }: { waitMs: number; nowMs: number },
+    waitMs: number,
+    nowMs: number,
   ): boolean {
-    // The venue's clock may be set back, and then is earlier for long.
+    // The venue's clock may be set back, and then stays earlier for long.
     const isSetBack = this.#latestMs <= timestampMs - waitMs
     const isHeard = isSetBack || this.#newestMs >= timestampMs + waitMs
     return nowMs - receivedMs >= (isHeard ? waitMs : QUIET_MS)

@@ -1,7 +1,8 @@
 /**
- * The strike of a window is the final price of the one before, exactly, for 5m, 15m and 4h: so one
- * gives the other, and a venue that contradicts itself shows.
+ * For 5m, 15m and 4h the strike of a window is exactly the final price of the window before. So one
+ * gives the other, and shows when the venue contradicts itself.
  */
+
 import {
   finalPriceFacts,
   type Market,
@@ -15,16 +16,14 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { Reporter } from './ports.ts'
 
 const chained: ReadonlySet<Timeframe> = new Set(['5m', '15m', '4h'])
-/** Markets of a coin and timeframe that can begin within a window of each other. */
+/** The most markets of a coin and timeframe that can begin at the same time. */
 const NEIGHBOURS_MAX = 10
 
-type Ports = {
-  history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets'>
-  reporter: Reporter
-}
-
 /** Makes the chain; `check` is to be called for each market of which facts were put. */
-export function createWindowChain({ history, reporter }: Ports) {
+export function createWindowChain(
+  history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets'>,
+  reporter: Reporter,
+) {
   const contradictions = new Set<string>()
 
   /** Fills what is missing; never replaces what is known. */
@@ -37,19 +36,17 @@ export function createWindowChain({ history, reporter }: Ports) {
       put(before, finalPriceFacts(strike, { ...before, source: 'chain' }))
     else if (plain(strike) !== plain(finalPrice)) {
       contradictions.add(after.conditionId)
-      const text = `The strike of ${nameOf(after)} is ${strike}, but the final price of the window before is ${finalPrice}. Both are kept.`
+      const name = after.slug ?? after.conditionId
+      const text = `The strike of ${name} is ${strike}, but the final price of the window before is ${finalPrice}. Both are kept.`
       reporter.report(`chain ${after.conditionId}`, text)
     }
   }
 
-  function put(
-    { conditionId, coin, timeframe, source }: Market,
-    facts: Partial<MarketFacts>,
-  ): void {
+  function put(market: Market, facts: Partial<MarketFacts>): void {
+    const { conditionId, coin, timeframe, source } = market
     history.putMarket({ conditionId, coin, timeframe, source, ...facts })
   }
 
-  /** Of the window that begins at a moment. */
   function findAt({ coin, timeframe, source }: Market, startMs: number): Market | undefined {
     const range = { fromMs: startMs, toMs: startMs + 1, limit: NEIGHBOURS_MAX }
     return history
@@ -69,12 +66,10 @@ export function createWindowChain({ history, reporter }: Ports) {
       if (after !== undefined) link(history.findMarket(conditionId) ?? market, after)
     },
 
-    /** Windows whose strike is not the final price of the one before. */
+    /** How many windows have a strike that is not the final price of the window before. */
     contradictions: () => contradictions.size,
   }
 }
-
-const nameOf = ({ slug, conditionId }: Market): string => slug ?? conditionId
 
 /** `64000.50` is the same price as `64000.5`. */
 const plain = (digits: string): string =>

@@ -23,14 +23,9 @@ export const isUsable = (found: KnownFacts | UnusableMarket | undefined): found 
 /** Both verbs reject with a `catalogue` fault, or with what `fetch` rejects with. */
 export type Catalogue = {
   /** The market of a window; undefined while it is not listed. */
-  find(
-    window: MarketWindow & { endMs: number },
-    asking: Asking,
-  ): Promise<KnownFacts | UnusableMarket | undefined>
+  find(window: MarketWindow, asking: Asking): Promise<KnownFacts | UnusableMarket | undefined>
   /** The strike of a window as soon as it is known; undefined where nobody is to be asked. */
-  strike?:
-    | ((window: MarketWindow & { endMs: number }, asking: Asking) => Promise<string | undefined>)
-    | undefined
+  strike?: ((window: MarketWindow, asking: Asking) => Promise<string | undefined>) | undefined
   /** What is known by now of a market that was found. */
   read(slug: string, asking: Asking): Promise<KnownFacts | undefined>
 }

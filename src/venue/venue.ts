@@ -15,8 +15,8 @@ export type Venue = {
   toRecordedLine(snapshot: Snapshot): string
   createBookVerifier(limits?: VerifierLimits): BookVerifier
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
-  slugOf(window: MarketWindow): string
-  titleOf(window: MarketWindow): string
+  slugOf(window: Omit<MarketWindow, 'endMs'>): string
+  titleOf(window: Omit<MarketWindow, 'endMs'>): string
   /** Why a market of this slug is not kept; undefined where it may be. */
   whyNotKept(slug: string): string | undefined
   /**
@@ -35,7 +35,13 @@ export type Venue = {
   pricePage: PricePage
 }
 
-export type MarketWindow = { coin: Coin; timeframe: Timeframe; startMs: number }
+/** `endMs` is exclusive. */
+export type MarketWindow = {
+  coin: Coin
+  timeframe: Timeframe
+  startMs: number
+  endMs: number
+}
 
 /** An object is of a kind by its members alone; members that no kind names are ignored. */
 export type RecordKind = {

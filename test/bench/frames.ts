@@ -54,7 +54,7 @@ function record(frames: readonly string[]): void {
   const books = createMarketBooks({
     market,
     verifier: polymarket.createBookVerifier({ searchesMax: 2 }),
-    watch: createRecipeWatch({ changed: ignore }),
+    watch: createRecipeWatch(ignore),
     counts,
     output: { state: () => states++, trade: ignore, lost: ignore, found: ignore, missed: ignore },
   })

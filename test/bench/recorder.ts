@@ -103,7 +103,7 @@ async function startFed(history: MarketHistory, { markets, first }: Load, afterT
       },
       read: async () => undefined,
     },
-    ...{ coins, timeframes, maxPerSecond: {}, lanes: 1, batchMs: 50, spotSources: [] },
+    ...{ coins, timeframes, maxPerSecond: {}, feedCopies: 1, batchMs: 50, spotSources: [] },
     ...{ freeBytes: () => undefined, freeBytesMin: 0, random: () => 0.5, log: console.error },
     every(everyMs, work) {
       timers.push({ everyMs, dueMs: nowMs + everyMs, work })

@@ -4,8 +4,8 @@ import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import type { Outcome } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
-import { noCounts } from '#src/recorder/book-output.ts'
-import { type BooksOptions, createMarketBooks } from '#src/recorder/books.ts'
+import { type BooksOptions, noCounts } from '#src/recorder/book-output.ts'
+import { createMarketBooks } from '#src/recorder/books.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
@@ -25,7 +25,7 @@ export function startBooks(options: Partial<BooksOptions> = {}) {
   const books = createMarketBooks({
     market,
     verifier: polymarket.createBookVerifier({ searchesMax: 3 }),
-    watch: createRecipeWatch({ changed: (isAdvisory) => alarms.push(isAdvisory) }),
+    watch: createRecipeWatch((isAdvisory) => alarms.push(isAdvisory)),
     counts,
     output: {
       state: (state) => log.push({ said: 'state', state }),

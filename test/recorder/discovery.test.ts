@@ -45,8 +45,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   }
   const discovery = createDiscovery({
     ...{ history, clock: world.clock, random: world.random },
-    windowStarts: polymarket.windowStarts,
-    slugOf: polymarket.slugOf,
+    venue: polymarket,
     coins: ['btc'],
     timeframes: ['5m'],
     isStored: () => world.clock() >= storedMs,

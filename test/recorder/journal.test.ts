@@ -14,7 +14,6 @@ function createWaiting(name: string, untilMs: number, ended: string[]): Followin
       isOver = true
       ended.push(`${name} ${nowMs}`)
     },
-    lose() {},
     end() {},
   }
 }

@@ -17,7 +17,7 @@ function start() {
   const recording = recordMarket({
     market: { ...market, ...window, slug: 'market' },
     verifier: polymarket.createBookVerifier(),
-    watch: createRecipeWatch({ changed: () => {} }),
+    watch: createRecipeWatch(() => {}),
     counts: noCounts(),
     sink: { add: (entry) => void entries.push(entry) },
     heldMs: { up: undefined, down: undefined },

@@ -45,7 +45,7 @@ async function suffer(seed: string) {
   const random = createRandom(seed)
   await using rig = await startRig({
     generated: { seed },
-    recorder: { lanes: 1 + random.integer(2) },
+    recorder: { feedCopies: 1 + random.integer(2) },
   })
   await rig.advance(2000)
   const said: Fault[] = []

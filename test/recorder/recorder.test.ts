@@ -125,7 +125,7 @@ describe('startRecorder', () => {
   test.concurrent(
     'behavior: of two connections one may die or freeze, and nothing is missed',
     async () => {
-      await using rig = await startRig({ recorder: { lanes: 2 } })
+      await using rig = await startRig({ recorder: { feedCopies: 2 } })
       await rig.advance(4000)
       const fromMs = rig.clock()
       for (const fault of [

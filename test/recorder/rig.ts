@@ -142,7 +142,7 @@ const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogu
   timeframes: ['5m'] as const,
   maxPerSecond: {},
   hearsLifecycle: false,
-  lanes: 1,
+  feedCopies: 1,
   batchMs: 50,
   freeBytes: () => undefined,
   freeBytesMin: 0,

@@ -17,7 +17,10 @@ function start({
 }: { timeframe?: Timeframe; minutes?: number } = {}) {
   const history = openHistory(':memory:', { chunkCacheBytes: 0 })
   const lines: string[] = []
-  const chain = createWindowChain({ history, reporter: createReporter((line) => lines.push(line)) })
+  const chain = createWindowChain(
+    history,
+    createReporter((line) => lines.push(line)),
+  )
   const put = (number: number, facts: Partial<MarketFacts> = {}) => {
     const startMs = START_MS + (number - 1) * minutes * MINUTE_MS
     history.putMarket({

@@ -50,11 +50,7 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
   }
 
   /** Looks through the lists of what ends near the window's end. */
-  async function listed(
-    window: MarketWindow & { endMs: number },
-    signal: AbortSignal,
-    nowMs: number,
-  ) {
+  async function listed(window: MarketWindow, signal: AbortSignal, nowMs: number) {
     const query = new URLSearchParams({
       tag_id: UP_OR_DOWN_TAG,
       closed: 'false',

@@ -17,7 +17,7 @@ const PERIOD_MS = timeframeMs[TIMEFRAME]
 
 /** It answers with averages of so many seconds where it is asked for them, else with spot. */
 export function pricePath(
-  { coin, timeframe, startMs, endMs }: MarketWindow & { endMs: number },
+  { coin, timeframe, startMs, endMs }: MarketWindow,
   windowSeconds: number,
 ): string {
   const query = new URLSearchParams({

@@ -43,11 +43,11 @@ const hourPattern =
 const dayPattern = /^([a-z0-9]{1,20})-up-or-down-on-([a-z]+)-(\d{1,2})(?:-(\d{4}))?$/
 
 /** The slug of a window in the form that every timeframe has: it holds the start itself. */
-export const slugOf = ({ coin, timeframe, startMs }: MarketWindow): string =>
+export const slugOf = ({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>): string =>
   `${coin}-updown-${timeframe}-${startMs / 1000}`
 
 /** The title of a window: `Bitcoin Up or Down - June 24, 3:50AM-3:55AM ET`. */
-export function titleOf({ coin, timeframe, startMs }: MarketWindow): string {
+export function titleOf({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>): string {
   const [from, to] = [clockTime(startMs), clockTime(startMs + timeframeMs[timeframe])]
   return `${coinTable[coin].name} Up or Down - ${from.date}, ${from.time}-${to.time} ET`
 }

@@ -30,7 +30,7 @@ export function windowStarts(timeframe: Timeframe, nowMs: number, ahead: number)
  * by the Eastern hour in which they open, those of a day by the Eastern date on which they end;
  * both were printed without the year until 2026.
  */
-export function namesOf(window: MarketWindow): string[] {
+export function namesOf(window: Omit<MarketWindow, 'endMs'>): string[] {
   const { coin, timeframe, startMs } = window
   const form = timeframeTable[timeframe].slug
   if (form === undefined) return [slugOf(window)]
