@@ -6,25 +6,15 @@
 import { AppError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { createNonces, issuedMsOf, NO_NONCE } from '#src/domain/selling/nonce.ts'
-import type { SignIn, Wallets } from '#src/domain/selling/wallet.ts'
-import { type Clock, toIso } from '#src/domain/time.ts'
-import type { Ledger } from '#src/ledger/ledger.ts'
+import type { SignIn } from '#src/domain/selling/wallet.ts'
+import { toIso } from '#src/domain/time.ts'
 
-import type { Challenge } from './schema.ts'
+import type { KeyOptions } from './service.ts'
 
 const LIFE_MS = 5 * 60_000
 const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
 
-export type ChallengeDeps = {
-  ledger: Pick<Ledger, 'challengeKey'>
-  /** Never steps back, or a message that was answered and forgotten would come back to life. */
-  clock: Clock
-  randomBytes: (length: number) => Uint8Array
-  wallets: Wallets
-  origin: () => string
-}
-
-export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
+export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: KeyOptions) {
   const nonces = createNonces({ key: ledger.challengeKey, randomBytes })
 
   const fieldsOf = (address: string, nonce: string): SignIn => ({
@@ -47,7 +37,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
   }
 
   return {
-    async issue(address: string): Promise<Challenge> {
+    async issue(address: string) {
       const nonce = nonces.issue(address, clock())
       const fields = fieldsOf(address.toLowerCase(), nonce)
       const message = await wallets.writeSignIn(fields)

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 
 import { createApiKey, TEST_KEY_PREFIX, tokenOf } from '#src/domain/selling/api-key.ts'
 import type { Api } from '#src/http/api.ts'
-import { type Idempotency, jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
+import type { Idempotency } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 
 import {
@@ -18,29 +18,25 @@ import {
   SignupBody,
   TestKey,
 } from './schema.ts'
-import {
-  createOwnKeys,
-  createSignup,
-  type KeepKey,
-  type KeyDeps,
-  type KeyOutcome,
-} from './service.ts'
+import { createKeyService, type KeyOptions } from './service.ts'
 
 const shared = { caching: 'no-store' } as const
 
-type Deps = KeyDeps & { idempotency: Idempotency; hasTestMode: boolean }
-
-export const keyRoutes = (api: Api, { idempotency, hasTestMode, ...deps }: Deps) => [
-  ...(hasTestMode ? [testKeyRoute(api, deps)] : []),
-  signupRoutes(api, createSignup(deps), idempotency),
-  ownKeyRoutes(api, createOwnKeys(deps), idempotency),
-]
-
-const signupRoutes = (
+export const keyRoutes = (
   api: Api,
-  service: ReturnType<typeof createSignup>,
-  idempotency: Idempotency,
-) =>
+  options: KeyOptions & { idempotency: Idempotency; hasTestMode: boolean },
+) => {
+  const service = createKeyService(options)
+  return [
+    ...(options.hasTestMode ? [testKeyRoute(api, options.randomBytes)] : []),
+    signupRoutes(api, service, options.idempotency),
+    ownKeyRoutes(api, service, options.idempotency),
+  ]
+}
+
+type Service = ReturnType<typeof createKeyService>
+
+const signupRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
   new Elysia({ name: 'keys', tags: ['account'] })
     .use(api)
     .post('/v1/keys/challenge', ({ body }) => service.challenge(body.address), {
@@ -61,13 +57,11 @@ const signupRoutes = (
       '/v1/keys',
       async ({ request, body }) => {
         const call = {
-          scope: await service.scopeOf(body.message),
+          scope: await service.signupScope(body.message),
           secret: body.signature,
           body: JSON.stringify(body),
         }
-        return idempotency.answer(request, call, async () =>
-          answerWith(await service.prepare(body)),
-        )
+        return idempotency.answer(request, call, () => service.signUp(body))
       },
       {
         openTo: 'signup',
@@ -96,7 +90,7 @@ const signupRoutes = (
       },
     )
 
-const testKeyRoute = (api: Api, { randomBytes }: Pick<Deps, 'randomBytes'>) =>
+const testKeyRoute = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
   new Elysia({ name: 'keys-3', tags: ['account'] }).use(api).post(
     '/v1/keys/test',
     () => {
@@ -118,11 +112,7 @@ const testKeyRoute = (api: Api, { randomBytes }: Pick<Deps, 'randomBytes'>) =>
     },
   )
 
-const ownKeyRoutes = (
-  api: Api,
-  service: ReturnType<typeof createOwnKeys>,
-  idempotency: Idempotency,
-) =>
+const ownKeyRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
   new Elysia({ name: 'keys-2', tags: ['account'] })
     .use(api)
     .get('/v1/keys', ({ caller }) => service.list(caller), {
@@ -145,9 +135,10 @@ const ownKeyRoutes = (
           secret: tokenOf(request.headers.get('authorization')) ?? '',
           body: JSON.stringify(body),
         }
-        const asked = { caller, id }
-        return idempotency.answer(request, call, async () =>
-          answerWith((keep: KeepKey<RotatedKey>) => service.rotate(asked, body, keep)),
+        return idempotency.answer(
+          request,
+          call,
+          async () => (keep) => service.rotate(caller, id, body, keep),
         )
       },
       {
@@ -169,7 +160,7 @@ const ownKeyRoutes = (
     )
     .patch(
       '/v1/keys/:id',
-      ({ caller, params: { id }, body }) => service.label({ caller, id }, body),
+      ({ caller, params: { id }, body }) => service.label(caller, id, body.label),
       {
         access: 'key',
         ...shared,
@@ -189,7 +180,7 @@ const ownKeyRoutes = (
     .delete(
       '/v1/keys/:id',
       ({ caller, params: { id } }) => {
-        service.revoke({ caller, id })
+        service.revoke(caller, id)
         return new Response(null, { status: 204, headers: { 'Cache-Control': 'no-store' } })
       },
       {
@@ -206,13 +197,3 @@ const ownKeyRoutes = (
         },
       },
     )
-
-const toAnswer = (made: object) => jsonAnswer(201, made, { 'Cache-Control': 'no-store' })
-
-/** What is kept of a key is the answer in which it is shown. */
-const answerWith =
-  <Made extends object>(make: (keep: KeepKey<Made>) => KeyOutcome<Made>) =>
-  (keep: Keep): Outcome => {
-    const done = make(keep && { id: keep.id, seal: (made) => keep.seal(toAnswer(made)) })
-    return 'made' in done ? { answer: toAnswer(done.made) } : done
-  }
