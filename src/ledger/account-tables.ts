@@ -1,24 +1,28 @@
-/** Rows of accounts, their keys and subscriptions, and of the tiers that they have. */
+/**
+ * Rows of accounts and keys, of what keys have answered, and of what accounts have bought, with the
+ * tiers that are offered.
+ */
 import { timingSafeEqual } from 'node:crypto'
 
 import {
   account,
   apiKey,
-  credit,
-  paidAnswer,
+  idempotency,
   subscription,
   tier as tiers,
+  usedNonce,
 } from '#db/ledger/schema.ts'
+import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 import { coins } from '#src/domain/market.ts'
-import type { Credit, PaidAnswer } from '#src/domain/selling/credit.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import { type Terms, termsOf, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { assert } from '#src/platform/assert.ts'
 
-import type { Account, ApiKey, Ledger } from './ledger.ts'
+import type { Account, ApiKey, Ledger, StoredAnswer } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
-import { SEAL_PRIME, sealNames, type Seals } from './seals.ts'
+import { sealNames, type Seals } from './seals.ts'
 
 /** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
 const IS_FREE = `address IS NOT NULL
@@ -156,6 +160,34 @@ export function createKeyTable(db: Database) {
   }
 }
 
+export const createNonceTable = (db: Database) => ({
+  has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = $1'),
+  insert: change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert()),
+  /** One that expires this very moment is kept: the edge gains nothing. */
+  forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1'),
+})
+
+export function createAnswerTable(db: Database, seals: Seals) {
+  const sql = sqlOf(idempotency)
+  const find = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
+    `SELECT ${sql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
+     WHERE id = $1 AND created_ms > $2`,
+  )
+  const insert = change<[typeof idempotency.$inferSelect]>(db, sql.insert())
+  const forget = change<[sinceMs: number]>(db, 'DELETE FROM idempotency WHERE created_ms <= $1')
+  return {
+    find: (id: string, nowMs: number): StoredAnswer | undefined =>
+      find.get(id, nowMs - DAY_MS) ?? undefined,
+
+    /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
+    put(answer: StoredAnswer, nowMs: number): void {
+      forget(nowMs - DAY_MS)
+      const row = { ...answer, createdMs: nowMs }
+      insert({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
+    },
+  }
+}
+
 export function createSubscriptionTable(db: Database) {
   const rows = createRows(db, subscription, {
     what: 'subscription',
@@ -183,66 +215,6 @@ export function createSubscriptionTable(db: Database) {
   }
 }
 
-export function createCreditTable(db: Database, seals: Seals) {
-  const rows = createRows(db, credit, {
-    what: 'credit',
-    parse: ({ terms, seal, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),
-  })
-  type Spent = { id: string; growth: number }
-  const use = change<[Spent]>(
-    db,
-    `UPDATE credit SET used = used + 1, seal = (seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}
-     WHERE id = $id AND used < requests`,
-  )
-  const giveBack = change<[Spent]>(
-    db,
-    `UPDATE credit SET used = used - 1, seal = (seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}
-     WHERE id = $id AND used > 0`,
-  )
-  const growthOf = (id: string, used: number) => seals.ofGrowth(sealNames.credit(id), [used])
-  return {
-    find: rows.find,
-    listLeft: rows.list<[accountId: string]>(
-      'WHERE account_id = $1 AND used < requests ORDER BY created_ms, id',
-    ),
-    insert({ terms, ...row }: Credit): void {
-      const seal = seals.ofCounters(sealNames.credit(row.id), [row.used])
-      rows.insert({ ...row, terms: printTerms(terms), seal })
-    },
-    /** False if none is left. */
-    use: (id: string): boolean => use({ id, growth: growthOf(id, 1) }),
-    giveBack: (id: string): boolean => giveBack({ id, growth: growthOf(id, -1) }),
-  }
-}
-
-export function createPaidAnswerTable(db: Database, seals: Seals) {
-  const rows = createRows(db, paidAnswer, {
-    what: 'paid answer',
-    parse: ({ seal: _, ...row }): PaidAnswer => row,
-  })
-  const update = rows.update('address', 'answers', 'deliveredMs', 'seal')
-  return {
-    find: rows.find,
-    listUndelivered: rows.list<[{ accountId: string; address: string; sinceMs: number }]>(
-      `WHERE delivered_ms IS NULL AND address = $address AND id IN
-         (SELECT id FROM payment WHERE account_id = $accountId AND created_ms > $sinceMs)
-       ORDER BY id`,
-    ),
-    /** Writes it, in place of the one that there is. */
-    put(row: PaidAnswer): void {
-      const sealed = {
-        id: row.id,
-        address: row.address,
-        answers: row.answers,
-        deliveredMs: row.deliveredMs,
-        seal: seals.ofRow(sealNames.paidAnswer(row)),
-      }
-      if (rows.find(row.id) === undefined) rows.insert(sealed)
-      else update(sealed)
-    },
-  }
-}
-
 /** As JSON, without what an entry of the catalogue has besides. */
 export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))
 
@@ -259,8 +231,16 @@ export function createTierTable(db: Database) {
   })
   const findRival = rows.one<[rank: number, tierId: string]>('WHERE rank = $1 AND id <> $2')
   const update = rows.update(
-    ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMillionths'] as const),
-    ...(['periodDays', 'requests', 'isForSale', 'contact'] as const),
+    'rank',
+    'name',
+    'coins',
+    'routes',
+    'requestsPerMinute',
+    'amountMillionths',
+    'periodDays',
+    'requests',
+    'isForSale',
+    'contact',
   )
   return {
     list: rows.list<[]>('ORDER BY rank'),

@@ -17,9 +17,8 @@ import type { Verdict } from '#src/domain/selling/screening.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditContext, AuditRow } from './ledger.ts'
-import { addressesDigest } from './seals.ts'
+import { addressesDigest, findBrokenSeals } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
-import { findBrokenSeals } from './verify-seals.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
 export type RowAction =
@@ -32,9 +31,6 @@ export type RowAction =
   | `payment.${PaymentState}`
   | 'transfer.unmatched'
   | 'review.resolved'
-
-type AuditAction =
-  RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
@@ -54,10 +50,19 @@ export function createAuditChain(db: Database) {
     list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
     all: (): Iterable<AuditRow> => all.iterate(),
 
-    /** Needs the transaction of the deed. Reads the head: another process may have written. */
+    /** Needs the transaction of the change. Reads the head: another process may have written. */
     append(
       { actor, nowMs: timeMs }: AuditContext,
-      { action, subject, state }: { action: AuditAction; subject: string; state: string },
+      {
+        action,
+        subject,
+        state,
+      }: {
+        action:
+          RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
+        subject: string
+        state: string
+      },
     ): void {
       const before = head.get() ?? chainStart
       const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
@@ -88,8 +93,8 @@ type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
 /**
- * `last_used_ms` and `used` change with requests (`used` has a seal); `payload` is a signature, which `payload_hash`
- * represents.
+ * `last_used_ms` and `used` change with requests (`used` has a seal); `payload` is a signature,
+ * which `payload_hash` represents.
  */
 const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'seal', 'seq'])
 
@@ -153,14 +158,10 @@ function toState(row: Row): string {
   return JSON.stringify(Object.fromEntries(entries))
 }
 
-/** What the chain says last of a row, by `kind id`. */
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
-type LastStates = Map<string, LastState>
-
-type Audited = Pick<Tables, 'db' | 'chain' | 'rows' | 'seals'>
 
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(tables: Audited): string[] {
+export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows' | 'seals'>): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
   readConsistently(tables.db, () => {
@@ -174,10 +175,11 @@ export function verifyAudit(tables: Audited): string[] {
   return faults
 }
 
-function* findFaults({ db, chain, rows, seals }: Audited) {
+function* findFaults({ db, chain, rows, seals }: Parameters<typeof verifyAudit>[0]) {
   // Indexes too, by which keys and payments are found.
   yield* db.engine.listFaults(db)
-  const lastStates: LastStates = new Map()
+  /** What the chain says last of a row, by `kind id`. */
+  const lastStates = new Map<string, LastState>()
   yield* verifyChain(chain.all(), lastStates)
   yield* compareList(db, lastStates.get(LIST))
   lastStates.delete(LIST)
@@ -190,10 +192,13 @@ function* findFaults({ db, chain, rows, seals }: Audited) {
     if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
   }
   for (const id of rows.changedPayloads()) yield `payment ${id} is not what its payer has signed.`
-  yield* findBrokenSeals({ db, seals })
+  yield* findBrokenSeals(db, seals)
 }
 
-function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generator<string> {
+function* verifyChain(
+  rows: Iterable<AuditRow>,
+  lastStates: Map<string, LastState>,
+): Generator<string> {
   let before: Head = chainStart
   for (const row of rows) {
     if (row.seq !== before.seq + 1) {
@@ -257,7 +262,8 @@ function* compare(name: string, row: AuditedRow, audited?: LastState): Generator
     yield `${name} is there, though audit row ${audited.seq} says that it was forgotten.`
     return
   }
-  const [now, then] = [parse(row.state), parse(audited.state)]
+  const now = parse(row.state)
+  const then = parse(audited.state)
   const fields = Object.keys({ ...then, ...now })
     .filter((field) => now[field] !== then[field])
     .filter((field) => !(field === 'leaseUntilMs' && isRenewedLease(then, now)))

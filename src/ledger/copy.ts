@@ -1,6 +1,6 @@
 /**
  * Carries a ledger from one database to another, of any engine: every row as it is, all of them or
- * none, compared before it counts. The source is then marked as moved (`moved.ts`).
+ * none, compared before it counts. The source is then marked as moved (`meta.ts`).
  */
 
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import { packingOf } from '#src/database/packing.ts'
 import { openRows, type Row } from '#src/database/table-copy.ts'
 
 import type { Ledger } from './ledger.ts'
-import { createMoved, MOVED } from './moved.ts'
+import { createMoved, MOVED } from './meta.ts'
 import { createSqliteLedger } from './sqlite-ledger.ts'
 
 const tables = Object.values(schema) as readonly SQLiteTable[]
@@ -36,18 +36,20 @@ type Options = {
   onRows: (count: number, table: string) => void
 }
 
-type Target = { isThere: () => boolean; open: () => Database }
-
 /**
- * Copies all of it in one transaction of each, in which no other process writes. The same again does
- * nothing but mark the source, or take its mark away. The target is opened once no other process has the
- * source open. Throws `storage_unavailable` if one has, it was moved, or the target holds
- * something else, and a `damage` fault where both differ or the audit chain is not sound: then the
- * target is as it was.
+ * Copies all of it in one transaction of each database, in which no other process writes. A second
+ * call does nothing but mark the source, or take its mark away. The target is opened once no other
+ * process has the source open. Throws `storage_unavailable` if one has, the source was moved, or
+ * the target holds something else, and a `damage` fault where both differ or the audit chain is not
+ * sound: then the target is as it was.
  */
-export function copyLedger(from: Database, target: Target, options: Options): LedgerCopy {
+export function copyLedger(
+  from: Database,
+  target: { isThere: () => boolean; open: () => Database },
+  options: Options,
+): LedgerCopy {
   return from.engine.alone(from, () => {
-    // To open it would make it.
+    // Opening the target would make it.
     if (options.movedTo !== undefined && !target.isThere()) createMoved(from).assertInUse()
     const to = target.open()
     try {
@@ -99,7 +101,7 @@ function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head']
 
 type Digests = Map<string, { rows: number; sha256: string }>
 
-/** Of each table that has rows, but for the mark: the same rows have the same in every engine. */
+/** A digest of each table that has rows, without the mark; it is the same in every engine. */
 function digestsOf(db: Database): Digests {
   const digests: Digests = new Map()
   for (const table of tables) {

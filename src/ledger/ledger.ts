@@ -20,7 +20,7 @@ export type Ledger = Disposable & {
   /** Changes with what decides who may do what: by others, within the store's lag. Cheap. */
   revision(): number
 
-  /** Runs a read that nobody stands still for, again where it lacked something. */
+  /** Runs a read without blocking the thread, again where it lacked something. */
   readonly eventually: Eventual
 
   /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
@@ -92,7 +92,8 @@ export type Ledger = Disposable & {
   /**
    * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
    * Its account is made where there is none (`accountId`); where it is free (see `isFree`), its
-   * valid keys are revoked, so that it has one. With `keepKeys` a valid key of any account refuses: `has_key`.
+   * valid keys are revoked, so that it has one. With `keepKeys` a valid key of any account refuses:
+   * `has_key`.
    */
   signUp(
     signup: KeyAsked & { nonce: string; expiresMs: number; address: string; keepKeys?: boolean },
@@ -165,8 +166,8 @@ export type Ledger = Disposable & {
   /**
    * Adds to the counters of keys, and remembers when each was last used. Never waits, except within
    * `atomically`: a power cut may take the last ones, and while another process writes it throws
-   * and adds nothing. Where the ledger is elsewhere, and serves, a promise: if it rejects, nobody
-   * knows, and the same with the same `flush` adds nothing twice.
+   * and adds nothing. Where the ledger is on another machine, and serves, a promise: if it rejects,
+   * the outcome is not known, and the same call with the same `flush` adds nothing twice.
    */
   addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): Eventually<void>
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
@@ -174,7 +175,7 @@ export type Ledger = Disposable & {
   /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
   pruneUsage(beforeDay: string): Eventually<void>
 
-  /** Writes into the audit chain that somebody starts a job of the server. */
+  /** Writes into the audit chain that the operator starts a job of the server. */
   noteJob(job: { name: string; acceptsLoss: boolean }, by: AuditContext): void
 
   /** Rows of the audit chain after a number, oldest first. */
@@ -199,7 +200,7 @@ export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
 export type AuditContext = { actor: Actor; nowMs: number }
 
-/** `operator` is whoever runs the command line or its page; `system` is the server by itself. */
+/** `operator` uses the command line or the operator's page; `system` is the server by itself. */
 export type Actor = 'operator' | 'system' | `account:${string}`
 
 export const byOperator = (nowMs: number): AuditContext => ({ actor: 'operator', nowMs })
@@ -261,7 +262,7 @@ export type SanctionsList = {
   publishedOn: string
   /** When the list was last seen to be the published one. */
   confirmedMs: number
-  /** Of the file, hex. */
+  /** Digest of the file, hex. */
   sha256: string
   entryCount: number
 }
@@ -283,8 +284,8 @@ export type UsageEntry = {
 }
 
 /**
- * What somebody who counts adds in one go. `meter` names him by a UTC day and what nobody else has;
- * `number` rises by each flush that was done.
+ * What a meter adds in one go. `meter` names it by a UTC day and a random text; `number` rises by
+ * each flush that was done.
  */
 export type UsageFlush = { meter: string; number: number }
 

@@ -3,19 +3,23 @@ import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
 import type { Ledger } from './ledger.ts'
-import { createMoved } from './moved.ts'
+import { createMoved } from './meta.ts'
 import { createSqliteLedger, type LedgerOptions } from './sqlite-ledger.ts'
-
-type OpenOptions = LedgerOptions & {
-  /** Of a PostgreSQL: a call that has no answer soon fails, and changes by others are heard of. */
-  isServing?: boolean
-}
 
 /**
  * Opens or creates the ledger, in a file or at the address of a PostgreSQL, and migrates it. Throws
  * `storage_unavailable`, also where it was copied elsewhere, unless it is only read.
  */
-export function openLedger(path: string, { isServing, ...options }: OpenOptions): Ledger {
+export function openLedger(
+  path: string,
+  {
+    isServing,
+    ...options
+  }: LedgerOptions & {
+    /** With PostgreSQL: a call without an answer fails soon, and changes by others are noticed. */
+    isServing?: boolean
+  },
+): Ledger {
   const postgres = isPostgres(path) ? openPostgres(path, postgresLedger, isServing) : undefined
   const db =
     postgres ?? openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })

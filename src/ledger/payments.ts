@@ -30,8 +30,8 @@ export type PaymentStore = {
   findOffer(id: string): Offer | undefined
   /**
    * The offer that a signed payment is for. First the offers to its payer at that amount: of those
-   * that it may have been signed for the newest that nobody has paid. Then the holder of the unique
-   * amount, whosever it is; then an ended one of `accountId`. `aheadMs`: by how much `nowMs`, which
+   * that it may have been signed for the newest that is not paid. Then the holder of the unique
+   * amount, of any account; then an ended one of `accountId`. `aheadMs`: by how much `nowMs`, which
    * offers are dated by, is ahead of the time that payments end by.
    */
   findOfferFor(
@@ -49,7 +49,7 @@ export type PaymentStore = {
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken
-   * before, by whomever. `offer_taken`: another payment of this offer is open or was provisioned;
+   * before, by any account. `offer_taken`: another payment of this offer is open or was provisioned;
    * with `proof`, where the money has moved, it is kept all the same: in `review`, `paid_twice`.
    */
   claim(
@@ -96,7 +96,7 @@ export type PaymentStore = {
   listPayments(query: PaymentPage & { accountId?: string }): Payment[]
   /** Payments in any of some states, oldest first. */
   listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
-  /** How many are in each state; of `review` those that nobody has decided on. */
+  /** How many are in each state; in `review` only those without a decision. */
   countPayments(): Partial<Record<PaymentState, number>>
   listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
   /** Provisioned payments whose money is in blocks of a range, both inclusive, by block. */
@@ -115,7 +115,7 @@ export type PaymentStore = {
 
   /**
    * Takes the right to call the facilitator until `untilMs`, if the payment is `screened`, or its
-   * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
+   * `settling`, `pending` or `unknown` is not leased. Moves it to `settling` and counts the attempt.
    */
   lease(id: string, untilMs: number, by: AuditContext): Payment | undefined
   /**

@@ -8,13 +8,10 @@ import { change, exists } from './rows.ts'
 import { addressesDigest, sealNames } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 
-type Draft = Parameters<Ledger['putSanctionsList']>[0]
-type Put = ReturnType<Ledger['putSanctionsList']>
-
 export function createScreenings({ db, atomically, chain, seals }: Tables) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
-  // A list that has lost addresses by hand is none: nobody is cleared by what is left of it.
+  // A list that has lost addresses by hand is none: what is left of it clears no address.
   const get = db.prepare<SanctionsList, []>(
     `SELECT ${sql.columns(facts)} FROM sanctions_list
      WHERE entry_count = (SELECT count(*) FROM sanctions_address)`,
@@ -39,7 +36,14 @@ export function createScreenings({ db, atomically, chain, seals }: Tables) {
     return { answer, isStale: isStale(known, at), publishedOn, sha256 }
   }
 
-  function put({ addresses: anyCase, lossPercentMax = 100, ...facts }: Draft, nowMs: number): Put {
+  function put(
+    {
+      addresses: anyCase,
+      lossPercentMax = 100,
+      ...facts
+    }: Parameters<Ledger['putSanctionsList']>[0],
+    nowMs: number,
+  ): ReturnType<Ledger['putSanctionsList']> {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
     const known = new Set(list.all().map(({ address }) => address))
     const before = find() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }

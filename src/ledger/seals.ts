@@ -1,15 +1,24 @@
 /**
- * Seals of rows that change too often for the audit chain, or are made by others' requests: usage,
+ * Seals of rows that change too often for the audit chain, or are made by requests of others: usage,
  * requests of packs, stored answers, the sanctions list. A seal is a number that only the holder of
- * the ledger's own key can make for what is in the row, so a row that was changed by hand, or by a
- * fault of the disk, is found by `verifyAudit`. Like the chain, it does not stop who has both the
- * file and the program.
+ * the ledger's own key can make for what is in the row, so `verifyAudit` finds a row that was
+ * changed by hand or by a fault of the disk. Like the chain, it does not stop a person who has both
+ * the file and the program.
  *
  * The seal of a counter is linear: adding to the counter adds to the seal, in one statement of SQL.
  */
 import { createHmac } from 'node:crypto'
 
+import { getTableName, type Table } from 'drizzle-orm/table'
+
+import { credit, idempotency, paidAnswer, sanctionsList, usage } from '#db/ledger/schema.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
+import { packingOf } from '#src/database/packing.ts'
 import type { PaidAnswer } from '#src/domain/selling/credit.ts'
+
+import type { SanctionsList, UsageEntry } from './ledger.ts'
+import { change } from './rows.ts'
 
 /** The largest prime below 2^52: the sum of two seals is an exact number in every engine. */
 export const SEAL_PRIME = 4_503_599_627_370_449
@@ -19,6 +28,7 @@ const NUMBER_BYTES = 6
 
 export type Seals = ReturnType<typeof createSeals>
 
+/** A seal is made for a name, which says which row it is, and for its counters. */
 export function createSeals(key: Uint8Array) {
   const digestOf = (name: readonly unknown[]): Buffer =>
     createHmac('sha256', key).update(JSON.stringify(name)).digest()
@@ -32,43 +42,42 @@ export function createSeals(key: Uint8Array) {
   }
 
   return {
-    /** Of a row as a whole. */
     ofRow: (name: readonly unknown[]): number => digestOf(name).readUIntBE(0, NUMBER_BYTES),
 
-    /** Of counters of a row that `name` names. */
     ofCounters(name: readonly unknown[], counters: readonly number[]): number {
-      // Written by hand: no seal is of it.
+      // A number that was written by hand has no seal.
       if (!counters.every(Number.isSafeInteger)) return Number.NaN
       const [base = 0n, ...weights] = weightsOf(name, counters.length)
-      return Number((base + sumOf(weights, counters)) % PRIME)
+      return Number((base + weigh(weights, counters)) % PRIME)
     },
 
     /** What a seal grows by, modulo the prime, when counters grow; they may be negative. */
     ofGrowth(name: readonly unknown[], counters: readonly number[]): number {
       const [, ...weights] = weightsOf(name, counters.length)
-      const growth = sumOf(weights, counters) % PRIME
+      const growth = weigh(weights, counters) % PRIME
       return Number(growth < 0n ? growth + PRIME : growth)
     },
 
-    /** Of the key itself, which all other seals depend on. */
+    /** The seal of the key itself, which all other seals depend on. */
     ofKey: (): Uint8Array => new Uint8Array(digestOf(['challenge_key'])),
   }
 }
 
-const sumOf = (weights: readonly bigint[], counters: readonly number[]): bigint =>
+const weigh = (weights: readonly bigint[], counters: readonly number[]): bigint =>
   weights.reduce((sum, weight, index) => sum + weight * BigInt(counters[index] ?? 0), 0n)
 
-/** Of the addresses of a list, in any order. */
+/** A digest of the addresses of a list, in any order. */
 export const addressesDigest = (addresses: Iterable<string>): string =>
   new Bun.CryptoHasher('sha256').update([...addresses].toSorted().join('\n')).digest('hex')
 
-type UsageName = { keyId: string; day: string; route: string }
-type AnswerRow = { id: string; fingerprint: string; sealed: Uint8Array; createdMs: number }
-type ListFacts = { publishedOn: string; confirmedMs: number; sha256: string; entryCount: number }
-
-/** What the seal of each kind of row is of. */
+/** The name under which each kind of row is sealed. */
 export const sealNames = {
-  usage: ({ keyId, day, route }: UsageName) => ['usage', keyId, day, route],
+  usage: ({ keyId, day, route }: Pick<UsageEntry, 'keyId' | 'day' | 'route'>) => [
+    'usage',
+    keyId,
+    day,
+    route,
+  ],
   credit: (id: string) => ['credit', id],
   paidAnswer: ({ id, address, answers, deliveredMs }: PaidAnswer) => [
     'paid answer',
@@ -77,7 +86,12 @@ export const sealNames = {
     answers,
     deliveredMs ?? null,
   ],
-  answer: ({ id, fingerprint, sealed, createdMs }: AnswerRow) => [
+  answer: ({
+    id,
+    fingerprint,
+    sealed,
+    createdMs,
+  }: Omit<typeof idempotency.$inferSelect, 'seal'>) => [
     'answer',
     id,
     fingerprint,
@@ -86,7 +100,118 @@ export const sealNames = {
     createdMs,
   ],
   sanctions: (
-    { publishedOn, confirmedMs, sha256, entryCount }: ListFacts,
+    { publishedOn, confirmedMs, sha256, entryCount }: SanctionsList,
     addresses: Iterable<string>,
   ) => ['sanctions', publishedOn, confirmedMs, sha256, entryCount, addressesDigest(addresses)],
+}
+
+/**
+ * Entry of `meta`: the seal of the key where every row is sealed, or the mark of a ledger of an
+ * earlier version, which no version with seals has opened yet. A new ledger has it from its first
+ * opening, so where it is missing it was removed.
+ */
+const KEY_SEAL = 'challenge_seal'
+const UNSEALED = '00'
+
+/** A table with a seal in each row; `key` names its primary key. */
+function sealedTable<T extends Table>(
+  db: Database,
+  table: T,
+  key: readonly (keyof T['$inferSelect'] & string)[],
+  /** What a row is, for people, and the seal that it must have. */
+  describe: (row: T['$inferSelect']) => { what: string; seal: number },
+) {
+  type Row = T['$inferSelect'] & { seal: number | null }
+  const sql = sqlOf(table)
+  const name = getTableName(table)
+  const where = key.map((member) => sql.set([member])).join(' AND ')
+  const all = db.prepare<Row, []>(`SELECT ${sql.columns()} FROM ${name} ORDER BY ${sql.names(key)}`)
+  return {
+    hasSeals: (): boolean =>
+      db.prepare<unknown, []>(`SELECT 1 FROM ${name} WHERE seal IS NOT NULL LIMIT 1`).get() !==
+      null,
+
+    sealAll(): void {
+      const write = change<[Row]>(db, `UPDATE ${name} SET seal = $seal WHERE ${where}`)
+      for (const row of all.all()) write({ ...row, seal: describe(row).seal })
+    },
+
+    *findBroken(): Generator<string> {
+      for (const row of all.iterate()) {
+        const { what, seal } = describe(row)
+        if (row.seal !== seal) yield `${what} is not what the program wrote.`
+      }
+    },
+  }
+}
+
+function sealedTables(db: Database, seals: Seals) {
+  const addresses = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
+  return [
+    sealedTable(db, credit, ['id'], ({ id, used }) => ({
+      what: `credit ${id}`,
+      seal: seals.ofCounters(sealNames.credit(id), [used]),
+    })),
+    sealedTable(db, paidAnswer, ['id'], ({ deliveredMs, ...row }) => ({
+      what: `the answer to payment ${row.id}`,
+      seal: seals.ofRow(sealNames.paidAnswer({ ...row, deliveredMs: deliveredMs ?? undefined })),
+    })),
+    sealedTable(db, usage, ['keyId', 'day', 'route'], (row) => ({
+      what: `usage of ${row.keyId} on ${row.day} of ${row.route}`,
+      seal: seals.ofCounters(sealNames.usage(row), [row.requests, row.bytes]),
+    })),
+    sealedTable(db, idempotency, ['id'], (row) => ({
+      what: `the stored answer ${row.id}`,
+      seal: seals.ofRow(sealNames.answer(row)),
+    })),
+    sealedTable(db, sanctionsList, ['id'], (row) => {
+      const names = addresses.all().map(({ address }) => address)
+      return {
+        what: 'the sanctions list, or an address on it,',
+        seal: seals.ofRow(sealNames.sanctions(row, names)),
+      }
+    }),
+  ]
+}
+
+const readKeySeal = (db: Database): unknown => {
+  const found = db
+    .prepare<{ value: number | Uint8Array }, [string]>('SELECT value FROM meta WHERE key = $1')
+    .get(KEY_SEAL)
+  return found === null ? undefined : packingOf(db).unpack(found.value)
+}
+
+const isMark = (value: unknown): boolean =>
+  value instanceof Uint8Array && value.toHex() === UNSEALED
+
+/** Seals a ledger that has no seals yet, once: later a row without a seal is a fault. */
+export function sealAll(db: Database, seals: Seals, isNew: boolean): void {
+  const keySeal = readKeySeal(db)
+  if (!isMark(keySeal) && !(isNew && keySeal === undefined)) return
+  const tables = sealedTables(db, seals)
+  if (tables.some((table) => table.hasSeals())) return
+  for (const table of tables) table.sealAll()
+  const put = change<[string, Uint8Array]>(
+    db,
+    `INSERT INTO meta (key, value) VALUES ($1, $2)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+  put(KEY_SEAL, seals.ofKey())
+}
+
+/** Rows whose seal is not that of what is in them, each a sentence. */
+export function* findBrokenSeals(db: Database, seals: Seals): Generator<string> {
+  const keySeal = readKeySeal(db)
+  const tables = sealedTables(db, seals)
+  // A ledger that an earlier version wrote, and none has written since.
+  if (isMark(keySeal) && !tables.some((table) => table.hasSeals())) return
+  if (keySeal === undefined) {
+    yield 'The seal of the key of the ledger is gone from meta: whether rows were changed is not known.'
+    return
+  }
+  if (!(keySeal instanceof Uint8Array) || keySeal.toHex() !== seals.ofKey().toHex()) {
+    yield 'The key of the ledger in meta is not the one that it was made with.'
+    return
+  }
+  for (const table of tables) yield* table.findBroken()
 }

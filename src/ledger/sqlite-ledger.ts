@@ -8,9 +8,9 @@ import { atOnce, type Eventual } from '#src/platform/eventually.ts'
 
 import {
   createAccountTable,
-  createCreditTable,
+  createAnswerTable,
   createKeyTable,
-  createPaidAnswerTable,
+  createNonceTable,
   createSubscriptionTable,
   createTierTable,
 } from './account-tables.ts'
@@ -25,20 +25,11 @@ import {
   type Once,
   type Replayed,
 } from './ledger.ts'
-import { createMoved } from './moved.ts'
-import { createOfferTable } from './payments/offer-table.ts'
-import { createPaymentTable } from './payments/payment-tables.ts'
+import { createKnownCoins, createMeta, createMoved } from './meta.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import {
-  createAnswerTable,
-  createKnownCoins,
-  createMeta,
-  createNonceTable,
-  createUsage,
-} from './request-tables.ts'
 import { createScreenings } from './screenings.ts'
-import { createSeals, type Seals } from './seals.ts'
-import { sealAll } from './verify-seals.ts'
+import { createSeals, sealAll, type Seals } from './seals.ts'
+import { createUsage } from './usage.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
@@ -48,17 +39,16 @@ export type LedgerOptions = {
   nowMs: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
-  /** Of a ledger that another connection opened before; what writes to it fails. */
+  /** Another connection has opened the ledger before; what writes to it fails. */
   isReadOnly?: boolean
   /** Adds no row: neither a key or seals, nor the tiers and coins of this version. */
   isAsItIs?: boolean
-  /** Of an engine elsewhere. */
+  /** Runs reads of an engine on another machine. */
   eventually?: Eventual | undefined
 }
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
-  const { nowMs, lagMs = 0, isReadOnly = false, eventually = atOnce } = options
-  const { isAsItIs = false } = options
+  const { nowMs, lagMs = 0, isReadOnly = false, isAsItIs = false, eventually = atOnce } = options
   const meta = createMeta(db, { isAsItIs })
   const tables = createTables(db, { lagMs, seals: createSeals(meta.challengeKey) })
   const { chain, answers, atomically } = tables
@@ -66,7 +56,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   // A ledger without a trace of any tier is new; another process may be making the same one.
   const knownCoins = createKnownCoins(db)
   const seed = () => {
-    sealAll(tables)
+    sealAll(db, tables.seals, chain.head() === undefined)
     const isNew = tables.tiers.list().length === 0 && chain.head() === undefined
     for (const tier of isNew ? defaultTiers : withEveryCoin())
       accounts.putTier(tier, { actor: 'system', nowMs })
@@ -84,7 +74,8 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   if (!isReadOnly && !isAsItIs) atomically(seed)
   return {
     revision: tables.revision,
-    ...{ atomically, eventually },
+    atomically,
+    eventually,
     probeWrite: () => db.engine.probeWrite(db),
     movedTo: createMoved(db).get,
     ...meta,
@@ -141,12 +132,8 @@ function createTables(db: Database, { lagMs, seals }: { lagMs: number; seals: Se
     accounts: createAccountTable(db),
     keys: createKeyTable(db),
     subscriptions: createSubscriptionTable(db),
-    credits: createCreditTable(db, seals),
-    paidAnswers: createPaidAnswerTable(db, seals),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db, seals),
-    offers: createOfferTable(db),
-    payments: createPaymentTable(db),
   }
 }
 
@@ -279,9 +266,6 @@ function createAccountVerbs(tables: Tables) {
   } satisfies Partial<Ledger>
 }
 
-type Signup = Parameters<Ledger['signUp']>[0]
-type Rotation = Parameters<Ledger['rotateKey']>[0]
-
 function createKeyVerbs(tables: Tables) {
   const { atomically, record, accounts, keys, answers } = tables
 
@@ -340,7 +324,11 @@ function createKeyVerbs(tables: Tables) {
 const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 
 /** Whatever refuses does so before anything is written. */
-function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledger['signUp']> {
+function signUp(
+  tables: Tables,
+  signup: Parameters<Ledger['signUp']>[0],
+  nowMs: number,
+): ReturnType<Ledger['signUp']> {
   const { record, accounts, keys, nonces } = tables
   const { nonce, expiresMs, address, key, keysMax, keepKeys = false } = signup
   nonces.forgetExpired(nowMs)
@@ -375,7 +363,7 @@ function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undef
 
 function rotateKey(
   tables: Tables,
-  rotation: Rotation,
+  rotation: Parameters<Ledger['rotateKey']>[0],
   by: AuditContext,
 ): ReturnType<Ledger['rotateKey']> {
   const { record, accounts, keys } = tables

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { OfferDraft } from '#src/ledger/payments.ts'
-import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
+import { AMOUNT_SLOTS } from '#src/ledger/payments/offers.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS, tierOf } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
+import { AMOUNT_SLOTS } from '#src/ledger/payments/offers.ts'
 
 import { onEachEngine } from './ledger-engines.ts'
 import {

@@ -7,7 +7,7 @@
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
-import { createMeta } from '#src/ledger/request-tables.ts'
+import { createMeta } from '#src/ledger/meta.ts'
 import { createSeals } from '#src/ledger/seals.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openPostgres, postgresLedger } from '#src/postgres/database.ts'

@@ -1,0 +1,115 @@
+/** Facts about the ledger itself: its key, its time, the coins that it knows, where it went. */
+import { randomBytes } from 'node:crypto'
+
+import { type Database, storageError, transact } from '#src/database/database.ts'
+import { packingOf } from '#src/database/packing.ts'
+import { coins } from '#src/domain/market.ts'
+import { DAY_MS } from '#src/domain/time.ts'
+
+import type { Ledger } from './ledger.ts'
+import { change } from './rows.ts'
+
+/** A clock that is behind by more is right, and what was kept was far ahead. */
+const AHEAD_MS_MAX = DAY_MS
+
+/**
+ * Opens the facts of a ledger, whose challenge key the first opening makes. With `isAsItIs` none is
+ * made: a ledger without one then has the empty key, which no seal is of.
+ */
+export function createMeta(db: Database, { isAsItIs = false } = {}) {
+  const find = db.prepare<{ value: number | Uint8Array }, [key: string]>(
+    'SELECT value FROM meta WHERE key = $1',
+  )
+  const { pack, unpack } = packingOf(db)
+  const put = db.prepare<unknown, [value: number | Uint8Array]>(
+    `INSERT INTO meta (key, value) VALUES ('time_floor', $1)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+
+  function readChallengeKey(): Uint8Array {
+    const read = () => find.get('challenge_key')?.value
+    if (read() === undefined && isAsItIs) return new Uint8Array()
+    if (read() === undefined) {
+      // Another process may be making one: whichever is first stays.
+      const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', $1) ON CONFLICT (key) DO NOTHING`
+      change<[Uint8Array]>(db, sql)(randomBytes(32))
+    }
+    const value = read()
+    if (value instanceof Uint8Array) return value
+    throw new Error('The challenge key of the ledger is not bytes.')
+  }
+
+  function timeFloor(): number | undefined {
+    const row = find.get('time_floor')
+    const value = row === null ? undefined : unpack(row.value)
+    return typeof value === 'number' ? value : undefined
+  }
+
+  return {
+    challengeKey: readChallengeKey(),
+    timeFloor,
+    putTimeFloor(nowMs) {
+      const aheadMs = (timeFloor() ?? 0) - nowMs
+      // The clock of another server is ahead.
+      if (aheadMs >= 0 && aheadMs <= AHEAD_MS_MAX) return undefined
+      return db.engine.withoutWaiting(db, () => transact(db, () => void put.run(pack(nowMs))))
+    },
+  } satisfies Partial<Ledger>
+}
+
+/** What every coin was before a ledger wrote down which coins there are. */
+const FIRST_COINS = 'btc,eth,sol,xrp'
+
+/** The coins that the version knew that used the ledger last. */
+export function createKnownCoins(db: Database) {
+  const find = db.prepare<{ value: unknown }, []>("SELECT value FROM meta WHERE key = 'coins'")
+  const store = db.prepare<unknown, [value: Uint8Array]>(
+    `INSERT INTO meta (key, value) VALUES ('coins', $1)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+  const get = (): string[] => {
+    const value = find.get()?.value
+    const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : FIRST_COINS
+    return text.split(',')
+  }
+  return {
+    get,
+    put(): void {
+      if (find.get() === null || get().join(',') !== coins.join(','))
+        store.run(new TextEncoder().encode(coins.join(',')))
+    },
+  }
+}
+
+/** The row of a ledger that was copied elsewhere, which is no part of a copy: one of two sells. */
+export const MOVED = 'moved_to'
+
+export function createMoved(db: Database) {
+  const find = db.prepare<{ value: Uint8Array }, [string]>('SELECT value FROM meta WHERE key = $1')
+  const put = db.prepare<unknown, [string, Uint8Array]>(
+    `INSERT INTO meta (key, value) VALUES ($1, $2)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+  const remove = db.prepare<unknown, [string]>('DELETE FROM meta WHERE key = $1')
+  const get = (): string | undefined => {
+    const row = find.get(MOVED)
+    return row === null ? undefined : new TextDecoder().decode(row.value)
+  }
+  return {
+    /** Where to, to be shown; undefined of a ledger that is in use. */
+    get,
+    /** Undefined takes the mark away. */
+    put(place: string | undefined): void {
+      if (place === undefined) remove.run(MOVED)
+      else put.run(MOVED, new TextEncoder().encode(place))
+    },
+    /** Throws `storage_unavailable` if it was copied elsewhere. */
+    assertInUse(): void {
+      const place = get()
+      if (place === undefined) return
+      throw storageError(
+        `This ledger was copied to ${place}, which goes on in its place: what is sold here would be missing there. Set BOOKFEED_LEDGER or BOOKFEED_DATA to that one. To go on with this one after all, copy it to the same place again, with bookfeed copy --only ledger --keep-source.`,
+      )
+    },
+  }
+}
