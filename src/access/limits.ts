@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
-import { type Bounds, createPlaces, makePlaceMemory, type Room } from '#src/platform/places.ts'
+import { createPlaces, makePlaceMemory, type Room } from '#src/platform/places.ts'
 import { createRateWindows, makeRateMemory, type RateWindows } from '#src/platform/rate-windows.ts'
 
 import type { ShareWindows } from './shared-windows.ts'
@@ -63,39 +63,9 @@ export function makeLimitMemory(seed: number, threads = 1) {
   }
 }
 
-function makeSignupMemory(seed: number) {
+export function makeSignupMemory(seed: number) {
   const windows = () => makeRateMemory(SIGNUP_ADDRESSES_MAX, seed)
   return { minutes: windows(), days: windows() }
-}
-
-/**
- * Of all of test mode: much less than of real keys, which it takes nothing from. `groupMax` is of
- * all keys of a network address, as anybody may make keys; `firstMax` is for addresses that have
- * nothing yet.
- */
-const testBounds = {
-  jobs: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 8 },
-  streams: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 4 },
-  connections: { rooms: [{ max: 48, firstMax: 64 }], groupMax: 8 },
-  bytes: { rooms: [{ max: 32 * MB, firstMax: 40 * MB }], groupMax: 8 * MB },
-} satisfies Record<string, Bounds>
-
-/** Windows of addresses, as for whoever has no key; places and signups are a thread's own. */
-export function createTestLimits(limits: Limits, seed: number): Limits {
-  const places = (bounds: Bounds) => createPlaces(bounds, makePlaceMemory(1, seed))
-  const { minutes, days } = makeSignupMemory(seed)
-  return {
-    ...limits,
-    keys: limits.addresses,
-    jobs: places(testBounds.jobs),
-    streams: places(testBounds.streams),
-    connections: places(testBounds.connections),
-    bytes: places(testBounds.bytes),
-    signups: {
-      minutes: createRateWindows(RATE_WINDOW_MS, minutes),
-      days: createRateWindows(DAY_MS, days),
-    },
-  }
 }
 
 type Sharing = {

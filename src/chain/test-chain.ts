@@ -1,7 +1,8 @@
 /**
- * What test mode has in place of a chain and of whoever submits payments to it: signatures are
- * checked as a token does, and what was submitted is in the next block, or with `isSlow` never yet.
+ * Stands in for a chain and its facilitator where no money is paid. Signatures are checked as a
+ * token checks them. A payment is in the next block, or with `isSlow` in none yet.
  */
+
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { testChain } from '#src/domain/selling/payment-chain.ts'

@@ -30,7 +30,7 @@ export const coinTable = {
 } as const satisfies Record<string, CoinTerms>
 export type Coin = keyof typeof coinTable
 export const coins = Object.keys(coinTable) as Coin[]
-/** Those of which the sample and the day of test mode have most; of others a few windows. */
+/** The coins whose windows fill the sample and the test day; of others both have a few windows. */
 export const mainCoins: readonly Coin[] = ['btc', 'eth', 'sol', 'xrp']
 export const isCoin = (text: string): text is Coin => Object.hasOwn(coinTable, text)
 

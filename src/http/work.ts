@@ -115,7 +115,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       const running =
         close === 'account'
           ? `${ownMax} streams of this account are running, which is what the ${standing.terms.name} tier includes.`
-          : 'Keys of test mode from this network address have as many streams running as they may have together.'
+          : 'The keys of this network address have as many streams running as they may have together.'
       throw new AppError('too_many_streams', `${running} Wait for one to end.`, {
         retryAfterSeconds: RETRY_SECONDS,
       })

@@ -33,7 +33,7 @@ import { fileRoutes } from '#src/features/files/routes.ts'
 import { fillRoutes } from '#src/features/fill/routes.ts'
 import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
 import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
-import { keyRoutes } from '#src/features/keys/routes.ts'
+import { keyRoutes, testKeyRoutes } from '#src/features/keys/routes.ts'
 import { liveRoutes } from '#src/features/live/routes.ts'
 import type { LiveService } from '#src/features/live/service.ts'
 import { marketRoutes } from '#src/features/markets/routes.ts'
@@ -486,9 +486,10 @@ function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined):
   const { isAccepting, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
-  const { keysPerAccountMax, hasTestMode } = config
+  const { keysPerAccountMax } = config
   return [
-    keyRoutes(api, { ...deps, keysPerAccountMax, hasTestMode, idempotency }),
+    config.hasTestMode ? testKeyRoutes(api, deps.randomBytes) : [],
+    keyRoutes(api, { ...deps, keysPerAccountMax, idempotency }),
     usageRoutes(api, { ...ports, clock }),
     sampleRoutes(api, ports.sample),
     billingRoutes(api, { ...deps, cursors, listTiers, idempotency }),

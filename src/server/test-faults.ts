@@ -12,6 +12,9 @@ export const FAULT_HEADER = 'Bookfeed-Fault'
 export const testFaults = ['rate_limited', 'stale', 'gap', 'slow', 'payment_pending'] as const
 export type TestFault = (typeof testFaults)[number]
 
+/** How late the answers of the fault `slow` are; well within the patience of any client. */
+export const SLOW_MS = 3_000
+
 /** Of the fault `rate_limited`: shorter than a window, so that tests of retries end soon. */
 export const FAULT_RETRY_SECONDS = 1
 

@@ -1,5 +1,5 @@
 /**
- * The simulated hours of test mode: every coin in windows of 5 minutes, 15 minutes and an hour, with
+ * The simulated hours that test keys read: every coin in windows of 5 minutes, 15 minutes and an hour, with
  * trades and prices of the coins, the same on every server. Books have the best levels alone, at
  * equal distances in time, so the hours are small and have no gap. `gap` and `stale` are the same
  * hours as recorded by a recorder that stops in each window, for a while or until its end.

@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { testChain } from '#src/domain/selling/payment-chain.ts'
 import type { StreamData } from '#src/server/app.ts'
-import { SLOW_MS } from '#src/server/test-server.ts'
+import { SLOW_MS } from '#src/server/test-faults.ts'
 
 import {
   Bookfeed,

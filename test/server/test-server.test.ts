@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createApiKey, PUBLIC_TEST_KEY, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
-import { SLOW_MS } from '#src/server/test-server.ts'
+import { SLOW_MS } from '#src/server/test-faults.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'

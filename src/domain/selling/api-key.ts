@@ -7,7 +7,7 @@ import { fromBase62, integerToBase62, toBase62 } from '#src/platform/base62.ts'
 import { crc32 } from '#src/platform/crc32.ts'
 
 export const KEY_PREFIX = 'bf_live_'
-/** Of keys of test mode, which open nothing but simulated data and so are no secrets. */
+/** Test keys open nothing but simulated data, so they are no secrets. */
 export const TEST_KEY_PREFIX = 'bf_test_'
 
 const RANDOM_BYTES = 20
@@ -50,7 +50,7 @@ export function isWellFormedKey(text: string): boolean {
   return fromBase62(text.slice(split)) === crc32(text.slice(0, split))
 }
 
-/** The key of test mode that a header has: every one that is well-formed is valid. */
+/** The test key that a header has: every well-formed one is valid. */
 export function testKeyOf(authorization: string | null): string | undefined {
   const token = tokenOf(authorization)
   return token?.startsWith(TEST_KEY_PREFIX) && hasChecksum(token) ? token : undefined
@@ -84,5 +84,5 @@ const decode = (text: string): string =>
 
 const checksumOf = (body: string): string => integerToBase62(crc32(body), CHECKSUM_LENGTH)
 
-/** The key of test mode that the documents show, for whoever needs none of his own. */
+/** The test key that the documents show. */
 export const PUBLIC_TEST_KEY = withChecksum(`${TEST_KEY_PREFIX}PublicKeyForTestsOfBookfeed`)

@@ -102,8 +102,8 @@ export const paymentChains: readonly PaymentChain[] = [
 ]
 
 /**
- * No chain: what test mode has in place of one. Its addresses hold no contract anywhere, so what is
- * signed for it is worth nothing on any chain.
+ * Stands in for a chain where no money is paid. Its addresses hold no contract anywhere, so a
+ * signature for it is worthless on every chain.
  */
 export const testChain: PaymentChain = {
   chainId: 1337,
@@ -116,7 +116,7 @@ export const testChain: PaymentChain = {
   tokens: [usdcAt('0x0000000000000000000000000000000000007357')],
 }
 
-/** Of payments, which may be those of test mode. */
+/** Also finds the chain of payments without money. */
 export const findPaidChain = (network: string): PaymentChain | undefined =>
   network === testChain.network ? testChain : findChain(network)
 

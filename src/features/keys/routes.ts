@@ -22,13 +22,9 @@ import { createKeyService, type KeyOptions } from './service.ts'
 
 const shared = { caching: 'no-store' } as const
 
-export const keyRoutes = (
-  api: Api,
-  options: KeyOptions & { idempotency: Idempotency; hasTestMode: boolean },
-) => {
+export const keyRoutes = (api: Api, options: KeyOptions & { idempotency: Idempotency }) => {
   const service = createKeyService(options)
   return [
-    ...(options.hasTestMode ? [testKeyRoute(api, options.randomBytes)] : []),
     signupRoutes(api, service, options.idempotency),
     ownKeyRoutes(api, service, options.idempotency),
   ]
@@ -90,7 +86,8 @@ const signupRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
       },
     )
 
-const testKeyRoute = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
+/** For a server with a test server behind the same port. */
+export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
   new Elysia({ name: 'keys-3', tags: ['account'] }).use(api).post(
     '/v1/keys/test',
     () => {

@@ -142,7 +142,7 @@ export function createLiveService({
       if (isStopped) throw new AppError('unavailable', 'The server stops.', retry)
       const { options, cursor, isGzip } = asked
       const { filter } = options
-      // As streams see it, which in test mode is not how the routes do.
+      // From the history that streams follow, which may be another than that of the routes.
       const market = (asked.market && history.findMarket(asked.market.conditionId)) ?? asked.market
       const followed = new Map(
         startOf({ ...asked, market }).flatMap(({ market: each, position }) =>

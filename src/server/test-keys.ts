@@ -4,6 +4,8 @@
  * them, the keys of a network address share one rate window, and what they hold at a time.
  */
 
+import type { Authenticator } from '#src/access/authenticator.ts'
+import { SAMPLE_REQUESTS_PER_MINUTE } from '#src/access/sample.ts'
 import { coins } from '#src/domain/market.ts'
 import { digestOf, testKeyOf } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
@@ -11,12 +13,13 @@ import { FREE_TIER_ID, type Terms, type Tier, tierRoutes } from '#src/domain/sel
 import type { Clock } from '#src/domain/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 
-import type { Authenticator } from './authenticator.ts'
-import { SAMPLE_REQUESTS_PER_MINUTE } from './sample.ts'
-
-/** What everybody has in test mode: all data, and the window of the sample. */
-export const testTerms: Terms = {
-  ...{ tierId: 'test', name: 'Test', rank: 0, coins, routes: tierRoutes },
+/** The tier of each test key: all data, and the rate of the sample. */
+const testTerms: Terms = {
+  tierId: 'test',
+  name: 'Test',
+  rank: 0,
+  coins,
+  routes: tierRoutes,
   requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE,
 }
 
@@ -25,7 +28,7 @@ const NAME_LENGTH = 24
 type Deps = {
   ledger: Pick<Ledger, 'listSubscriptions'>
   clock: Clock
-  /** The catalogue of the server. */
+  /** The catalogue of the real server. */
   listTiers: () => readonly Tier[]
 }
 
@@ -40,7 +43,7 @@ export function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticato
       const found = standingAt(ledger.listSubscriptions(accountId), listTiers(), clock())
       const { tierId } = found.terms
       const { requestsPerMinute } = testTerms
-      // What is bought for nothing gives no more requests.
+      // A purchase without money gives no more requests.
       const terms = tierId === FREE_TIER_ID ? testTerms : { ...found.terms, requestsPerMinute }
       const standing = { ...found, terms }
       const address = addressOf()
@@ -50,10 +53,10 @@ export function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticato
   }
 }
 
-/** Accounts of which usage is known; those that came first are forgotten first. */
+/** Accounts whose usage is kept; the oldest are forgotten first. */
 const ACCOUNTS_MAX = 1_000
 
-/** The counters of test mode, in memory. */
+/** Usage in memory. */
 export function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'> {
   const accounts = new Map<string, Map<string, UsageRow>>()
   function add({ keyId, day, route, requests, bytes }: UsageEntry): void {
