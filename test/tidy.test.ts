@@ -24,7 +24,7 @@ const layers: Record<string, string[]> = {
   tables: ['domain', 'history', 'platform'],
   files: ['domain', 'history', 'tables', 'platform'],
   ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
-  http: ['domain', 'tables', 'platform'],
+  http: ['domain', 'history', 'tables', 'platform'],
   recorder: ['domain', 'venue', 'history', 'platform'],
   live: ['domain', 'history', 'platform'],
   ingest: ['domain', 'venue', 'history', 'recorder', 'tables', 'database', 'platform'],

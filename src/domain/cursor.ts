@@ -1,4 +1,8 @@
-/** A place in a list as `version, payload, scope tag, seal`, in base64url; it never expires. */
+/**
+ * Cursors: a position in a list, sealed to that list and all its filters. They never expire, so
+ * their bytes never change: `version, position, CRC-32 of the scope, seal`, in base64url.
+ */
+
 import { timingSafeEqual } from 'node:crypto'
 
 import { crc32 } from '#src/platform/crc32.ts'
@@ -7,90 +11,141 @@ import { AppError } from './errors.ts'
 import type { Position } from './snapshot.ts'
 
 const VERSION = 1
-const TAG_BYTES = 4
+const CRC_BYTES = 4
 const SEAL_BYTES = 16
-/** Those of live streams of a coin hold a place in each of its markets. */
+/** A cursor of a live stream of a coin holds a position in each of its markets. */
 const CURSOR_LENGTH_MAX = 4000
+
+/** Writes a position into a cursor, and reads it back. */
+export type PositionFormat<P> = {
+  encode: (position: P) => Uint8Array
+  decode: (payload: Uint8Array) => P
+}
+
+/** A list that is walked page by page. All of them are in `lists.ts`. */
+export type CursorList<Filters, P> = {
+  name: string
+  /**
+   * What chooses the rows and their order, as texts, undefined as ''. The same filters must give
+   * the same texts for ever, or cursors that clients keep are refused.
+   */
+  filters: (filters: Filters) => readonly (string | number | undefined)[]
+  position: PositionFormat<P>
+  /** The position before every row. A list without it has no `X-Resume-Cursor`. */
+  start?: (filters: Filters) => P
+}
+
+/** Where a page of a list ends. */
+export type PageEnd<P> = {
+  /** Position of the last row; undefined on an empty page. */
+  last: P | undefined
+  hasMore: boolean
+  /** Where a follower resumes later, if not after the last row. */
+  resume?: P | undefined
+}
+
+export type PageCursors = { nextCursor: string | null; resumeCursor: string | undefined }
+
+/** A page that is about to be read. */
+export type Walk<P> = {
+  /** The page begins behind this position; undefined at the beginning of the list. */
+  after: P | undefined
+  /** The cursors of a page that ends there. */
+  end: (end: PageEnd<P>) => PageCursors
+}
 
 export type CursorCodec = ReturnType<typeof createCursorCodec>
 
-/** The seal covers it, so nobody gains by finding another scope with the same tag. */
-const tagOf = (scope: string): number => crc32(Buffer.from(scope))
-
-/** `key` has 32 secret bytes. `scope` names a list with all its filters. */
+/** `key` has 32 secret bytes. */
 export function createCursorCodec(key: Uint8Array) {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
     new Bun.CryptoHasher('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
 
-  return {
-    encode(scope: string, payload: Uint8Array): string {
-      const bytes = Buffer.alloc(1 + payload.length + TAG_BYTES + SEAL_BYTES)
-      bytes[0] = VERSION
-      bytes.set(payload, 1)
-      bytes.writeUInt32LE(tagOf(scope), 1 + payload.length)
-      bytes.set(sealOf(bytes.subarray(0, -SEAL_BYTES)), bytes.length - SEAL_BYTES)
-      return bytes.toString('base64url')
-    },
+  function encode<Filters, P>(list: CursorList<Filters, P>, filters: Filters, position: P): string {
+    const payload = list.position.encode(position)
+    const bytes = Buffer.alloc(1 + payload.length + CRC_BYTES + SEAL_BYTES)
+    bytes[0] = VERSION
+    bytes.set(payload, 1)
+    bytes.writeUInt32LE(scopeCrc(list, filters), 1 + payload.length)
+    bytes.set(sealOf(bytes.subarray(0, -SEAL_BYTES)), bytes.length - SEAL_BYTES)
+    return bytes.toString('base64url')
+  }
 
-    /** Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
-    decode(scope: string, cursor: string): Uint8Array {
-      const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
-      const sealed = bytes.subarray(0, -SEAL_BYTES)
-      const isOurs =
-        bytes.length > 1 + TAG_BYTES + SEAL_BYTES &&
-        bytes[0] === VERSION &&
-        // One place has one spelling: stray bits and characters are refused.
-        bytes.toString('base64url') === cursor &&
-        timingSafeEqual(sealOf(sealed), bytes.subarray(-SEAL_BYTES))
-      if (!isOurs) {
-        throw new AppError(
-          'cursor_invalid',
-          'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to start over.',
-          { param: 'cursor' },
-        )
+  /** Throws `cursor_invalid`, or `cursor_mismatch` for one of another list or other filters. */
+  function decode<Filters, P>(list: CursorList<Filters, P>, filters: Filters, cursor: string): P {
+    const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
+    const sealed = bytes.subarray(0, -SEAL_BYTES)
+    const isOurs =
+      bytes.length > 1 + CRC_BYTES + SEAL_BYTES &&
+      bytes[0] === VERSION &&
+      // A position has one spelling: stray bits and characters are refused.
+      bytes.toString('base64url') === cursor &&
+      timingSafeEqual(sealOf(sealed), bytes.subarray(-SEAL_BYTES))
+    if (!isOurs) {
+      throw new AppError(
+        'cursor_invalid',
+        'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to start over.',
+        { param: 'cursor' },
+      )
+    }
+    if (sealed.readUInt32LE(sealed.length - CRC_BYTES) !== scopeCrc(list, filters)) {
+      throw new AppError(
+        'cursor_mismatch',
+        'The cursor belongs to another market or other filters. Repeat every parameter of the first page; only `limit` may change.',
+        { param: 'cursor' },
+      )
+    }
+    return list.position.decode(sealed.subarray(1, -CRC_BYTES))
+  }
+
+  return {
+    encode,
+    decode,
+
+    /** Begins a page, behind `cursor` if one was sent. Throws what `decode` throws. */
+    walk<Filters, P>(
+      list: CursorList<Filters, P>,
+      filters: Filters,
+      cursor: string | undefined,
+    ): Walk<P> {
+      const after = cursor === undefined ? undefined : decode(list, filters, cursor)
+      const toCursor = (position: P) => encode(list, filters, position)
+      return {
+        after,
+        end({ last, hasMore, resume }) {
+          const behind = last ?? after ?? list.start?.(filters)
+          if (behind === undefined) return { nextCursor: null, resumeCursor: undefined }
+          const nextCursor = hasMore ? toCursor(behind) : null
+          if (list.start === undefined) return { nextCursor, resumeCursor: undefined }
+          if (nextCursor !== null && resume === undefined)
+            return { nextCursor, resumeCursor: nextCursor }
+          return { nextCursor, resumeCursor: toCursor(resume ?? behind) }
+        },
       }
-      if (sealed.readUInt32LE(sealed.length - TAG_BYTES) !== tagOf(scope)) {
-        throw new AppError(
-          'cursor_mismatch',
-          'The cursor belongs to another market or other filters. Repeat every parameter of the first page; only `limit` may change.',
-          { param: 'cursor' },
-        )
-      }
-      return sealed.subarray(1, -TAG_BYTES)
     },
   }
 }
 
-/** What is wrong with a cursor is said of what it came in, where that is not `cursor`. */
-export function namingCursor<T>(param: string, read: () => T): T {
+/** The seal covers it, so a scope with the same CRC does not help to forge a cursor. */
+function scopeCrc<Filters, P>(list: CursorList<Filters, P>, filters: Filters): number {
+  let scope = list.name
+  for (const part of list.filters(filters)) scope += ` ${part ?? ''}`
+  return crc32(Buffer.from(scope))
+}
+
+/** Runs `read`, and lets a refused cursor name the parameter or header that it was sent in. */
+export function withCursorParam<T>(param: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     throw error instanceof AppError && error.extras.param === 'cursor'
-      ? naming(param, error)
+      ? withParam(param, error)
       : error
   }
 }
 
-const naming = (param: string, cause: AppError): AppError =>
+const withParam = (param: string, cause: AppError): AppError =>
   new AppError(cause.code, cause.message, { ...cause.extras, param, cause })
-
-const TIME_MAX = 2 ** 48 - 1
-
-export type MarketPlace = { orderMs: number; conditionId: string }
-
-type Range = { order: 'asc' | 'desc'; fromMs?: number | undefined; toMs?: number | undefined }
-
-const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
-  Math.min(order === 'asc' ? fromMs : toMs, TIME_MAX)
-
-/** The position before every row of a query, in its direction. */
-export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(range), id: 0 })
-
-export const startOfMarkets = (range: Range): MarketPlace => ({
-  orderMs: startMsOf(range),
-  conditionId: `0x${'0'.repeat(64)}`,
-})
 
 /** Times and ids alike have 48 bits. */
 const NUMBER_BYTES = 6
@@ -101,31 +156,85 @@ function toBytes(number: number): Buffer {
   return bytes
 }
 
-export const encodePosition = ({ timestampMs, id }: Position): Uint8Array =>
-  Buffer.concat([toBytes(timestampMs), toBytes(id)])
+const numberAt = (payload: Uint8Array, index: number): number =>
+  Buffer.from(payload).readUIntBE(index * NUMBER_BYTES, NUMBER_BYTES)
 
-export function decodePosition(payload: Uint8Array): Position {
-  const bytes = Buffer.from(payload)
-  const id = bytes.readUIntBE(NUMBER_BYTES, NUMBER_BYTES)
-  return { timestampMs: bytes.readUIntBE(0, NUMBER_BYTES), id }
+/** A row of a market: its time and id. */
+export const rowPosition: PositionFormat<Position> = {
+  encode: ({ timestampMs, id }) => Buffer.concat([toBytes(timestampMs), toBytes(id)]),
+  decode: (payload) => ({ timestampMs: numberAt(payload, 0), id: numberAt(payload, 1) }),
 }
 
-/** With the greatest id that was known when everything up to there was read, if it is known. */
-export const encodeSpotPlace = ({ seen, ...position }: Position & { seen?: number }): Uint8Array =>
-  Buffer.concat([encodePosition(position), ...(seen === undefined ? [] : [toBytes(seen)])])
-
-/** The greatest id that was known at a position; undefined where that is not in it. */
-export const decodeSeen = (payload: Uint8Array): number | undefined =>
-  payload.length < 3 * NUMBER_BYTES
-    ? undefined
-    : Buffer.from(payload).readUIntBE(2 * NUMBER_BYTES, NUMBER_BYTES)
-
-// The length of the second part is the id's own: there are two.
-export const encodeMarketPlace = ({ orderMs, conditionId }: MarketPlace): Uint8Array =>
-  Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')])
-
-export function decodeMarketPlace(payload: Uint8Array): MarketPlace {
-  const bytes = Buffer.from(payload)
-  const conditionId = `0x${bytes.toString('hex', NUMBER_BYTES)}`
-  return { orderMs: bytes.readUIntBE(0, NUMBER_BYTES), conditionId }
+/** A row of a list by ids alone. */
+export const idPosition: PositionFormat<number> = {
+  encode: (id) => rowPosition.encode({ timestampMs: 0, id }),
+  decode: (payload) => numberAt(payload, 1),
 }
+
+/** `seen` is the greatest id that was known when everything up to the position was read. */
+export type SpotPosition = Position & { seen?: number }
+
+/** A price of a coin. */
+export const spotPosition: PositionFormat<SpotPosition> = {
+  encode(position) {
+    const row = rowPosition.encode(position)
+    return position.seen === undefined ? row : Buffer.concat([row, toBytes(position.seen)])
+  },
+  decode(payload) {
+    const position = rowPosition.decode(payload)
+    return payload.length < 3 * NUMBER_BYTES
+      ? position
+      : { ...position, seen: numberAt(payload, 2) }
+  },
+}
+
+/** A market in a list by the start of its window. */
+export type MarketPosition = { orderMs: number; conditionId: string }
+
+// Condition ids have two lengths; the payload ends with one, so it needs no length of its own.
+export const marketPosition: PositionFormat<MarketPosition> = {
+  encode: ({ orderMs, conditionId }) =>
+    Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')]),
+  decode: (payload) => ({
+    orderMs: numberAt(payload, 0),
+    conditionId: `0x${Buffer.from(payload).toString('hex', NUMBER_BYTES)}`,
+  }),
+}
+
+/** What was created at a time, by its id. */
+export type CreatedPosition = { createdMs: number; id: string }
+
+export const createdPosition: PositionFormat<CreatedPosition> = {
+  encode: ({ createdMs, id }) => Buffer.concat([toBytes(createdMs), Buffer.from(id)]),
+  decode: (payload) => ({
+    createdMs: numberAt(payload, 0),
+    id: Buffer.from(payload).toString('utf8', NUMBER_BYTES),
+  }),
+}
+
+/** Any position that JSON can say, as longer text. */
+export const jsonPosition = <P>(): PositionFormat<P> => ({
+  encode: (position) => Buffer.from(JSON.stringify(position)),
+  decode: (payload) => JSON.parse(Buffer.from(payload).toString()) as P,
+})
+
+/** Numbers and bytes as they are. */
+export const bytesPosition: PositionFormat<Uint8Array> = {
+  encode: (payload) => payload,
+  decode: (payload) => payload,
+}
+
+const TIME_MAX = 2 ** 48 - 1
+
+type Range = { order?: 'asc' | 'desc'; fromMs?: number | undefined; toMs?: number | undefined }
+
+const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
+  Math.min(order === 'desc' ? toMs : fromMs, TIME_MAX)
+
+/** The position before every row of a range, in its direction. */
+export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(range), id: 0 })
+
+export const startOfMarkets = (range: Range): MarketPosition => ({
+  orderMs: startMsOf(range),
+  conditionId: `0x${'0'.repeat(64)}`,
+})

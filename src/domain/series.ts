@@ -1,4 +1,5 @@
 /** What series of a market, such as its quotes, are made of and asked for, and a page of one. */
+import type { PageEnd } from './cursor.ts'
 import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
 
@@ -19,6 +20,9 @@ export const intervalMs = {
 } as const satisfies Record<string, number>
 export type Interval = keyof typeof intervalMs
 export const intervals = Object.keys(intervalMs) as Interval[]
+
+export const stepMsOf = (interval: Interval | undefined): number | undefined =>
+  interval === undefined ? undefined : intervalMs[interval]
 
 export type State = Position & { readonly outcome: Outcome }
 
@@ -62,12 +66,8 @@ export type SeriesRequest = {
   fields?: readonly string[] | undefined
 }
 
-export type SeriesPage = {
+export type SeriesPage = PageEnd<Position> & {
   count: number
   /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number
-  last: Position | undefined
-  hasMore: boolean
-  /** Where a follower resumes, if that is not `last`. */
-  resume?: Position | undefined
 }

@@ -3,7 +3,11 @@ import { createCache } from './cache.ts'
 import { allocatedBytes } from './release.ts'
 
 /** A page as it is made; `tag` is unique to the body, and fit for an `ETag`. */
-export type MadePage = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
+export type MadePage = {
+  tag: string
+  body: Uint8Array<ArrayBuffer>
+  resumeCursor?: string | undefined
+}
 
 /** A page as it is sent. One that is kept is a `Blob`, which Bun sends without copying it. */
 export type Page = Omit<MadePage, 'body'> & { body: Uint8Array<ArrayBuffer> | Blob }

@@ -10,7 +10,8 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { constants, createDeflateRaw, createGzip } from 'node:zlib'
 
-import { createCursorCodec, encodePosition } from '#src/domain/cursor.ts'
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { snapshotList } from '#src/domain/lists.ts'
 import type { Position, Snapshot } from '#src/domain/snapshot.ts'
 import { createEventEncoder } from '#src/features/live/encoder.ts'
 import { createLiveService } from '#src/features/live/service.ts'
@@ -107,8 +108,15 @@ function flushed(read: () => string, zlib: ReturnType<typeof createGzip>): Way {
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-const linesBefore = (place: Position) =>
-  `event:row\nid:${cursors.encode('bench', encodePosition(place))}\ndata:`
+const benchFilters = {
+  conditionId: 'bench',
+  order: 'asc',
+  view: 'own',
+  cut: { depth: undefined, fields: undefined },
+} as const
+
+const linesBefore = (position: Position) =>
+  `event:row\nid:${cursors.encode(snapshotList, benchFilters, position)}\ndata:`
 
 /** Reads rows one by one, each as its event. */
 function createReader({ history, market }: Bench): () => string {

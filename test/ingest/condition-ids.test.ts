@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { decodeMarketPlace, encodeMarketPlace } from '#src/domain/cursor.ts'
+import { marketPosition } from '#src/domain/cursor.ts'
 import { createMarketFinder } from '#src/domain/market-name.ts'
 import { parseConditionId } from '#src/domain/market.ts'
 
@@ -41,7 +41,7 @@ describe('condition ids', () => {
     expect(market).toMatchObject({ conditionId: keptId, snapshotCounts: { up: 0, down: 3 } })
     if (market === undefined) return
     const place = { orderMs: market.orderMs, conditionId: market.conditionId }
-    expect(decodeMarketPlace(encodeMarketPlace(place))).toEqual(place)
+    expect(marketPosition.decode(marketPosition.encode(place))).toEqual(place)
   })
 
   test('behavior: either form names a market, also one that an earlier version stored as it came', () => {

@@ -3,7 +3,7 @@
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config/config.ts'
 import { storageError } from '#src/database/database.ts'
-import { createCursorCodec } from '#src/domain/cursor.ts'
+import { bytesPosition, createCursorCodec } from '#src/domain/cursor.ts'
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
@@ -48,7 +48,8 @@ type Server = ReturnType<typeof serve>
 const { history, both } = createMarketHistory()
 const by = { actor: 'operator', nowMs: NOW_MS } as const
 const placed = { coin: both.coin, conditionId: both.conditionId }
-const foreignCursor = createCursorCodec(history.cursorKey).encode('elsewhere', new Uint8Array(38))
+const elsewhere = { name: 'elsewhere', filters: () => [], position: bytesPosition }
+const foreignCursor = createCursorCodec(history.cursorKey).encode(elsewhere, {}, new Uint8Array(38))
 
 const fail = (): never => {
   throw new Error('secret disk fault')

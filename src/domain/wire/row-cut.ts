@@ -18,11 +18,12 @@ export type RowCut = {
   fields: ReadonlySet<RowField> | undefined
 }
 
-export const isWhole = ({ depth, fields }: RowCut): boolean =>
+/** Whether rows are served as they are stored. */
+export const isUncut = ({ depth, fields }: RowCut): boolean =>
   depth === undefined && fields === undefined
 
-/** Names a cut; equal ones alike. */
-export const nameOf = ({ depth, fields }: RowCut): string => {
+/** Equal cuts have equal texts. */
+export const cutText = ({ depth, fields }: RowCut): string => {
   const wanted = fields === undefined ? [] : rowFields.filter((field) => fields.has(field))
   return `${depth ?? ''}.${wanted.join('+')}`
 }
@@ -43,7 +44,7 @@ const QUOTES = '"":'.length
 const RECEIVED_BYTES_MAX = 64
 
 export function createRowCut(cut: RowCut): CutRow {
-  if (isWhole(cut)) return (row) => row
+  if (isUncut(cut)) return (row) => row
   const { depth, fields } = cut
   const toPart = (name: RowField) => ({
     keyLength: name.length + QUOTES,

@@ -2,8 +2,9 @@
 
 import { Elysia } from 'elysia'
 
-import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
+import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
+import { manifestList } from '#src/domain/lists.ts'
 import {
   type ManifestBody,
   parseCitation,
@@ -15,6 +16,7 @@ import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import type { Api } from '#src/http/api.ts'
+import { readList, takeRows } from '#src/http/cursor-list.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -121,22 +123,21 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
 
 const hasPlace = ({ sequence }: ManifestQuery): boolean => sequence !== undefined
 
-/** Throws `cursor_invalid` and `cursor_mismatch`. */
-function listPage(
+const listPage = (
   manifests: Manifests,
   cursors: CursorCodec,
   { limit, cursor }: ManifestListQuery,
-): DataAnswer {
-  const scope = 'manifests'
-  const after = cursor === undefined ? 0 : decodePosition(cursors.decode(scope, cursor)).id
-  const found = manifests.list(after, limit + 1)
-  const page = found.slice(0, limit)
-  const id = page.at(-1)?.sequence ?? after
-  const resumeCursor = cursors.encode(scope, encodePosition({ timestampMs: 0, id }))
-  const nextCursor = found.length > limit ? resumeCursor : null
-  const data = page.map((each) => ({ ...statementOf(each), madeAt: toIso(each.madeMs) }))
-  return { body: JSON.stringify({ data, nextCursor }), resumeCursor }
-}
+): Steps<DataAnswer> =>
+  readList(cursors, {
+    list: manifestList,
+    filters: {},
+    cursor,
+    read: (after = 0) =>
+      takeRows(manifests.list(after, limit + 1), limit, {
+        textOf: (each) => JSON.stringify({ ...statementOf(each), madeAt: toIso(each.madeMs) }),
+        positionOf: ({ sequence }) => sequence,
+      }),
+  })
 
 const statementOf = (signed: ManifestHead) => ({
   ...{ sequence: signed.sequence, day: signed.day, revision: signed.revision },

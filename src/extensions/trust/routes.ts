@@ -1,13 +1,15 @@
 import { Elysia } from 'elysia'
 
-import { type CursorCodec, decodePosition, encodePosition } from '#src/domain/cursor.ts'
+import type { CursorCodec } from '#src/domain/cursor.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
+import { revisionList } from '#src/domain/lists.ts'
 import type { FactChange, Revision } from '#src/domain/revision.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
+import { readList, takeRows } from '#src/http/cursor-list.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
@@ -61,35 +63,26 @@ const revisionRoutes = (api: Api, deps: Deps) =>
 const BLOCK = 50
 
 /** Throws `tier_coin`, `cursor_invalid` and `cursor_mismatch`. */
-function* revisionPage(
+function revisionPage(
   { history: { revisions }, cursors, listTiers }: Deps,
   caller: Caller,
   { since, coin, limit, cursor }: RevisionQuery,
 ): Steps<DataAnswer> {
   if (coin !== undefined) assertEntitled({ access: 'markets', caller, coin }, listTiers)
   const coins = coin === undefined ? caller.standing.terms.coins : [coin]
-  const scope = `revisions ${coin ?? 'all'} ${since ?? ''}`
-  const rows: string[] = []
-  let afterId =
-    cursor === undefined
-      ? revisions.lastIdBefore(since ?? 0)
-      : decodePosition(cursors.decode(scope, cursor)).id
-  let hasMore = false
-  for (const each of walk(revisions, { afterId, coins })) {
-    if (each === undefined) yield
-    else if (rows.length === limit) {
-      hasMore = true
-      break
-    } else {
-      rows.push(JSON.stringify(describeRevision(each)))
-      afterId = each.id
-    }
-  }
-  const resumeCursor = cursors.encode(scope, encodePosition({ timestampMs: 0, id: afterId }))
-  const nextCursor = JSON.stringify(hasMore ? resumeCursor : null)
-  const completeSince = JSON.stringify(toIso(revisions.sinceMs()))
-  const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor},"completeSince":${completeSince}}`
-  return { body, resumeCursor }
+  return readList(cursors, {
+    list: revisionList,
+    filters: { coin, since },
+    cursor,
+    *read(after = revisions.lastIdBefore(since ?? 0)) {
+      const page = yield* takeRows(walk(revisions, { afterId: after, coins }), limit, {
+        textOf: (each) => JSON.stringify(describeRevision(each)),
+        positionOf: ({ id }) => id,
+      })
+      const completeSince = toIso(revisions.sinceMs())
+      return { ...page, last: page.last ?? after, members: { completeSince } }
+    },
+  })
 }
 
 type Walk = { afterId: number; coins: readonly string[] }

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import type { Billing, Quote, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
+import { paymentList } from '#src/domain/lists.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -298,27 +299,11 @@ function listReceipts(
   caller: Caller,
   { limit, cursor }: ReceiptQuery,
 ): ReceiptList {
-  const scope = `payments ${caller.accountId}`
-  const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
+  const { after, end } = cursors.walk(paymentList, { accountId: caller.accountId }, cursor)
   const found = billing.payments(caller, { limit: limit + 1, after })
-  const last = found.length > limit ? found[limit - 1] : undefined
-  const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last.payment))
-  return { data: found.slice(0, limit).map(toReceipt), nextCursor }
-}
-
-const TIME_BYTES = 6
-type Place = { createdMs: number; id: string }
-
-function toPayload({ createdMs, id }: Place): Uint8Array {
-  const payload = Buffer.alloc(TIME_BYTES + Buffer.byteLength(id))
-  payload.writeUIntBE(createdMs, 0, TIME_BYTES)
-  payload.write(id, TIME_BYTES)
-  return payload
-}
-
-function toPlace(payload: Uint8Array): Place {
-  const bytes = Buffer.from(payload)
-  return { createdMs: bytes.readUIntBE(0, TIME_BYTES), id: bytes.toString('utf8', TIME_BYTES) }
+  const page = found.slice(0, limit)
+  const { nextCursor } = end({ last: page.at(-1)?.payment, hasMore: found.length > limit })
+  return { data: page.map(toReceipt), nextCursor }
 }
 
 function describeSubscription({ billing, clock }: Deps, caller: Caller): SubscriptionBody {

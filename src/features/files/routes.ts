@@ -5,7 +5,8 @@ import { Elysia } from 'elysia'
 
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
-import { type Coin, type Timeframe, timeframes } from '#src/domain/market.ts'
+import { type FileFilters, fileList, type FilePosition } from '#src/domain/lists.ts'
+import { type Coin, timeframes } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import { toIso } from '#src/domain/time.ts'
@@ -13,9 +14,11 @@ import type { FileKind } from '#src/files/day-tables.ts'
 import { damagedFile, type DayFile, type FileStore } from '#src/files/store.ts'
 import type { Api } from '#src/http/api.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
-import { answerUnchanged } from '#src/http/data-response.ts'
+import { readList, takeRows } from '#src/http/cursor-list.ts'
+import { answerUnchanged, type DataAnswer } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createCache } from '#src/platform/cache.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
 import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
@@ -57,7 +60,7 @@ export const fileRoutes = (
     .get(
       '/v1/:coin/files',
       ({ reply, request, coin, query }) =>
-        reply.data(request, { body: listPage(files, cursors, coin, query) }),
+        reply.data(request, listPage(files, cursors, coin, query)),
       {
         coin: true,
         ...shared,
@@ -111,46 +114,45 @@ export const fileRoutes = (
       },
     )
 
-/** Throws `cursor_invalid` and `cursor_mismatch`. */
-function listPage(files: FileStore, cursors: CursorCodec, coin: Coin, query: FileQuery): string {
-  const { timeframe, day, kind, numbers, limit, cursor } = query
-  const onDay = day === undefined ? undefined : toIso(day).slice(0, DAY_LENGTH)
-  const scope = `files ${coin} ${[timeframe, onDay, kind, numbers].join(' ')}`
-  const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
-  const found = filesAfter(files, { coin, timeframe, onDay, after })
-    .filter((file) => (kind ?? file.kind) === file.kind)
-    .filter((file) => (numbers ?? file.numbers) === file.numbers)
-    .take(limit + 1)
-    .toArray()
-  const data = found.slice(0, limit)
-  const last = found.length > limit ? data.at(-1) : undefined
-  const nextCursor = last ? cursors.encode(scope, Buffer.from(JSON.stringify(placeOf(last)))) : null
-  return JSON.stringify({ data, nextCursor } satisfies FileList)
-}
-
-type FilePlace = { timeframe: Timeframe; day: string; name: string }
-const placeOf = ({ timeframe, day, name }: FilePlace): FilePlace => ({ timeframe, day, name })
-const toPlace = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as FilePlace
-
-type Listed = {
-  coin: Coin
-  timeframe: Timeframe | undefined
-  onDay: string | undefined
-  after: FilePlace | undefined
+function listPage(
+  files: FileStore,
+  cursors: CursorCodec,
+  coin: Coin,
+  { limit, cursor, ...query }: FileQuery,
+): Steps<DataAnswer> {
+  const day = query.day === undefined ? undefined : toIso(query.day).slice(0, DAY_LENGTH)
+  const { timeframe, kind, numbers } = query
+  const filters: FileFilters = { coin, timeframe, day, kind, numbers }
+  return readList(cursors, {
+    list: fileList,
+    filters,
+    cursor,
+    read: (after) =>
+      takeRows(filesAfter(files, filters, after), limit, {
+        textOf: (file) => JSON.stringify(file),
+        positionOf: ({ timeframe, day, name }): FilePosition => ({ timeframe, day, name }),
+      }),
+  })
 }
 
 /** By timeframe, then the newest day first, then as they were made. */
-function* filesAfter(files: FileStore, { coin, timeframe, onDay, after }: Listed) {
+function* filesAfter(
+  files: FileStore,
+  { coin, timeframe, day: onDay, kind, numbers }: FileFilters,
+  after: FilePosition | undefined,
+): Generator<FileBody> {
   const wanted = timeframe === undefined ? timeframes : [timeframe]
   const rest = after === undefined ? wanted : wanted.slice(wanted.indexOf(after.timeframe))
   for (const each of rest) {
-    const place = each === after?.timeframe ? after : undefined
+    const from = each === after?.timeframe ? after : undefined
     const days = files.daysOf({ coin, timeframe: each }).toReversed()
-    for (const day of days.filter((one) => one === (onDay ?? one) && one <= (place?.day ?? one))) {
+    for (const day of days.filter((one) => one === (onDay ?? one) && one <= (from?.day ?? one))) {
       const list = files.find({ coin, timeframe: each, day })?.files ?? []
       const newest = Math.max(0, ...list.map(({ revision }) => revision))
-      const start = day === place?.day ? list.findIndex(({ name }) => name === place.name) + 1 : 0
-      for (const file of list.slice(start)) yield toBody(file, newest)
+      const start = day === from?.day ? list.findIndex(({ name }) => name === from.name) + 1 : 0
+      for (const file of list.slice(start))
+        if ((kind ?? file.kind) === file.kind && (numbers ?? file.numbers) === file.numbers)
+          yield toBody(file, newest)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 
-import { namingCursor } from '#src/domain/cursor.ts'
+import { withCursorParam } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import { blockedError, unauthenticatedError } from '#src/domain/selling/caller.ts'
@@ -89,7 +89,7 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
         refusal: () => refusalOf(asked, channel),
         takePlace: () => work.openStream(request),
       })
-    const stream = place === undefined ? open() : namingCursor(LAST_EVENT_ID, open)
+    const stream = place === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',

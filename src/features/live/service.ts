@@ -8,7 +8,7 @@ import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { BodyStream } from '#src/http/stream.ts'
-import { createCoinCursors, createRowCursors, type MarketPosition } from '#src/live/cursors.ts'
+import { createCoinCursors, createRowCursors, type FeedPosition } from '#src/live/cursors.ts'
 import { createFanout } from '#src/live/group.ts'
 import { MARKETS_A_READ, type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
 import { type RowReader, START } from '#src/live/rows.ts'
@@ -122,7 +122,7 @@ export function createLiveService({
   }
 
   /** Where a stream begins; throws `cursor_invalid` and `cursor_mismatch`. */
-  function startOf({ options, market, cursor }: LiveStart): Partial<MarketPosition>[] {
+  function startOf({ options, market, cursor }: LiveStart): Partial<FeedPosition>[] {
     if (market === undefined) {
       if (cursor === undefined) return []
       const positions = feed.coinCursors.decode(options, cursor)
@@ -202,11 +202,11 @@ const problemText = ({ code, message, extras }: AppError): string =>
 
 /** Markets that opened since, for as long as one is watched: they may be resolved by now. */
 function missedSince(
-  positions: readonly MarketPosition[],
+  positions: readonly FeedPosition[],
   history: MarketHistory,
   { coin, timeframe }: FollowOptions,
   nowMs: number,
-): MarketPosition[] {
+): FeedPosition[] {
   const lastMs = Math.max(
     nowMs - UNRESOLVED_MS,
     ...positions.map(({ position }) => position.timestampMs),

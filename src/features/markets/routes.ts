@@ -1,14 +1,10 @@
 import { Elysia } from 'elysia'
 
 import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/domain/coverage.ts'
-import {
-  type CursorCodec,
-  decodeMarketPlace,
-  encodeMarketPlace,
-  startOfMarkets,
-} from '#src/domain/cursor.ts'
+import type { CursorCodec } from '#src/domain/cursor.ts'
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
 import { parameterError } from '#src/domain/errors.ts'
+import { type MarketFilters, marketList } from '#src/domain/lists.ts'
 import {
   type Coin,
   coins,
@@ -29,6 +25,7 @@ import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/histor
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
+import { readList, takeRows } from '#src/http/cursor-list.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -134,26 +131,30 @@ function* listPage(
     return { body: `{"data":[${text}],"nextCursor":null}` }
   }
   const { limit, cursor } = query
-  const { scope, filters } = toFilters(coin, query)
-  const after = cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
-  const rows: string[] = []
-  let last: Market | undefined
-  let hasMore = false
-  const source = readSource(history, coin, query.source)
-  const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
-  for (const page of marketPages(history, block)) {
-    hasMore = page.length > limit - rows.length
-    for (const market of page.slice(0, limit - rows.length)) {
-      rows.push(toText(market))
-      last = market
-      yield
+  const filters = toFilters(coin, query)
+  return yield* readList(cursors, {
+    list: marketList,
+    filters,
+    cursor,
+    read(after) {
+      const source = readSource(history, coin, query.source)
+      const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
+      return takeRows(eachMarket(history, block), limit, {
+        textOf: toText,
+        positionOf: ({ orderMs, conditionId }) => ({ orderMs, conditionId }),
+      })
+    },
+  })
+}
+
+/** The markets of a query one by one, with a pause after each: to describe one takes long. */
+function* eachMarket(history: History, query: MarketQuery): Generator<Market | undefined> {
+  for (const page of marketPages(history, query)) {
+    for (const market of page) {
+      yield market
+      yield undefined
     }
-    if (hasMore) break
   }
-  const place = last ?? after ?? startOfMarkets(filters)
-  const resumeCursor = cursors.encode(scope, encodeMarketPlace(place))
-  const nextCursor = hasMore ? `"${resumeCursor}"` : 'null'
-  return { body: `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`, resumeCursor }
 }
 
 function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
@@ -169,17 +170,10 @@ function findBySlug(history: History, coin: Coin, query: ListQuery): Market | un
   return market?.coin === coin ? market : undefined
 }
 
-/** A list's filters, and the scope of its cursors: the same filters are the same scope. */
-function toFilters(coin: Coin, query: ListQuery) {
+function toFilters(coin: Coin, query: ListQuery): MarketFilters {
   const { timeframe, status, source, outcome: winner, order } = query
   const { fromMs, toMs } = readRange(query)
-  const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => ` ${name}=${value}`)
-  // Without filters it is the scope of the first release, whose cursors are still about.
-  const scope = `markets ${coin}${named.join('')}${order === 'asc' ? ' asc' : ''}`
-  const filters = { coin, timeframe, status, winner, order, fromMs, toMs }
-  return { scope, filters: filters satisfies Partial<MarketQuery> }
+  return { coin, timeframe, status, winner, source, order, fromMs, toMs }
 }
 
 /**

@@ -1,15 +1,11 @@
 import { Elysia } from 'elysia'
 
 import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
-import {
-  type CursorCodec,
-  decodeMarketPlace,
-  encodeMarketPlace,
-  startOfMarkets,
-} from '#src/domain/cursor.ts'
+import type { CursorCodec, MarketPosition } from '#src/domain/cursor.ts'
 import { exactNumber, formatMillionths } from '#src/domain/decimal.ts'
 import { type DepthFigures, depthFigures, type Levels } from '#src/domain/depth-figures.ts'
 import { type AppError, parameterError } from '#src/domain/errors.ts'
+import { type PanelFilters, panelList } from '#src/domain/lists.ts'
 import {
   type Coin,
   type Outcome,
@@ -30,6 +26,7 @@ import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
+import { type ListPage, readList } from '#src/http/cursor-list.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -134,18 +131,22 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       ? undefined
       : toMoment(history, { knownAt, nowMs: clock(), needsEvents: true })
 
-  return function* (coin: Coin, query: PanelQuery, isPriced: boolean): Steps<DataAnswer> {
-    const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
-    const { cursor } = query
-    const after =
-      cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
+  function* readPage(
+    query: PanelQuery,
+    { offsets, filters }: PanelRequest,
+    after: MarketPosition | undefined,
+    isPriced: boolean,
+  ): Steps<ListPage<MarketPosition>> {
+    const { coin, timeframe, fromMs, toMs } = filters
+    const { limit, maxAgeMs = Number.POSITIVE_INFINITY } = query
     const moment = readMoment(query)
     const nowMs = moment?.atMs ?? clock()
     const lists = moment === undefined ? history : knownLists(history, moment)
     const source = readSource(history, coin, query.source)
-    const chosen = yield* selectMarkets(lists, { ...range, source, after }, nowMs)
+    const range = { coin, timeframe, fromMs, toMs, limit, after }
+    const chosen = yield* selectMarkets(lists, { ...range, source }, nowMs)
     const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
-    const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
+    const missing = momentsOf(countMissing(chosen, range, nowMs))
     const rows: string[] = []
     const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
     for (const listed of chosen.markets) {
@@ -169,17 +170,24 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       })
       yield
     }
-    const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
-    const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
-    const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
-    const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
-    // A higher tier may be bought: what lacks members is not kept for long.
     return {
-      body,
-      isClosed: chosen.isFinal && isPriced,
-      resumeCursor,
+      rows,
+      last: chosen.markets.at(-1),
+      hasMore: chosen.hasMore,
       coverage: tallyText(tallies),
+      // A higher tier may be bought: what lacks members is not kept for long.
+      isClosed: chosen.isFinal && isPriced,
     }
+  }
+
+  return (coin: Coin, query: PanelQuery, isPriced: boolean): Steps<DataAnswer> => {
+    const request = readRequest(coin, query)
+    return readList(cursors, {
+      list: panelList,
+      filters: request.filters,
+      cursor: query.cursor,
+      read: (after) => readPage(query, request, after, isPriced),
+    })
   }
 }
 
@@ -261,18 +269,17 @@ const OFFSETS_MAX = 8
 const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
-function readRequest(coin: Coin, query: PanelQuery) {
-  const { timeframe, limit, maxAgeMs, knownAt, source } = query
+type PanelRequest = { offsets: Offset[]; filters: PanelFilters }
+
+/** Throws `invalid_parameter`. */
+function readRequest(coin: Coin, query: PanelQuery): PanelRequest {
+  const { timeframe, maxAgeMs, knownAt, source } = query
   const offsets = readOffsets(query.offsets, timeframe)
   const { fromMs, toMs } = readRange(query)
-  const moments = offsets.map(({ text }) => text).join(',')
-  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}${knownAt === undefined ? '' : ` known${knownAt}`}${source === undefined ? '' : ` ${source}`}`
+  const texts = offsets.map(({ text }) => text)
   return {
-    scope: `panel ${coin} ${timeframe} ${filters}`,
     offsets,
-    range: { coin, timeframe, fromMs, toMs, limit },
-    maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY,
+    filters: { coin, timeframe, offsets: texts, fromMs, toMs, maxAgeMs, knownAt, source },
   }
 }
 

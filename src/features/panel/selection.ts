@@ -1,5 +1,5 @@
 import { hasWindow } from '#src/domain/coverage.ts'
-import { type MarketPlace, startOfMarkets } from '#src/domain/cursor.ts'
+import { type MarketPosition, startOfMarkets } from '#src/domain/cursor.ts'
 import {
   type Coin,
   type Market,
@@ -31,7 +31,7 @@ type MarketRange = {
   source?: Source | undefined
   fromMs: number | undefined
   toMs: number | undefined
-  after: MarketPlace | undefined
+  after: MarketPosition | undefined
   limit: number
 }
 

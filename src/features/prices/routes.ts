@@ -1,53 +1,82 @@
 import { Elysia } from 'elysia'
 
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
+import { priceList, type SeriesFilters } from '#src/domain/lists.ts'
 import type { Coin, Market, Outcome, Timeframe } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
+import { stepMsOf } from '#src/domain/series.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { seriesAt } from '#src/history/reads/known.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
-import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
+import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { readPrices } from './over-time.ts'
 import { NowList, NowQuery, PriceList, PriceQuery } from './schema.ts'
 
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
-type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'openAt'> & {
-  history: MarketHistory
-}
 
 const BLOCK = 200
 
-export const priceRoutes = (api: Api, deps: Deps) => [
+export const priceRoutes = (api: Api, deps: HistoryListDeps) => [
   currentRoute(api, deps),
-  seriesRoute(
-    api,
-    {
-      ...deps,
-      name: 'prices',
-      parameters: PriceQuery,
-      read: (request) => readPrices(deps.history, request),
-      openAt: seriesAt(deps.history, readPrices),
-    },
-    {
-      operationId: 'listPrices',
-      summary: 'Prices of a market over time',
-      description:
-        'Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.',
-      list: PriceList,
-      page: 'A page of prices.',
-      resume:
-        'The place to resume from later, also when `nextCursor` is null: after the last state looked at, or before the first bar that may still grow.',
-    },
-  ),
+  historyRoute(api, deps),
 ]
 
-const currentRoute = (api: Api, deps: Deps) =>
+const asTable = createTable(PriceList)
+
+function historyRoute(api: Api, deps: HistoryListDeps) {
+  const prices = createHistoryList(
+    {
+      list: priceList,
+      toFilters: ({ interval }: PriceQuery, shared): SeriesFilters => ({ ...shared, interval }),
+      *read(history, { market, range, filters }) {
+        const stepMs = stepMsOf(filters.interval)
+        return seriesPage(yield* readPrices(history, { market, range, stepMs }))
+      },
+      // With the last trade.
+      needsEvents: () => true,
+      needsReceived: () => false,
+    },
+    deps,
+  )
+  return new Elysia({ name: 'prices' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/prices',
+      ({ reply, request, market, query }) =>
+        reply.page(request, asTable({ request, query }, prices.page({ request, market, query }))),
+      {
+        access: 'prices',
+        market: true,
+        query: tableQuery(PriceQuery),
+        isTable: true,
+        isCovered: true,
+        caching: 'page',
+        response: { 200: PriceList },
+        answers: {
+          description: 'A page of prices.',
+          bodyHeaders: {
+            [RESUME_HEADER]: `The place to resume from later, also when \`nextCursor\` is null: after the last state looked at, or before the first bar that may still grow. ${resumeAfter304}`,
+          },
+        },
+        detail: {
+          operationId: 'listPrices',
+          summary: 'Prices of a market over time',
+          description:
+            'Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.',
+          tags: ['prices'],
+        },
+      },
+    )
+}
+
+const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'clock'>) =>
   new Elysia({ name: 'current-prices' })
     .use(api)
     .get(

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes } from '#src/domain/market.ts'
-import { knownAtParameter, timeframeParameter } from '#src/http/data-query.ts'
+import { intervalParameter, timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
   conditionIdField,
@@ -23,17 +23,22 @@ import {
   timeOrNull,
   topFields,
 } from '#src/http/fields.ts'
+import { historyQuery } from '#src/http/history-list.ts'
 import { literals } from '#src/http/schema-reader.ts'
-import { seriesParameters } from '#src/http/series.ts'
 
-export const PriceQuery = Type.Object({
-  ...seriesParameters({
+export const PriceQuery = historyQuery(
+  {
+    rows: 'Rows',
     range: '`timestamp`; with `interval` of the states that bars are made of',
-    interval:
+    limit: { default: 1000, maximum: 10_000 },
+  },
+  {
+    interval: intervalParameter(
       'Bars of this length instead of every change; they begin at multiples of it since 1970, UTC.',
-  }).properties,
-  knownAt: knownAtParameter,
-})
+    ),
+  },
+)
+export type PriceQuery = Static<typeof PriceQuery>
 
 export const NowQuery = Type.Object({
   timeframe: timeframeParameter('Only markets of this length.'),

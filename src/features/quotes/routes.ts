@@ -1,10 +1,14 @@
+import { Elysia } from 'elysia'
+
 import { type ChangesPage, readChanges } from '#src/domain/changes.ts'
+import { quoteList, type SeriesFilters } from '#src/domain/lists.ts'
 import { isSameTop } from '#src/domain/quote.ts'
 import {
   type ReadStates,
   ROW_BYTES_MAX,
   type SeriesPage,
   type SeriesRequest,
+  stepMsOf,
 } from '#src/domain/series.ts'
 import { listMarks, type Mark, placeOf, readPrevailing } from '#src/domain/steps.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
@@ -19,41 +23,80 @@ import {
 } from '#src/domain/wire/row-bytes.ts'
 import { receivedText } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import { seriesAt } from '#src/history/reads/known.ts'
 import type { Api } from '#src/http/api.ts'
-import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
+import { readFields } from '#src/http/data-query.ts'
+import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
+import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './schema.ts'
 
-type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read' | 'openAt'> & {
-  history: MarketHistory
+const asTable = createTable(
+  QuoteList,
+  ({ fields, interval }) =>
+    fields?.split(',') ?? quoteFields.slice(interval === undefined ? STEP_FIELDS : 0, -1),
+)
+
+export function quoteRoutes(api: Api, deps: HistoryListDeps) {
+  const quotes = createHistoryList(
+    {
+      list: quoteList,
+      toFilters: (query: QuoteQuery, shared): SeriesFilters => ({
+        ...shared,
+        interval: query.interval,
+        fields: readWanted(query),
+      }),
+      *read(history, { market, range, filters: { interval, fields } }) {
+        return seriesPage(
+          yield* readQuotes(history, { market, range, fields, stepMs: stepMsOf(interval) }),
+        )
+      },
+      needsEvents: ({ interval }) => interval !== undefined,
+      needsReceived: ({ fields }) => isReceived(fields),
+    },
+    deps,
+  )
+  return new Elysia({ name: 'quotes' })
+    .use(api)
+    .get(
+      '/v1/:coin/markets/:conditionId/quotes',
+      ({ reply, request, market, query }) =>
+        reply.page(request, asTable({ request, query }, quotes.page({ request, market, query }))),
+      {
+        access: 'quotes',
+        market: true,
+        query: tableQuery(QuoteQuery),
+        isTable: true,
+        isCovered: true,
+        caching: 'page',
+        response: { 200: QuoteList },
+        answers: {
+          description: 'A page of quotes.',
+          bodyHeaders: {
+            [RESUME_HEADER]: `The place after the last state looked at, also when \`nextCursor\` is null: repeats are not read again. ${resumeAfter304}`,
+          },
+        },
+        detail: {
+          operationId: 'listQuotes',
+          summary: 'Best bid and ask over time',
+          description:
+            'Without `interval` every change of best bid, best ask or their sizes: a state that equals the previous one of its outcome is left out; the first state of each outcome in the range is always there. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has no rows at all. On an open market a step appears once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+          tags: ['quotes'],
+        },
+      },
+    )
 }
 
-export const quoteRoutes = (api: Api, deps: Deps) =>
-  seriesRoute(
-    api,
-    {
-      ...deps,
-      name: 'quotes',
-      parameters: QuoteQuery,
-      rowFields: quoteFields,
-      membersOf: ({ fields, interval }) =>
-        fields?.split(',') ?? quoteFields.slice(interval === undefined ? STEP_FIELDS : 0, -1),
-      read: (request) => readQuotes(deps.history, request),
-      openAt: seriesAt(deps.history, readQuotes),
-    },
-    {
-      operationId: 'listQuotes',
-      summary: 'Best bid and ask over time',
-      description:
-        'Without `interval` every change of best bid, best ask or their sizes: a state that equals the previous one of its outcome is left out; the first state of each outcome in the range is always there. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has no rows at all. On an open market a step appears once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
-      list: QuoteList,
-      page: 'A page of quotes.',
-      resume:
-        'The place after the last state looked at, also when `nextCursor` is null: repeats are not read again.',
-    },
-  )
+const ofSteps = 'only rows with `interval` have'
+
+/** The fields wanted, in their order. Throws `invalid_parameter`. */
+function readWanted({ fields, interval }: QuoteQuery): string[] | undefined {
+  if (fields === undefined) return undefined
+  const absent = interval === undefined ? { time: ofSteps, ageMs: ofSteps } : {}
+  const named = readFields(fields, quoteFields, absent)
+  return quoteFields.filter((field) => named.has(field))
+}
 
 /** From the columns that the store keeps of the best of a book: no book is opened. */
 export function* readQuotes(history: MarketHistory, request: SeriesRequest): Steps<SeriesPage> {

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
-import { fieldsParameterOf, knownAtParameter } from '#src/http/data-query.ts'
+import { fieldsParameterOf, intervalParameter } from '#src/http/data-query.ts'
 import {
   choice,
   count,
@@ -12,7 +12,7 @@ import {
   timeOrNull,
   topFields,
 } from '#src/http/fields.ts'
-import { seriesParameters } from '#src/http/series.ts'
+import { historyQuery } from '#src/http/history-list.ts'
 
 const members = {
   time: time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
@@ -41,18 +41,23 @@ const members = {
 
 export const quoteFields = Object.keys(members)
 
-export const QuoteQuery = Type.Object({
-  ...seriesParameters({
+export const QuoteQuery = historyQuery(
+  {
+    rows: 'Rows',
     range: '`timestamp`, or of `time` with `interval`',
-    interval:
+    limit: { default: 1000, maximum: 10_000 },
+  },
+  {
+    interval: intervalParameter(
       'The state prevailing at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so of `1h` and a market of five minutes most have none.',
-  }).properties,
-  fields: fieldsParameterOf(
-    quoteFields,
-    'Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones.',
-  ),
-  knownAt: knownAtParameter,
-})
+    ),
+    fields: fieldsParameterOf(
+      quoteFields,
+      'Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones.',
+    ),
+  },
+)
+export type QuoteQuery = Static<typeof QuoteQuery>
 
 /** A client that sends `fields` must not read that what it left out is there. */
 export const QuoteRow = Type.Partial(Type.Object(members), {

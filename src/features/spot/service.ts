@@ -1,6 +1,7 @@
 /** Reference prices of a coin: every one, or bars. */
-import { type CursorCodec, decodePosition, encodeSpotPlace, startOf } from '#src/domain/cursor.ts'
+import { type CursorCodec, startOf } from '#src/domain/cursor.ts'
 import { exactNumber } from '#src/domain/decimal.ts'
+import { type SpotFilters, spotList } from '#src/domain/lists.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { intervalMs } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -12,6 +13,8 @@ import {
 } from '#src/domain/spot.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { readList } from '#src/http/cursor-list.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { SpotQuery } from './schema.ts'
@@ -56,34 +59,36 @@ export function createSpotService({ history, cursors }: Deps) {
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-    *page(coin: Coin, query: SpotQuery): Steps<{ body: string; resumeCursor: string }> {
+    page(coin: Coin, query: SpotQuery): Steps<DataAnswer> {
       const { order, limit, cursor, interval, source, window: windowSeconds } = query
       const { fromMs, toMs } = readRange(query)
-      const filters = [order, fromMs, toMs, interval, source, windowSeconds].join('.')
-      const scope = `spot ${coin} ${filters}`
-      const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
-      const seen = history.lastSpotId()
-      const asked: StoreQuery = { coin, source, windowSeconds, fromMs, toMs, order, after, limit }
-      const { rows, last, hasMore } = yield* interval === undefined
-        ? readTicks(asked)
-        : readBars(asked, intervalMs[interval])
-      const place = last ?? after ?? startOf({ order, fromMs, toMs })
-      // At the end a stream goes on from there: what comes late is new to it.
-      const resumeCursor = cursors.encode(
-        scope,
-        encodeSpotPlace({
-          timestampMs: place.timestampMs,
-          id: place.id,
-          ...(hasMore ? {} : { seen }),
-        }),
-      )
-      const isEmpty =
-        rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
-      const reason = isEmpty
-        ? `No price of ${coin} is recorded: this server has no source of them, or its sources gave none yet.`
-        : null
-      const nextCursor = hasMore ? resumeCursor : null
-      return { body: JSON.stringify({ data: rows, nextCursor, reason }), resumeCursor }
+      const filters: SpotFilters = { coin, order, fromMs, toMs, interval, source, windowSeconds }
+      return readList(cursors, {
+        list: spotList,
+        filters,
+        cursor,
+        *read(after) {
+          const seen = history.lastSpotId()
+          const asked: StoreQuery = { ...filters, after, limit }
+          const page = yield* interval === undefined
+            ? readTicks(asked)
+            : readBars(asked, intervalMs[interval])
+          const last = page.last ?? after ?? startOf(filters)
+          const isEmpty =
+            page.rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
+          const reason = isEmpty
+            ? `No price of ${coin} is recorded: this server has no source of them, or its sources gave none yet.`
+            : null
+          return {
+            rows: page.rows.map((row) => JSON.stringify(row)),
+            last: { timestampMs: last.timestampMs, id: last.id },
+            hasMore: page.hasMore,
+            // At the end a stream goes on from there: what comes late is new to it.
+            resume: page.hasMore ? undefined : { timestampMs: last.timestampMs, id: last.id, seen },
+            members: { reason },
+          }
+        },
+      })
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Begins what clients subscribe to, and replays. */
 
 import type { Gap } from '#src/domain/coverage.ts'
-import { type CursorCodec, namingCursor } from '#src/domain/cursor.ts'
+import { type CursorCodec, withCursorParam } from '#src/domain/cursor.ts'
 import { AppError, ifReadable, ifSound, parameterError } from '#src/domain/errors.ts'
 import type { FindMarket } from '#src/domain/market-name.ts'
 import type { Market, MarketAsOf } from '#src/domain/market.ts'
@@ -103,7 +103,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     const position =
       from === undefined
         ? undefined
-        : namingCursor('from', () => messages.spotPositionOf(filter, from))
+        : withCursorParam('from', () => messages.spotPositionOf(filter, from))
     const cursor = new SpotCursor(history, filter, position)
     return createSubscriber({
       id,
@@ -126,7 +126,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     const position =
       from === undefined || market === undefined
         ? undefined
-        : namingCursor('from', () => messages.positionOf(market, filter, from))
+        : withCursorParam('from', () => messages.positionOf(market, filter, from))
     return subscribeMarkets({
       coin,
       timeframe,

@@ -1,12 +1,8 @@
 /** Messages of subscriptions and replays, with the rows and cursors of the routes. */
 
 import type { Gap } from '#src/domain/coverage.ts'
-import {
-  type CursorCodec,
-  decodePosition,
-  decodeSeen,
-  encodeSpotPlace,
-} from '#src/domain/cursor.ts'
+import type { CursorCodec } from '#src/domain/cursor.ts'
+import { type SpotFilters, spotList } from '#src/domain/lists.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { seriesOf, type StoredTick } from '#src/domain/spot.ts'
@@ -40,8 +36,13 @@ type MessageOptions = {
 
 export function createMessages({ cursors, epoch, describeTick, lastSpotId }: MessageOptions) {
   const rowCursors = createRowCursors(cursors)
-  const spotScope = ({ coin, source, windowSeconds }: SpotFilter) =>
-    `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
+  /** As of the route of prices: ascending, without a range. */
+  const spotFiltersOf = ({ coin, source, windowSeconds }: SpotFilter): SpotFilters => ({
+    coin,
+    source,
+    windowSeconds,
+    order: 'asc',
+  })
   /** Without a cursor, no client continues after the row. */
   const tail = (cursor: string | undefined, data: string) =>
     `${cursor === undefined ? '' : `"cursor":"${cursor}",`}"epoch":"${epoch}","data":${data}}`
@@ -50,8 +51,8 @@ export function createMessages({ cursors, epoch, describeTick, lastSpotId }: Mes
     /** These two throw `cursor_invalid` and `cursor_mismatch`. */
     positionOf: rowCursors.decode,
     spotPositionOf(filter: SpotFilter, cursor: string): SpotPosition {
-      const payload = cursors.decode(spotScope(filter), cursor)
-      return { ...decodePosition(payload), seen: decodeSeen(payload) ?? lastSpotId() }
+      const position = cursors.decode(spotList, spotFiltersOf(filter), cursor)
+      return { ...position, seen: position.seen ?? lastSpotId() }
     },
 
     row(type: RowType, market: Market, filter: RowFilter, row: LiveRow): Message {
@@ -70,7 +71,7 @@ export function createMessages({ cursors, epoch, describeTick, lastSpotId }: Mes
       tick: StoredTick,
       position: (Position & { seen?: number }) | undefined,
     ): Message {
-      const cursor = position && cursors.encode(spotScope(filter), encodeSpotPlace(position))
+      const cursor = position && cursors.encode(spotList, spotFiltersOf(filter), position)
       const origin = `"channel":"spot","coin":"${filter.coin}","seq":${tick.id}`
       const rest = `,${origin},${tail(cursor, JSON.stringify(describeTick(tick)))}`
       return { type, seq: tick.id, state: seriesOf(tick), rest }

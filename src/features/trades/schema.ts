@@ -1,14 +1,6 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
-import {
-  cursorParameter,
-  knownAtParameter,
-  limitParameter,
-  orderParameter,
-  outcomeParameter,
-  rangeParameters,
-} from '#src/http/data-query.ts'
 import {
   decimal,
   decimalOrNull,
@@ -18,16 +10,13 @@ import {
   textOrNull,
   time,
 } from '#src/http/fields.ts'
+import { historyQuery } from '#src/http/history-list.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
-export const TradeQuery = Type.Object({
-  ...rangeParameters('`timestamp`'),
-  limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
-  cursor: cursorParameter,
-  outcome: outcomeParameter,
-  order: orderParameter,
-  knownAt: knownAtParameter,
-})
+export const TradeQuery = historyQuery(
+  { rows: 'Rows', range: '`timestamp`', limit: { default: 1000, maximum: 10_000 } },
+  {},
+)
 export type TradeQuery = Static<typeof TradeQuery>
 
 export const TradeRow = object(

@@ -94,21 +94,6 @@ export const coverageAt = ({ hasEvents }: Moment, coverage: string): string =>
   hasEvents ? coverage : UNKNOWN
 const UNKNOWN = 'unknown'
 
-type Read<Request, Result> = (history: MarketHistory, request: Request) => Result
-
-/** Makes what opens a market at a moment for a series, which reads it with `read`. */
-export const seriesAt = <Request, Result>(history: MarketHistory, read: Read<Request, Result>) =>
-  function* ({ market: now, withReceived, ...asked }: SeriesAsked) {
-    const moment = toMoment(history, asked)
-    const then = yield* openKnown(history, now, { ...moment, withReceived })
-    return {
-      ...{ market: then.market, gaps: then.history.gaps(now), nowMs: moment.atMs },
-      coverage: moment.hasEvents ? undefined : UNKNOWN,
-      read: (request: Request) => read(then.history, request),
-    } as const
-  }
-type SeriesAsked = Asked & { market: Market; withReceived: boolean }
-
 /**
  * Reads in steps what decides the answers: where the rows that were known begin and end. Throws
  * `invalid_parameter` as `assertUnreplaced`.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { snapshotFields } from '#src/domain/snapshot.ts'
-import { createRowCut, DEPTH_MAX, isWhole, nameOf } from '#src/domain/wire/row-cut.ts'
+import { createRowCut, cutText, DEPTH_MAX, isUncut } from '#src/domain/wire/row-cut.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 import { aSnapshot, createBookMaker } from '../../history/books.ts'
@@ -16,7 +16,7 @@ describe('createRowCut', () => {
   test('default: a row of which all is wanted is the very same', () => {
     const row = encoder.encode(toText(aSnapshot(), '1'))
     const cut = { depth: undefined, fields: undefined }
-    expect(isWhole(cut)).toBe(true)
+    expect(isUncut(cut)).toBe(true)
     expect(createRowCut(cut)(row)).toBe(row)
   })
 
@@ -54,15 +54,15 @@ describe('createRowCut', () => {
   })
 })
 
-describe('nameOf', () => {
+describe('cutText', () => {
   test('default: tells cuts apart, and not the order in which fields were named', () => {
-    const one = nameOf({ depth: 5, fields: new Set(['bids', 'id']) })
-    expect(nameOf({ depth: 5, fields: new Set(['id', 'bids']) })).toBe(one)
+    const one = cutText({ depth: 5, fields: new Set(['bids', 'id']) })
+    expect(cutText({ depth: 5, fields: new Set(['id', 'bids']) })).toBe(one)
     const others = [
-      nameOf({ depth: 5, fields: undefined }),
-      nameOf({ depth: undefined, fields: new Set(['id', 'bids']) }),
-      nameOf({ depth: 5, fields: new Set(['id']) }),
-      nameOf({ depth: undefined, fields: undefined }),
+      cutText({ depth: 5, fields: undefined }),
+      cutText({ depth: undefined, fields: new Set(['id', 'bids']) }),
+      cutText({ depth: 5, fields: new Set(['id']) }),
+      cutText({ depth: undefined, fields: undefined }),
     ]
     expect(new Set([one, ...others]).size).toBe(5)
   })

@@ -1,0 +1,242 @@
+/** How pages of snapshots are read: joined as they are stored, or row by row. */
+
+import { consolidate } from '#src/domain/consolidated.ts'
+import type { PageEnd } from '#src/domain/cursor.ts'
+import type { SnapshotFilters } from '#src/domain/lists.ts'
+import { type Market, otherOutcome, type Outcome } from '#src/domain/market.ts'
+import { stepMsOf } from '#src/domain/series.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
+import { stepOf } from '#src/domain/steps.ts'
+import {
+  type ConsolidatedRow,
+  createConsolidatedPrinter,
+} from '#src/domain/wire/consolidated-text.ts'
+import {
+  createRowCut,
+  type CutRow,
+  isUncut,
+  type RowCut,
+  wantsReceived,
+} from '#src/domain/wire/row-cut.ts'
+import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
+import type { MarketHistory, Page, RowQuery } from '#src/history/history.ts'
+import { withSteps } from '#src/history/reads/known-steps.ts'
+import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
+import { ByteWriter } from '#src/platform/byte-writer.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+type SnapshotRequest = HistoryRequest<SnapshotFilters>
+
+const CUT_BYTES_START = 65_536
+
+function toRowQuery({ market, range, filters }: SnapshotRequest): RowQuery {
+  const { interval, cut } = filters
+  return { ...range, market, stepMs: stepMsOf(interval), withReceived: wantsReceived(cut) }
+}
+
+/** The page if its rows only have to be joined: frames join forwards, row after row. */
+export function joinSnapshots(history: MarketHistory, request: SnapshotRequest): Page | undefined {
+  const { view, cut, interval, order } = request.filters
+  const isJoined = view === 'own' && isUncut(cut) && order === 'asc' && interval === undefined
+  return isJoined ? history.page(toRowQuery(request)) : undefined
+}
+
+/** Makes what reads a page row by row. */
+export function createSnapshotReader() {
+  const print = createConsolidatedPrinter()
+
+  return function* (history: MarketHistory, request: SnapshotRequest): Steps<HistoryPage> {
+    const { filters } = request
+    const query = toRowQuery(request)
+    const isOwn = filters.view === 'own'
+    const source =
+      filters.knownAt === undefined ? history : yield* knownSteps(history, query, isOwn)
+    const body = new ByteWriter(CUT_BYTES_START)
+    body.text(PAGE_START)
+    const end = isOwn
+      ? yield* putRows(body, source, query, filters.cut)
+      : yield* putConsolidated(body, source, query, (row) => print(row, filters.cut))
+    return {
+      ...end,
+      toBody(text) {
+        body.text(text)
+        return body.view()
+      },
+    }
+  }
+}
+
+/** What was known of steps follows from rows, not from what is stored of them now. */
+function* knownSteps(
+  history: MarketHistory,
+  query: RowQuery,
+  isOwn: boolean,
+): Steps<MarketHistory> {
+  if (query.stepMs === undefined) return history
+  const { market } = query
+  // A consolidated ladder is of the states of both books.
+  const stepped = isOwn ? query : { ...query, outcome: undefined }
+  return yield* withSteps({ market, history }, stepped, !isOwn)
+}
+
+/** Rows that are read at once; those of steps lie in as many chunks. */
+const BLOCK = 100
+const STEPS_BLOCK = 25
+
+function* putRows(
+  body: ByteWriter,
+  history: MarketHistory,
+  query: RowQuery,
+  cut: RowCut,
+): Steps<PageEnd<Position>> {
+  const cutRow = createRowCut(cut)
+  const block = query.stepMs === undefined ? BLOCK : STEPS_BLOCK
+  const end: PageEnd<Position> = { last: undefined, hasMore: true }
+  let left = query.limit
+  while (left > 0 && end.hasMore) {
+    const after = end.last ?? query.after
+    const page = history.page({ ...query, after, limit: Math.min(block, left) })
+    putTexts(body, page, cutRow, left === query.limit)
+    // By the first block: to grow again and again is to copy everything as often.
+    if (left === query.limit && page.hasMore && page.count > 0)
+      body.reserve(Math.ceil((body.view().length / page.count) * left))
+    left -= page.count
+    end.last = page.last ?? end.last
+    end.hasMore = page.hasMore
+    yield
+  }
+  return end
+}
+
+/** Apart, because loops of generators are slow. */
+function putTexts(
+  body: ByteWriter,
+  page: Pick<Page, 'texts' | 'received'>,
+  cutRow: CutRow,
+  isFirst: boolean,
+): void {
+  let row = 0
+  for (const text of page.texts()) {
+    if (!isFirst || row > 0) body.text(',')
+    body.bytes(cutRow(text, page.received[row++]))
+  }
+}
+
+function* putConsolidated(
+  body: ByteWriter,
+  history: MarketHistory,
+  query: RowQuery,
+  print: (row: ConsolidatedRow) => Uint8Array,
+): Steps<PageEnd<Position>> {
+  const end: PageEnd<Position> = { last: undefined, hasMore: false }
+  let count = 0
+  for (const slice of consolidatedRows(history, query)) {
+    const taken = slice.slice(0, query.limit - count)
+    for (const row of taken) {
+      if (count++ > 0) body.text(',')
+      body.bytes(print(row))
+      yield
+    }
+    end.last = taken.at(-1)?.position ?? end.last
+    end.hasMore = slice.length > taken.length
+    if (end.hasMore) break
+    yield
+  }
+  return end
+}
+
+/** States read at once: a few milliseconds of work. */
+const SLICE_ROWS = 50
+
+/**
+ * Yields consolidated ladders of stored states, from the query's place on, whatever its `limit`, in
+ * slices that are read when asked for and may be empty. With an `outcome` the ladder is that one's,
+ * at the states of both; one whose token is not known has none.
+ */
+function* consolidatedRows(
+  history: MarketHistory,
+  query: RowQuery,
+): Generator<ConsolidatedRow[], void> {
+  let { after } = query
+  for (;;) {
+    const { states, hasMore } = readSlice(history, { ...query, after })
+    const wanted = states.filter((state) => !isSuperseded(history, query, state))
+    yield toRows(history, query, wanted)
+    after = states.at(-1)
+    if (!hasMore) return
+  }
+}
+
+const scanner = createSnapshotScanner()
+
+function readSlice(history: MarketHistory, query: RowQuery) {
+  const limit = Math.min(SLICE_ROWS, query.limit + 1)
+  const page = history.page({ ...query, outcome: undefined, limit })
+  const states: StoredSnapshot[] = []
+  for (const text of page.texts()) {
+    const { id, ...snapshot } = scanner.scan(text, 0, text.length)
+    states.push({ ...snapshot, id: Number(id) })
+  }
+  return { states, hasMore: page.hasMore }
+}
+
+/** With an outcome and a step: whether a state of the other book comes later in the step. */
+function isSuperseded(
+  history: MarketHistory,
+  { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
+  state: StoredSnapshot,
+): boolean {
+  if (outcome === undefined || stepMs === undefined) return false
+  const stepEndMs = stepOf(state.timestampMs, stepMs) * stepMs
+  const timestampMs = Math.min(stepEndMs, toMs - 1)
+  const rival = history.at({ market, outcome: otherOutcome(state.outcome), timestampMs })
+  return rival !== undefined && comparePositions(rival, state) > 0
+}
+
+function toRows(
+  history: MarketHistory,
+  { market, outcome, order, stepMs }: RowQuery,
+  states: readonly StoredSnapshot[],
+): ConsolidatedRow[] {
+  const ascending = order === 'asc' ? states : states.toReversed()
+  const findOther = createOtherFinder(history, { market, states: ascending, stepMs })
+  const rows = ascending.flatMap((state) => {
+    const other = findOther(state)
+    const shown = outcome ?? state.outcome
+    const [own, mirror] = shown === state.outcome ? [state, other] : [other, state]
+    const book = consolidate(own, mirror)
+    const assetId = market.assetIds[shown] ?? own?.assetId
+    if (book === undefined) return []
+    const position: Position = { timestampMs: state.timestampMs, id: state.id }
+    return [{ market, outcome: shown, assetId, position, book }]
+  })
+  return order === 'asc' ? rows : rows.reverse()
+}
+
+type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
+
+/** Looks in the slice itself where that is certain, else in the store; states must ascend. */
+function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
+  const seen = new Map<Outcome, StoredSnapshot | undefined>()
+  const lastMs = states.at(-1)?.timestampMs ?? 0
+  let ahead = 0
+
+  function isInForce(found: StoredSnapshot | undefined, timestampMs: number): boolean {
+    // Of the last moment there may be more after the slice.
+    if (stepMs === undefined) return timestampMs < lastMs
+    // Between the slice's states there are others, but not after the last of a step.
+    return found !== undefined && stepOf(found.timestampMs, stepMs) === stepOf(timestampMs, stepMs)
+  }
+
+  return ({ outcome, timestampMs }: StoredSnapshot): StoredSnapshot | undefined => {
+    for (let next = states[ahead]; next !== undefined; next = states[++ahead]) {
+      if (next.timestampMs > timestampMs) break
+      seen.set(next.outcome, next)
+    }
+    const other = otherOutcome(outcome)
+    if (seen.has(other) && isInForce(seen.get(other), timestampMs)) return seen.get(other)
+    const found = history.at({ market, outcome: other, timestampMs })?.snapshot()
+    seen.set(other, found)
+    return found
+  }
+}

@@ -1,0 +1,295 @@
+/**
+ * Lists of a market's history: snapshots, quotes, prices and trades. From the parameters follow
+ * filters, cursors, coverage, what was known at a moment, and the tag; a list itself only reads
+ * rows. All that decides a body is in its tag, the revision of the market included, so a 304 is
+ * answered before anything is read.
+ */
+
+import { type TProperties, Type } from '@sinclair/typebox'
+
+import { coverageText } from '#src/domain/coverage.ts'
+import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
+import { type HistoryFilters, type HistoryList, snapshotList } from '#src/domain/lists.ts'
+import type { Market, Outcome } from '#src/domain/market.ts'
+import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { historyTagOf, tagOf } from '#src/domain/tag.ts'
+import { type Clock, readRange } from '#src/domain/time.ts'
+import { putText } from '#src/domain/wire/row-bytes.ts'
+import type { MarketHistory, Page as StoredPage } from '#src/history/history.ts'
+import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import {
+  cursorParameter,
+  knownAtParameter,
+  limitParameter,
+  orderParameter,
+  outcomeParameter,
+  rangeParameters,
+} from './data-query.ts'
+import type { DataAnswer, PageAnswer } from './data-response.ts'
+import { acceptsGzip } from './negotiation.ts'
+
+type ListTexts = {
+  /** What a page has, such as `Rows`. */
+  rows: string
+  /** What `from` and `to` are of. */
+  range: string
+  limit: { default: number; maximum: number }
+}
+
+/** The parameters of every list of a market's history, and those of one of them. */
+export const historyQuery = <Own extends TProperties>(
+  { rows, range, limit }: ListTexts,
+  own: Own,
+) =>
+  Type.Object({
+    ...rangeParameters(range),
+    limit: limitParameter(rows, limit),
+    cursor: cursorParameter,
+    outcome: outcomeParameter,
+    order: orderParameter,
+    ...own,
+    knownAt: knownAtParameter,
+  })
+
+type HistoryQuery = {
+  from?: number
+  to?: number
+  limit: number
+  cursor?: string
+  outcome?: Outcome
+  order: 'asc' | 'desc'
+  knownAt?: number
+}
+
+/** The filters that all have. Throws `invalid_parameter`. */
+function readFilters({ conditionId }: Market, query: HistoryQuery): HistoryFilters {
+  const { outcome, order, knownAt } = query
+  const { fromMs, toMs } = readRange(query)
+  return { conditionId, outcome, order, fromMs, toMs, knownAt }
+}
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+/** Every body begins so. */
+export const PAGE_START = '{"data":['
+
+/** Rows that were read. */
+export type HistoryPage = PageEnd<Position> & {
+  /** Makes the body: `PAGE_START`, the rows with commas between, and then `end`. */
+  toBody: (end: string) => Bytes | Steps<Bytes>
+}
+
+/** What is read of a list: rows of a market in a range, by the filters of the list. */
+export type HistoryRequest<Filters> = { market: Market; range: StatePart; filters: Filters }
+
+type HistoryListOptions<Query, Filters extends HistoryFilters> = {
+  list: HistoryList<Filters>
+  /** Adds its own filters to those that all have. Throws `invalid_parameter`. */
+  toFilters: (query: Query, shared: HistoryFilters) => Filters
+  read: (history: MarketHistory, request: HistoryRequest<Filters>) => Steps<HistoryPage>
+  /** Rows that only have to be joined; undefined where they must be read. */
+  readAtOnce?: (history: MarketHistory, request: HistoryRequest<Filters>) => StoredPage | undefined
+  /** Whether rows depend on more than books, such as trades, or steps, which gaps decide. */
+  needsEvents: (filters: Filters) => boolean
+  /** Whether rows say when they were received. */
+  needsReceived: (filters: Filters) => boolean
+  /** Whether rows are made of the books of both outcomes, whichever is asked for. */
+  readsBoth?: (filters: Filters) => boolean
+}
+
+export type HistoryListDeps = {
+  history: MarketHistory
+  cursors: CursorCodec
+  clock: Clock
+  pages: PageCache
+}
+
+type Call<Query> = { request: Request; market: Market; query: Query }
+
+/** A market as it is now, or as it was known at a moment. */
+type View = {
+  history: MarketHistory
+  market: Market
+  nowMs: number
+  /** What `X-Coverage` says of the text that it says now. */
+  coverageAs: (text: string) => string
+}
+
+/** Makes what answers requests for a list. */
+export function createHistoryList<Query extends HistoryQuery, Filters extends HistoryFilters>(
+  options: HistoryListOptions<Query, Filters>,
+  { history, cursors, clock, pages }: HistoryListDeps,
+) {
+  const { list } = options
+  const historyTag = historyTagOf(history.cursorKey)
+
+  /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+  function readRequest({ market, query }: Call<Query>) {
+    const filters = options.toFilters(query, readFilters(market, query))
+    const { outcome, order, fromMs, toMs } = filters
+    const { limit, cursor } = query
+    const walk: Walk<Position> = cursors.walk(list, filters, cursor)
+    const { after } = walk
+    const range: StatePart = { order, outcome, fromMs, toMs, after, limit }
+    return { filters, range, walk }
+  }
+  type Asked = ReturnType<typeof readRequest>
+
+  const present = (market: Market): View => ({
+    history,
+    market,
+    nowMs: clock(),
+    coverageAs: (text) => text,
+  })
+
+  /** Throws `invalid_parameter`. */
+  function* past(market: Market, knownAt: number, { filters }: Asked): Steps<View> {
+    const needsEvents = options.needsEvents(filters)
+    const withReceived = options.needsReceived(filters)
+    const moment = toMoment(history, { knownAt, nowMs: clock(), needsEvents })
+    const known = yield* openKnown(history, market, { ...moment, withReceived })
+    return {
+      history: known.history,
+      market: known.market,
+      nowMs: moment.atMs,
+      coverageAs: (text) => coverageAt(moment, text),
+    }
+  }
+
+  function coverageOf(view: View, { filters, range }: Asked): string {
+    const { market, nowMs } = view
+    const { fromMs, toMs } = range
+    const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
+    const gaps = view.history.gaps(market)
+    return view.coverageAs(coverageText({ market, gaps, outcome, fromMs, toMs, nowMs }))
+  }
+
+  function* make(view: View, { filters, range, walk }: Asked) {
+    const page = yield* options.read(view.history, { market: view.market, range, filters })
+    const { nextCursor, resumeCursor } = walk.end(page)
+    const made = page.toBody(endOf(nextCursor))
+    return { body: made instanceof Uint8Array ? made : yield* made, resumeCursor }
+  }
+
+  /** Tags of snapshots are arranged in another way, so that those that clients keep stay true. */
+  function tagger(market: Market, { filters, range }: Asked, isGzip: boolean) {
+    const { after, limit } = range
+    const position = after === undefined ? '' : `${after.timestampMs}.${after.id}`
+    const key = `${historyTag}.${market.id}.${list.text(filters)}.${position}.${limit}`
+    return (version: number | string): string =>
+      list.name === snapshotList.name
+        ? `${key}.${isGzip ? 'gzip' : 'identity'}.${version}`
+        : `${list.name}.${key}.${version}${isGzip ? '.gzip' : ''}`
+  }
+
+  function toAnswer(call: Call<Query>, asked: Asked, view: View): PageAnswer {
+    const { market } = call
+    const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
+    const tagAt = tagger(market, asked, isGzip)
+    const tag = tagAt(market.revision)
+
+    function joinPage(): Page | undefined {
+      const { range, filters, walk } = asked
+      const page = options.readAtOnce?.(history, { market, range, filters })
+      if (page === undefined) return undefined
+      const { nextCursor, resumeCursor } = walk.end(page)
+      const body = page.encode(isGzip ? 'gzip' : 'identity', PAGE_START, endOf(nextCursor))
+      // Another process may have written since the market was found.
+      return pages.put({ tag: tagAt(page.revision), body, resumeCursor })
+    }
+
+    return {
+      tag,
+      isGzip,
+      isClosed: market.isClosed,
+      coverage: coverageOf(view, asked),
+      findPage: () => pages.find(tag) ?? (view.history === history ? joinPage() : undefined),
+      *make(): Steps<MadePage> {
+        const { body, resumeCursor } = yield* make(view, asked)
+        const { conditionId, revision } = market
+        const isUnchanged = history.findMarket(conditionId)?.revision === revision
+        // What another process wrote meanwhile may be in it or not.
+        return { body, tag: isUnchanged ? tag : tagAt(tagOf(body)), resumeCursor }
+      },
+    }
+  }
+
+  return {
+    /** For a route with `caching: 'page'`. */
+    page(call: Call<Query>): PageAnswer | Steps<PageAnswer> {
+      const asked = readRequest(call)
+      const { market, query } = call
+      const { knownAt } = query
+      if (knownAt === undefined) return toAnswer(call, asked, present(market))
+      return (function* () {
+        return toAnswer(call, asked, yield* past(market, knownAt, asked))
+      })()
+    },
+
+    /** For a route with `caching: 'digest'`. */
+    *data(call: Call<Query>): Steps<DataAnswer> {
+      const asked = readRequest(call)
+      const { market, query } = call
+      const { knownAt } = query
+      const view = knownAt === undefined ? present(market) : yield* past(market, knownAt, asked)
+      const { body, resumeCursor } = yield* make(view, asked)
+      return { body, resumeCursor, coverage: coverageOf(view, asked), isClosed: market.isClosed }
+    },
+  }
+}
+
+const endOf = (nextCursor: string | null): string =>
+  nextCursor === null ? '],"nextCursor":null}' : `],"nextCursor":"${nextCursor}"}`
+
+const encoder = new TextEncoder()
+
+/** A page of rows that are texts. */
+export const textPage = (end: PageEnd<Position>, rows: readonly string[]): HistoryPage => ({
+  ...end,
+  toBody: (text) => encoder.encode(PAGE_START + rows.join(',') + text),
+})
+
+const ROW_BYTES_USUAL = 192
+const ROWS_A_STEP = 512
+const COMMA = 0x2c
+
+/** A page of rows that are written one by one. */
+export const seriesPage = (page: SeriesPage): HistoryPage => ({
+  last: page.last,
+  hasMore: page.hasMore,
+  resume: page.resume,
+  *toBody(text) {
+    const bytes = new Uint8Array(ROW_BYTES_MAX * 2 + page.count * ROW_BYTES_USUAL)
+    const body = { bytes, at: putText(bytes, 0, PAGE_START) }
+    for (let row = 0; row < page.count; row += ROWS_A_STEP) {
+      if (row > 0) yield
+      putRows(body, page, row)
+    }
+    return body.bytes.subarray(0, putText(body.bytes, body.at, text))
+  },
+})
+
+function putRows(
+  body: { bytes: Bytes; at: number },
+  { count, put }: SeriesPage,
+  from: number,
+): void {
+  let { bytes, at } = body
+  for (let row = from; row < Math.min(count, from + ROWS_A_STEP); row++) {
+    if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
+    if (row > 0) bytes[at++] = COMMA
+    at = put(row, bytes, at)
+  }
+  body.bytes = bytes
+  body.at = at
+}
+
+function longer(bytes: Bytes): Bytes {
+  const grown = new Uint8Array(bytes.length * 2)
+  grown.set(bytes)
+  return grown
+}
