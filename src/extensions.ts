@@ -1,10 +1,12 @@
 /** The extensions of this program, in the order in which their routes and jobs are listed. */
 
+import { dayFiles } from './extensions/day-files/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
 
 export const extensions: readonly Extension[] = [
+  dayFiles, // Parquet files of days that are final.
   trust, // What changed after it was served, signed manifests, citations.
   mcp, // Tools for agents.
 ]

@@ -9,6 +9,7 @@ import { createIdGenerator } from './platform/id-generator.ts'
 import { compileLittle } from './platform/jit.ts'
 import { workerName } from './platform/worker.ts'
 import type { CliContext } from './server/context.ts'
+import { variablesOf } from './server/extension.ts'
 import { describeInvocation } from './server/invocation.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
@@ -22,7 +23,7 @@ const stops = new Set<() => void>()
 const context: CliContext = {
   env: process.env,
   config: () => {
-    config ??= readConfig(process.env)
+    config ??= readConfig(process.env, variablesOf(extensions))
     return config
   },
   clock: () => Date.now(),
@@ -90,7 +91,7 @@ const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
   ['postgres', () => import('./postgres/bridge.ts')],
   ['serve', async () => (await import('./server/serve-thread.ts')).serveWorker(context)],
   ['test-data', () => import('./server/test-data.ts')],
-  ['verify', () => import('./server/verify-in-worker.ts')],
+  ['verify', async () => (await import('./server/verify-in-worker.ts')).verifyWorker(context)],
   ...extensions.flatMap((extension) => Object.entries(extension.workers ?? {})),
 ])
 

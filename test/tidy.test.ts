@@ -22,7 +22,6 @@ const layers: Record<string, string[]> = {
   backup: ['archive', 'database', 'platform'],
   history: ['archive', 'domain', 'venue', 'database', 'postgres', 'platform', 'db'],
   tables: ['domain', 'history', 'platform'],
-  files: ['domain', 'history', 'tables', 'platform'],
   ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
   http: ['domain', 'history', 'tables', 'platform'],
   recorder: ['domain', 'venue', 'history', 'platform'],
@@ -36,18 +35,18 @@ const layers: Record<string, string[]> = {
   operator: ['domain', 'ledger', 'platform'],
   facilitator: ['domain', 'chain', 'platform'],
   features: [
-    ...['billing', 'domain', 'http', 'history', 'ledger', 'live', 'platform', 'files', 'operator'],
+    ...['billing', 'domain', 'http', 'history', 'ledger', 'live', 'platform', 'operator'],
     'tables',
   ],
   config: ['domain', 'postgres', 'platform'],
   server: [
     ...['access', 'archive', 'backup', 'billing', 'chain', 'config', 'database', 'domain', 'db'],
-    ...['facilitator', 'features', 'files', 'history', 'http', 'ingest', 'ledger', 'live'],
+    ...['facilitator', 'features', 'history', 'http', 'ingest', 'ledger', 'live'],
     ...['operator', 'platform', 'postgres', 'recorder', 'screening', 'simulator', 'venue'],
     'web/paths',
   ],
   cli: [
-    ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'files', 'http'],
+    ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'http'],
     ...['ingest', 'simulator', 'platform', 'operator', 'screening', 'history', 'ledger', 'access'],
     ...['database', 'archive', 'postgres', 'venue', 'recorder', 'tables'],
     'dev', // The command alone, which loads it when it is there.
@@ -55,7 +54,7 @@ const layers: Record<string, string[]> = {
   // What is in the folders of extensions; the list of them is `extensions`.
   extension: [
     ...['access', 'archive', 'backup', 'billing', 'cli', 'config', 'database', 'db', 'domain'],
-    ...['files', 'history', 'http', 'ledger', 'live', 'operator', 'platform', 'server', 'tables'],
+    ...['history', 'http', 'ledger', 'live', 'operator', 'platform', 'server', 'tables'],
   ],
   extensions: ['extension', 'server'],
   dev: [

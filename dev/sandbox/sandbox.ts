@@ -10,6 +10,7 @@ import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import { type CliContext, commandError } from '#src/server/context.ts'
+import { variablesOf } from '#src/server/extension.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
 
 import { hasAnvil } from './anvil.ts'
@@ -84,7 +85,7 @@ async function serveOn(context: CliContext, ground: Ground): Promise<void> {
     BOOKFEED_FACILITATOR: 'local',
     BOOKFEED_GAS_KEY: chain.facilitator.key,
   }
-  const config = readConfig(env)
+  const config = readConfig(env, variablesOf(context.extensions))
   await serve({ ...context, env, config: () => config }, (at) => greetBuyer(context, at, ground))
 }
 

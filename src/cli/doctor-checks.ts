@@ -22,8 +22,6 @@ import {
   versionOf,
 } from '#src/database/sqlite/database.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { coins, timeframes } from '#src/domain/market.ts'
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -33,26 +31,13 @@ import { isPostgres } from '#src/postgres/address.ts'
 
 import { examineQuickly, readBackupNote } from '../server/backups.ts'
 import type { CliContext } from '../server/context.ts'
+import { finder, type Finding } from '../server/finding.ts'
 import { historyOf, ledgerOf } from '../server/open-data-folder.ts'
 import { readRecorderStatus } from '../server/recorder-status.ts'
 import { freeBytesOf } from '../server/room.ts'
 
-/** `wrong` makes the command fail; `skipped` is what does not apply, or cannot be known now. */
-export type Finding = {
-  check: string
-  state: 'ok' | 'skipped' | 'warning' | 'wrong'
-  text: string
-  /** What to do about it. */
-  todo?: string | undefined
-}
-
 const HOUR_MS = 3_600_000
 const MIB = 1024 * 1024
-
-/** A finding of one check; the last is what to do. */
-export const finder =
-  (check: string) =>
-  (state: Finding['state'], text: string, todo?: string): Finding => ({ check, state, text, todo })
 
 const OTHERS = 0o077
 const ours = /^(history|ledger)\.db|^(recorder|backup)\.|^(backups|restoring|files)$/
@@ -226,30 +211,6 @@ function isWritable(folder: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Lists of files of days; bookfeed verify reads the files themselves. */
-export function checkFiles({ dataPath }: Pick<Config, 'dataPath'>): Finding[] {
-  const found = finder('files')
-  const store = createFileStore(filesPathOf(dataPath))
-  const places = coins.flatMap((coin) =>
-    timeframes.flatMap((timeframe) =>
-      store.daysOf({ coin, timeframe }).map((day) => ({ coin, timeframe, day })),
-    ),
-  )
-  if (places.length === 0) return []
-  const damaged = places.filter((each) => store.find(each)?.isDamaged === true)
-  const [first] = damaged
-  if (first === undefined)
-    return [found('ok', `${count(places.length, 'list')} of files of days can be read.`)]
-  const { coin, timeframe, day } = first
-  return [
-    found(
-      'wrong',
-      `${count(damaged.length, 'list')} of files of days ${damaged.length === 1 ? 'is' : 'are'} damaged, such as that of ${coin} ${timeframe} ${day}.`,
-      'Run bookfeed files make: it makes another revision of these days.',
-    ),
-  ]
 }
 
 export async function checkBackup(context: CliContext): Promise<Finding[]> {

@@ -16,6 +16,7 @@ import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
+import { finder, type Finding } from '../server/finding.ts'
 import { asTyped } from '../server/invocation.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
@@ -23,13 +24,10 @@ import { renderJson } from './command-line.ts'
 import {
   checkBackup,
   checkDisk,
-  checkFiles,
   checkHistory,
   checkLedger,
   checkPermissions,
   checkRecorder,
-  finder,
-  type Finding,
 } from './doctor-checks.ts'
 
 const help = `
@@ -76,10 +74,13 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
   const disk = await examined('disk', () => checkDisk(dataPath, freeBytesMin))
   const ledger = openExisting(context)
   try {
-    const checks: [check: string, look: () => Looked][] = [
+    const ofExtensions = context.extensions.flatMap(({ checks = {} }) =>
+      Object.entries(checks).map(([name, look]): Check => [name, () => look(context)]),
+    )
+    const checks: Check[] = [
       ['history', () => checkHistory(config)],
       ['ledger', () => checkLedger(config, ledger)],
-      ['files', () => checkFiles(config)],
+      ...ofExtensions,
       ['limits', () => checkLimits(config)],
       ['archive', () => checkArchive(config)],
       ['backup', () => checkBackup(context)],
@@ -98,6 +99,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
   }
 }
 
+type Check = [name: string, look: () => Looked]
 type Looked = Finding | Finding[] | Promise<Finding | Finding[]>
 
 /** What a check finds; one that fails keeps no other from being made. */

@@ -2,14 +2,14 @@
 
 import { Command, CommanderError } from 'commander'
 
-import { configVariables } from '#src/config/config.ts'
+import { listVariables } from '#src/config/config.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from '../server/context.ts'
-import type { CommandEntry } from '../server/extension.ts'
+import { type CommandEntry, variablesOf } from '../server/extension.ts'
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
 
@@ -52,7 +52,6 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   verify: { load: async () => (await import('./verify.ts')).verifyCommand },
   doctor: { load: async () => (await import('./doctor.ts')).doctorCommand, upgradesNothing },
   prune: { load: async () => (await import('./prune.ts')).pruneCommand },
-  files: { load: async () => (await import('./files.ts')).filesCommand },
   archive: { load: async () => (await import('./archive.ts')).archiveCommand },
   copy: { load: async () => (await import('./copy.ts')).copyCommand, upgradesNothing },
   backup: { load: async () => (await import('./backup.ts')).backupCommand, upgradesNothing },
@@ -86,7 +85,7 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
   const program = new Command('bookfeed')
     .description(intro)
     .version(context.version)
-    .addHelpText('after', () => `${examples}\n\n${renderVariables()}`)
+    .addHelpText('after', () => `${examples}\n\n${renderVariables(context)}`)
   const entries = new Map<string, CommandEntry>(Object.entries(commands))
   for (const extension of context.extensions)
     for (const [name, entry] of Object.entries(extension.commands ?? {})) entries.set(name, entry)
@@ -115,9 +114,10 @@ const withSubcommands = (command: Command): Command[] => [
   ...command.commands.flatMap(withSubcommands),
 ]
 
-function renderVariables(): string {
-  const width = Math.max(...configVariables.map(({ name }) => name.length))
-  const lines = configVariables.map(
+function renderVariables({ extensions }: CliContext): string {
+  const variables = listVariables(variablesOf(extensions))
+  const width = Math.max(...variables.map(({ name }) => name.length))
+  const lines = variables.map(
     ({ name, description, accepts, default: fallback }) =>
       `  ${name.padEnd(width)}  ${description} Accepts ${accepts}. Default: ${fallback}`,
   )

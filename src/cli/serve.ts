@@ -14,6 +14,7 @@ import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import { compileAsUsual } from '#src/platform/jit.ts'
+import type { JobReport } from '#src/platform/job.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { hasRecorded } from '#src/simulator/moving-market.ts'
@@ -22,7 +23,7 @@ import { makeSample } from '#src/simulator/simulator.ts'
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
 import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
-import { loadExtensions, type ServerExtension } from '../server/extension.ts'
+import { listFilesIn, loadExtensions, type ServerExtension } from '../server/extension.ts'
 import { joinLimits } from '../server/joint-limits.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
@@ -31,7 +32,8 @@ import { createOperator } from '../server/operator.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
-import { startScheduled } from '../server/scheduled-files.ts'
+import { startBackups } from '../server/scheduled-backups.ts'
+import { startCommand } from '../server/scheduled-command.ts'
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   atMost,
@@ -121,7 +123,8 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...[startUsageFlush(front, context.printError), stream, screening.start(report)],
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
-    ...startScheduled(timed, report),
+    startBackups(timed, report?.backup),
+    startArchive(timed, report?.archive),
     ...extensions.flatMap((extension) =>
       (extension.jobs ?? []).map((job) => job.start(timed, operator?.reports.get(job.name))),
     ),
@@ -144,6 +147,13 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   log.flush()
 }
 
+/** Undefined where there is no archive. */
+function startArchive(context: CliContext, report?: JobReport) {
+  if (context.config().archive === '') return undefined
+  const failed = 'old books could not be archived'
+  return startCommand(context, { args: ['archive'], failed }, report)
+}
+
 /** Where there is no room, the sample has no such day. */
 async function makeDayOfSample(
   context: CliContext,
@@ -154,7 +164,8 @@ async function makeDayOfSample(
   const { dataPath } = config()
   if (roomFault(context, dataPath) !== undefined) return
   const { makeSampleDay } = await import('../server/sample-day.ts')
-  makeSampleDay(history, { dataPath, clock, assertMayWrite: () => undefined, extensions })
+  const listFiles = await listFilesIn(dataPath, context.extensions)
+  makeSampleDay(history, { dataPath, clock, extensions, listFiles })
 }
 
 /** Loads the recorder when the server listens already; undefined where none is wanted. */

@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
-import { verifyDayFiles } from '#src/files/verify.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
 import { type CliContext, commandError } from '../server/context.ts'
+import { listFaultsIn } from '../server/extension.ts'
 import { historyPathOf, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'
 
@@ -28,7 +27,7 @@ export const verifyCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action(() => verify(context))
 
-export function verify(context: CliContext): void {
+export async function verify(context: CliContext): Promise<void> {
   const { clock, print, printError } = context
   const { dataPath, history: address } = context.config()
   // Opening would make an empty one, which is sound and not what was meant.
@@ -46,10 +45,10 @@ export function verify(context: CliContext): void {
     shownMs = clock()
     printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
   }
-  const files = createFileStore(filesPathOf(dataPath))
+  const ofExtensions = await listFaultsIn(dataPath, context.extensions)
   function* listFaults(): Generator<string> {
     yield* history.verify(onProgress)
-    yield* verifyDayFiles(files)
+    for (const faults of ofExtensions) yield* faults
   }
   const faults = logFaults.length + printFaults(context, listFaults())
   const { markets, snapshots } = history.totals()

@@ -2,28 +2,42 @@
 
 import { Fault } from '#src/platform/fault.ts'
 
-import { type ConfigVariable, variables } from './variables.ts'
+import { type ConfigVariable, type Variables, variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export type Config = Readonly<{
-  [K in keyof typeof variables]: Exclude<ReturnType<(typeof variables)[K]['parse']>, undefined>
+/** The values of variables, each as its `parse` returned it. */
+export type Settings<T extends Variables> = Readonly<{
+  [K in keyof T]: Exclude<ReturnType<T[K]['parse']>, undefined>
 }>
 
-/** In the order in which they are documented. */
-export const configVariables: readonly ConfigVariable[] = Object.values(variables)
+export type Config = Settings<typeof variables>
 
-/** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws a `config` fault. */
-export function readConfig(env: Env): Config {
-  assertKnown(env)
-  const entries = Object.entries<ConfigVariable>(variables)
-  const settings = Object.fromEntries(
-    entries.map(([name, variable]) => [name, read(env, variable)]),
-  )
+/** Those of the core, then those of extensions, in the order in which they are documented. */
+export const listVariables = (ofExtensions: readonly Variables[]): readonly ConfigVariable[] =>
+  [variables, ...ofExtensions].flatMap((table) => Object.values<ConfigVariable>(table))
+
+/**
+ * Reads the `BOOKFEED_*` variables, also those of extensions, which `settingsOf` returns; an empty
+ * one counts as absent. Throws a `config` fault.
+ */
+export function readConfig(env: Env, ofExtensions: readonly Variables[]): Config {
+  assertKnown(env, listVariables(ofExtensions))
+  const settings: Record<string, unknown> = {}
+  for (const table of [variables, ...ofExtensions])
+    for (const [name, variable] of Object.entries<ConfigVariable>(table))
+      settings[name] = read(env, variable)
   // Each is what its variable's `parse` returned.
   const config = Object.freeze(settings as Config)
   assertCredentials(config)
   return config
+}
+
+/** The settings of an extension: its variables, as `readConfig` has read them. */
+export function settingsOf<T extends Variables>(config: Config, own: T): Settings<T> {
+  const missing = Object.keys(own).find((name) => !(name in config))
+  if (missing !== undefined) throw new Error(`The variable of ${missing} was not read.`)
+  return config as unknown as Settings<T>
 }
 
 function assertCredentials({ spotSources, spotKey }: Config): void {
@@ -46,8 +60,8 @@ function read(env: Env, variable: ConfigVariable): unknown {
 }
 
 /** A misspelt variable would silently leave its default. */
-function assertKnown(env: Env): void {
-  const known = configVariables.map(({ name }) => name)
+function assertKnown(env: Env, listed: readonly ConfigVariable[]): void {
+  const known = listed.map(({ name }) => name)
   const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))
   const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return

@@ -39,6 +39,9 @@ export type ConfigVariable = {
   parse(text: string): unknown
 }
 
+/** Variables by the name that their value has in the program. */
+export type Variables = Readonly<Record<string, ConfigVariable>>
+
 export const variables = {
   dataPath: {
     ...{ name: 'BOOKFEED_DATA', default: './data' },
@@ -333,13 +336,6 @@ export const variables = {
     default: '7',
     ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
-  },
-  makesFiles: {
-    name: 'BOOKFEED_FILES',
-    default: 'off',
-    ...onOff,
-    description:
-      'Whether the server makes Parquet files of each final day, in the folder files of the data folder.',
   },
   isKeyless: {
     name: 'BOOKFEED_KEYLESS',

@@ -27,9 +27,8 @@ import { keylessRoutes } from '#src/features/billing/keyless-routes.ts'
 import { createKeyless, createSeller, type Seller } from '#src/features/billing/keyless.ts'
 import { billingRoutes } from '#src/features/billing/routes.ts'
 import { coverageRoutes } from '#src/features/coverage/routes.ts'
-import { documentationRoutes } from '#src/features/documentation/routes.ts'
+import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
 import { exportRoutes } from '#src/features/exports/routes.ts'
-import { fileRoutes } from '#src/features/files/routes.ts'
 import { fillRoutes } from '#src/features/fill/routes.ts'
 import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
 import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
@@ -48,7 +47,6 @@ import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
 import type { Connection as StreamConnection } from '#src/features/stream/sockets.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
-import { createFileStore, filesPathOf, type FileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { createApi, type DeclaredRoute, declaredRoutes, knownRoutes } from '#src/http/api.ts'
@@ -104,8 +102,6 @@ export type ReaderDeps = {
   version: string
   /** When a recorder that fell silent was last heard of; undefined while none is silent. */
   silence?: (() => number | undefined) | undefined
-  /** Files of days; those of the data folder by default. */
-  files?: FileStore | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
   /** In place of one that reads the ledger. */
@@ -166,13 +162,17 @@ export function createApp(given: AppDeps) {
   }
   const ofExtensions = extensions.flatMap(({ routes }) => routes?.(ports.api, services) ?? [])
   const api = compose([ofData, ...listOwnRoutes(deps, ports, keyless?.seller), ...ofExtensions])
-  const files = deps.files ?? createFileStore(filesPathOf(deps.config.dataPath))
   let pages: Promise<Pages> | undefined
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
     (pages ??= import('./pages.ts').then(({ createPages }) =>
-      createPages({ ...deps, files, facts }, api),
+      createPages({ version, findExamples: findHeld, facts }, api),
     ))
+  const findHeld = () =>
+    findExamples(
+      history,
+      extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
+    )
   /** What a page is told with its document. */
   const facts = (request: Request) => ({
     coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
@@ -466,11 +466,6 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): AnyE
     panelRoutes(api, data),
     heatmapRoutes(api, data),
     exportRoutes(api, { ...data, findMarket }),
-    fileRoutes(api, {
-      ...data,
-      listTiers,
-      files: deps.files ?? createFileStore(filesPathOf(config.dataPath)),
-    }),
     liveRoutes(api, live, ports),
     spotRoutes(api, createSpotService(data)),
     extensions.flatMap(

@@ -8,24 +8,37 @@ import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
 import type { Config } from '#src/config/config.ts'
+import type { Variables } from '#src/config/variables.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
+import type { FileDigest } from '#src/domain/manifest.ts'
+import type { Coin, Timeframe } from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { HeldDays } from '#src/features/documentation/routes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
 import type { PeerSource, Visit } from '#src/http/gate.ts'
 import type { JobReport } from '#src/platform/job.ts'
 
 import type { CliContext } from './context.ts'
+import type { Finding } from './finding.ts'
 import type { Job } from './server-jobs.ts'
 
 /** The manifest of an extension. It imports what it names when that is used, and not before. */
 export type Extension = {
   name: string
+  /** Environment variables, which `settingsOf` reads. */
+  variables?: Variables
   /** By name; one that the core has too takes its place. */
   commands?: Readonly<Record<string, CommandEntry>>
   /** The modules that define its workers, by the name of the worker. */
   workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
+  /** Checks of `bookfeed doctor`, by name. */
+  checks?: Readonly<Record<string, (context: CliContext) => Promise<Finding[]>>>
+  /** A sentence for each fault of what it keeps in a data folder, for `bookfeed verify`. */
+  listFaults?: (dataPath: string) => Promise<Iterable<string>>
+  /** Files that it keeps in a data folder, for manifests of their days. */
+  listFiles?: (dataPath: string) => Promise<ListFiles>
   /** Loads what it adds to a server. */
   load?: () => Promise<ServerExtension>
 }
@@ -46,7 +59,20 @@ export type ServerExtension = {
   pathsWithoutData?: readonly string[]
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
-  makeDays?: (history: MarketHistory, day: { dataPath: string; nowMs: number }) => void
+  makeDays?: (history: MarketHistory, day: SampleDay) => void
+  /** What examples of the API document name, as far as it is held. */
+  findExamples?: (services: DataServices) => HeldDays
+}
+
+/** Which files of a day there are, and when the newest was made. */
+export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
+
+export type SampleDay = {
+  dataPath: string
+  nowMs: number
+  coins: readonly Coin[]
+  timeframes: readonly Timeframe[]
+  listFiles: ListFiles
 }
 
 /** What each thread has that answers requests for data. */
@@ -79,6 +105,35 @@ export type ExtensionJob = {
   /** Undefined where the configuration asks for none. */
   start(context: CliContext, report: JobReport | undefined): Job | undefined
 }
+
+/** Files of days that extensions keep in a data folder. */
+export async function listFilesIn(
+  dataPath: string,
+  extensions: readonly Extension[],
+): Promise<ListFiles> {
+  const lists: ListFiles[] = []
+  for (const { listFiles } of extensions) if (listFiles) lists.push(await listFiles(dataPath))
+  return (day) => {
+    const found = lists.map((list) => list(day))
+    return {
+      files: found.flatMap(({ files }) => files),
+      madeMs: Math.max(0, ...found.map(({ madeMs }) => madeMs)),
+    }
+  }
+}
+
+/** Yields a sentence for each fault of what extensions keep in a data folder. */
+export async function listFaultsIn(
+  dataPath: string,
+  extensions: readonly Extension[],
+): Promise<Iterable<string>[]> {
+  const lists: Iterable<string>[] = []
+  for (const { listFaults } of extensions) if (listFaults) lists.push(await listFaults(dataPath))
+  return lists
+}
+
+export const variablesOf = (extensions: readonly Extension[]): readonly Variables[] =>
+  extensions.flatMap(({ variables }) => (variables === undefined ? [] : [variables]))
 
 export const loadExtensions = (
   extensions: readonly Extension[],

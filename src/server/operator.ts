@@ -47,7 +47,6 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
     reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
     backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
-    files: jobs.add('files', 'Makes files of days that are final, if BOOKFEED_FILES is on.'),
     archive: jobs.add('archive', 'Moves old books to the bucket of BOOKFEED_ARCHIVE, every hour.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }
@@ -59,7 +58,7 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
       verifies === 'history'
         ? 'Re-reads the whole history, and reports damage.'
         : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
-      (job) => verifyInWorker({ verifies, path, dataPath, nowMs: context.clock() }, job),
+      (job) => verifyInWorker(context, { verifies, path, dataPath, nowMs: context.clock() }, job),
     )
   verify('history', historyOf(config))
   verify('ledger', ledgerOf(config))

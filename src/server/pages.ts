@@ -3,22 +3,19 @@ import { type AnyElysia, Elysia } from 'elysia'
 
 import { ifSound } from '#src/domain/errors.ts'
 import { dashboardPages, type PageDeps } from '#src/features/dashboard/routes.ts'
-import { findExamples } from '#src/features/documentation/routes.ts'
 import { declaredRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
-import { openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
+import { type HeldExamples, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
 import { pathOf, targetOf } from '#src/http/url.ts'
 
-import type { AppDeps } from './app.ts'
 import { OPENAPI_PATH } from './page-routes.ts'
 
-type PagesDeps = Pick<AppDeps, 'version' | 'history'> &
-  Pick<PageDeps, 'facts'> & { files: NonNullable<AppDeps['files']> }
+type PagesDeps = Pick<PageDeps, 'facts'> & { version: string; findExamples: () => HeldExamples }
 
 export type Pages = ReturnType<typeof createPages>
 
-export function createPages({ version, history, files, facts }: PagesDeps, api: AnyElysia) {
+export function createPages({ version, findExamples, facts }: PagesDeps, api: AnyElysia) {
   const components = createComponents()
   const declared = declaredRoutes(api)
   const trap = createErrorTrap()
@@ -31,14 +28,7 @@ export function createPages({ version, history, files, facts }: PagesDeps, api: 
     handler: { standardHostname: false },
   })
     .use(trap.plugin)
-    .use(
-      openapi(
-        version,
-        declared,
-        components,
-        () => ifSound(() => findExamples(history, files)) ?? {},
-      ),
-    )
+    .use(openapi(version, declared, components, () => ifSound(findExamples) ?? {}))
     .use(swaggerAssets())
     // Of `/swagger` it replaces the page of the plugin.
     .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))

@@ -1,11 +1,9 @@
 /** A day of the sample that is over: a first start has its manifest, its citation and its files. */
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
-import { makeDayFiles } from '#src/files/maker.ts'
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { storeSimulation } from '#src/simulator/simulator.ts'
 
-import type { ServerExtension } from './extension.ts'
+import type { ListFiles, ServerExtension } from './extension.ts'
 
 /** A manifest waits for an hour after its day, so yesterday may be too late. */
 const DAYS_AGO = 2
@@ -16,13 +14,13 @@ const STATES_PER_SECOND = 0.3
 type Deps = {
   dataPath: string
   clock: Clock
-  assertMayWrite: () => void
   extensions: readonly ServerExtension[]
+  listFiles: ListFiles
 }
 
 export function makeSampleDay(
   history: MarketHistory,
-  { dataPath, clock, assertMayWrite, extensions }: Deps,
+  { dataPath, clock, extensions, listFiles }: Deps,
 ): void {
   const nowMs = clock()
   const dayMs = Math.floor(nowMs / DAY_MS - DAYS_AGO) * DAY_MS
@@ -35,7 +33,6 @@ export function makeSampleDay(
     statesPerSecond: STATES_PER_SECOND,
   })
   for (const _ of steps);
-  const store = createFileStore(filesPathOf(dataPath))
-  makeDayFiles({ history, store, nowMs, assertMayWrite }, { coins: ['btc'], timeframes: ['5m'] })
-  for (const { makeDays } of extensions) makeDays?.(history, { dataPath, nowMs })
+  for (const { makeDays } of extensions)
+    makeDays?.(history, { dataPath, nowMs, coins: ['btc'], timeframes: ['5m'], listFiles })
 }

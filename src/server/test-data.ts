@@ -24,13 +24,12 @@ const FOLDER = `test-data-${FORMAT}`
 /** Of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
 
-const folderOf = (dataPath: string): string => join(dataPath, FOLDER)
-/** Where files of its days would be. */
-export const testFilesPathOf = (dataPath: string): string => join(folderOf(dataPath), 'files')
+/** The data folder of test mode. */
+export const testFolderOf = (dataPath: string): string => join(dataPath, FOLDER)
 export const hasTestData = (dataPath: string): boolean =>
   testStores.every((store) => hasStore(dataPath, store))
 export const hasStore = (dataPath: string, store: TestStore): boolean =>
-  existsSync(storePathOf(folderOf(dataPath), store))
+  existsSync(storePathOf(testFolderOf(dataPath), store))
 
 const folderName = /^test-data-\d+(?:\.(\d+)\.making)?$/
 
@@ -61,7 +60,7 @@ export function* makeFiles(
   stores: readonly TestStore[],
   part?: TestDayPart,
 ): Generator<number, void> {
-  const making = `${folderOf(dataPath)}.${process.pid}.making`
+  const making = `${testFolderOf(dataPath)}.${process.pid}.making`
   removeLeft(dataPath)
   mkdirSync(making, { recursive: true, mode: 0o700 })
   try {
@@ -75,9 +74,9 @@ export function* makeFiles(
       } finally {
         history.dispose()
       }
-      mkdirSync(folderOf(dataPath), { recursive: true, mode: 0o700 })
+      mkdirSync(testFolderOf(dataPath), { recursive: true, mode: 0o700 })
       // Another process may have made the same.
-      if (!hasStore(dataPath, store)) renameSync(path, storePathOf(folderOf(dataPath), store))
+      if (!hasStore(dataPath, store)) renameSync(path, storePathOf(testFolderOf(dataPath), store))
     }
   } finally {
     rmSync(making, { recursive: true, force: true })
@@ -92,7 +91,7 @@ export function openTestData(dataPath: string) {
     open(store: TestStore): MarketHistory | undefined {
       const known = opened.get(store)
       if (known !== undefined || !hasStore(dataPath, store)) return known
-      const history = openHistory(storePathOf(folderOf(dataPath), store), options)
+      const history = openHistory(storePathOf(testFolderOf(dataPath), store), options)
       opened.set(store, history)
       return history
     },

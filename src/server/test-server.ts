@@ -9,7 +9,6 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Limits } from '#src/access/limits.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { createFileStore } from '#src/files/store.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Arrival } from '#src/http/gate.ts'
@@ -20,7 +19,7 @@ import { TEST_DAY_MS, TEST_SPAN_MS, type TestStore } from '#src/simulator/test-d
 import { type AppDeps, createApp, type Reader, type ReaderDeps } from './app.ts'
 import type { CliContext } from './context.ts'
 import { clearOf, openTestAccounts, type TestAccounts } from './test-accounts.ts'
-import { createTestData, testFilesPathOf } from './test-data.ts'
+import { createTestData, testFolderOf } from './test-data.ts'
 import { faultOf, markAsTest, refuseFaulty, SLOW_MS, type TestFault } from './test-faults.ts'
 import { createTestLimits } from './test-limits.ts'
 
@@ -82,9 +81,14 @@ export function createTestServer<Deps extends ReaderDeps>({
   /** In place of what the real server has. */
   const shared = {
     limits: createTestLimits(deps.limits, Buffer.from(deps.randomBytes(4)).readInt32LE()),
-    config: { ...config, sampleMarket: 'off', isKeyless: false, pageCacheBytes: PAGE_CACHE_BYTES },
-    // Not those of the data folder: there are none of the simulated day.
-    files: createFileStore(testFilesPathOf(config.dataPath)),
+    config: {
+      ...config,
+      sampleMarket: 'off',
+      isKeyless: false,
+      pageCacheBytes: PAGE_CACHE_BYTES,
+      // What extensions keep in a data folder is none of test mode.
+      dataPath: testFolderOf(config.dataPath),
+    },
     operator: undefined,
     meters: undefined,
     silence: undefined,

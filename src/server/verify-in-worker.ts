@@ -1,8 +1,6 @@
 /** Verifies a file on a thread of its own, which gives way to the one that serves. */
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
-import { verifyDayFiles } from '#src/files/verify.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
@@ -11,10 +9,13 @@ import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 
+import type { CliContext } from './context.ts'
+import { listFaultsIn } from './extension.ts'
+
 type Start = {
   verifies: 'history' | 'ledger'
   path: string
-  /** With the files of days, which are verified with the history. */
+  /** What extensions keep there is verified with the history. */
   dataPath: string
   nowMs: number
 }
@@ -23,15 +24,22 @@ type Progress = { done: number; total: number }
 const FAULTS_SHOWN_MAX = 20
 
 /** Resolves with what was found sound; rejects with the first faults. */
-export async function verifyInWorker(start: Start, report: JobReport): Promise<string> {
-  const thread = verifyWorker.start(start, ({ done, total }) => report.progress(done, total))
+export async function verifyInWorker(
+  context: CliContext,
+  start: Start,
+  report: JobReport,
+): Promise<string> {
+  const thread = verifyWorker(context).start(start, ({ done, total }) =>
+    report.progress(done, total),
+  )
   const { faults, count, held } = await thread.result
   if (count > 0) throw new Error(`${count} faults in ${held}: ${faults.join(' ')}`)
   return `Sound: ${held}.`
 }
 
 function* listFaults(
-  { verifies, path, dataPath, nowMs }: Start,
+  { verifies, path, nowMs }: Start,
+  ofExtensions: readonly Iterable<string>[],
   onProgress: (done: number, total: number) => void,
 ): Generator<string, string> {
   if (!isPostgres(path)) yield* listLogFaults(path)
@@ -43,18 +51,22 @@ function* listFaults(
   }
   const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
   yield* history.verify(onProgress)
-  yield* verifyDayFiles(createFileStore(filesPathOf(dataPath)))
+  for (const faults of ofExtensions) yield* faults
   const { markets, snapshots } = history.totals()
   history.dispose()
   return `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
 }
 
-function verify(start: Start, onProgress: (done: number, total: number) => void) {
+function verify(
+  start: Start,
+  ofExtensions: readonly Iterable<string>[],
+  onProgress: (done: number, total: number) => void,
+) {
   const faults: string[] = []
   let count = 0
   let held = start.path
   try {
-    const found = listFaults(start, onProgress)
+    const found = listFaults(start, ofExtensions, onProgress)
     let next = found.next()
     for (; next.done !== true; next = found.next()) {
       if (++count <= FAULTS_SHOWN_MAX) faults.push(next.value)
@@ -67,8 +79,12 @@ function verify(start: Start, onProgress: (done: number, total: number) => void)
   return { faults, count, held }
 }
 
-const verifyWorker = defineWorker(
-  { name: 'verify', purpose: 'verifies', file: import.meta.filename, isLowPriority: true },
-  (start: Start, parent: Parent<Progress>) =>
-    verify(start, (done, total) => parent.send({ done, total })),
-)
+/** The thread begins with the file that the process began with, which knows the extensions. */
+export const verifyWorker = ({ program, extensions }: CliContext) =>
+  defineWorker(
+    { name: 'verify', purpose: 'verifies', file: program, isLowPriority: true },
+    async (start: Start, parent: Parent<Progress>) =>
+      verify(start, await listFaultsIn(start.dataPath, extensions), (done, total) =>
+        parent.send({ done, total }),
+      ),
+  )

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
-
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -1,8 +1,7 @@
 /** What an address may sign up for, whoever asks and with whatever key. */
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
-
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 import { asJson, createSigner, readKey } from '../support/signup-client.ts'

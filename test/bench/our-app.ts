@@ -2,7 +2,6 @@ import { join } from 'node:path'
 
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config/config.ts'
 import { extensions } from '#src/extensions.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -11,6 +10,8 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createIdGenerator } from '#src/platform/id-generator.ts'
 import { type App, createApp } from '#src/server/app.ts'
 import { loadExtensions } from '#src/server/extension.ts'
+
+import { readConfig } from '../support/config.ts'
 
 const loaded = await loadExtensions(extensions)
 

@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Finding } from '#src/cli/doctor-checks.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { Finding } from '#src/server/finding.ts'
 
 import { appendAll, simulatedSnapshots } from '../history/books.ts'
 import { aTransfer } from '../ledger/payment-records.ts'

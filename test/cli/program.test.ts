@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { runCli } from '#src/cli/program.ts'
-import { configVariables } from '#src/config/config.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
+import { configVariables } from '../support/config.ts'
 
 describe('runCli', () => {
   test('default: --help teaches the commands, examples and every variable', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
 import { isLoopback, signupStateOf } from '#src/server/screening.ts'
+
+import { readConfig } from '../support/config.ts'
 
 const exposed = { BOOKFEED_HOST: '0.0.0.0' }
 const named = { BOOKFEED_PUBLIC_URL: 'https://api.example.com' }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { configVariables, readConfig } from '#src/config/config.ts'
 import { Fault } from '#src/platform/fault.ts'
+
+import { configVariables, readConfig } from '../support/config.ts'
 
 const MIB = 1024 * 1024
 

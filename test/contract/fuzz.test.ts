@@ -8,8 +8,7 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import { readConfig } from '#src/config/config.ts'
-
+import { readConfig } from '../support/config.ts'
 import { textOf } from '../support/event-client.ts'
 import { fakeBilling } from '../support/fake-billing.ts'
 import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
-
+import { readConfig } from '../support/config.ts'
 import { ACTIVE_ID, fakeBilling, PENDING_ID } from '../support/fake-billing.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config/config.ts'
 import { isWellFormedKey } from '#src/domain/selling/api-key.ts'
 import type { SignatureCheck } from '#src/domain/selling/wallet.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import { Challenge, type NewKey } from '#src/features/keys/schema.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
+import { readConfig } from '../support/config.ts'
 import { clearOf, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 import {

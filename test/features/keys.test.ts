@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
-import { readConfig } from '#src/config/config.ts'
 import { type KeyBody, KeyList, type NewKey, RotatedKey } from '#src/features/keys/schema.ts'
 
+import { readConfig } from '../support/config.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 import { asJson, createSigner, vouchFor } from '../support/signup-client.ts'

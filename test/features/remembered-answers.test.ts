@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
 import { createRandom } from '#src/platform/random.ts'
 
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
 import { stableHeaders } from '../support/stable-headers.ts'

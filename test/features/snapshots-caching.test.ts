@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
-
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
 import { readProblem, type Send } from '../support/page-client.ts'

@@ -1,9 +1,9 @@
 /** What a caller without a valid key reads: the ways in that this server has. */
 import { describe, expect, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 import { createTestGround } from '../support/test-mode.ts'

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { configVariables, readConfig } from '#src/config/config.ts'
 import { DRAIN_MS_MAX } from '#src/server/server-jobs.ts'
+
+import { configVariables, readConfig } from '../support/config.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (name: string): Promise<string> => Bun.file(join(root, name)).text()

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
-import { readConfig } from '#src/config/config.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { readConfig } from '../support/config.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 

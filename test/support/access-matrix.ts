@@ -2,11 +2,11 @@
  * Every operation × every kind of caller × every coin. What is sold is written down here once more,
  * so that a change of the catalogue has to be meant.
  */
-import { readConfig } from '#src/config/config.ts'
 import { createApiKey } from '#src/domain/selling/api-key.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
+import { readConfig } from './config.ts'
 import { fakeBilling } from './fake-billing.ts'
 import { addKey, createHarness, NOW_MS } from './harness.ts'
 import type { KnownMarket } from './market-history.ts'

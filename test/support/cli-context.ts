@@ -1,7 +1,7 @@
-import { readConfig } from '#src/config/config.ts'
 import { extensions } from '#src/extensions.ts'
 import type { CliContext } from '#src/server/context.ts'
 
+import { readConfig } from './config.ts'
 import { NOW_MS } from './now.ts'
 
 /**

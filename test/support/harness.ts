@@ -1,15 +1,17 @@
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config/config.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { extensions } from '#src/extensions.ts'
+import { createDayFiles } from '#src/extensions/day-files/server.ts'
+import { createFileStore, filesPathOf, type FileStore } from '#src/extensions/day-files/store.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { loadExtensions } from '#src/server/extension.ts'
 
+import { readConfig } from './config.ts'
 import { fakeHistory } from './fake-history.ts'
 import { createOneFile } from './one-file.ts'
 import './formats.ts'
@@ -19,6 +21,9 @@ export { NOW_MS }
 
 const oneFile = createOneFile()
 export const loadedExtensions = await loadExtensions(extensions)
+const otherExtensions = await loadExtensions(extensions.filter(({ name }) => name !== 'day-files'))
+
+type HarnessOptions = Partial<AppDeps> & { files?: FileStore | undefined }
 
 /** Everything, and more requests a minute than a test makes. */
 const testTier: Tier = {
@@ -36,13 +41,13 @@ const testTier: Tier = {
  * ids and the log as a list. `send` comes with a key of a tier that includes everything, unless it
  * is given another `authorization`; `sendAs(undefined)` is a caller without any.
  */
-export const createHarness = (options: Partial<AppDeps> = {}) =>
+export const createHarness = (options: HarnessOptions = {}) =>
   createHarnessBehind((app) => app, options)
 
 /** As `createHarness`, with requests answered by what `front` returns. */
 export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
   front: (app: App, deps: AppDeps) => Front,
-  options: Partial<AppDeps> = {},
+  { files = oneFile, ...options }: HarnessOptions = {},
 ) {
   const time = { nowMs: NOW_MS, timerMs: 0 }
   const lines: string[] = []
@@ -50,11 +55,16 @@ export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
   const createId = () => `minted${++minted}`
   const ledger = options.ledger ?? openLedger(':memory:', { nowMs: NOW_MS })
   const key = addKey(ledger, testTier)
+  const { config = readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }) } = options
   const deps: AppDeps = {
     history: fakeHistory(),
-    files: oneFile,
-    config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
-    extensions: loadedExtensions,
+    config,
+    extensions: [
+      createDayFiles((path) =>
+        path === config.dataPath ? files : createFileStore(filesPathOf(path)),
+      ),
+      ...otherExtensions,
+    ],
     clock: () => time.nowMs,
     timer: () => time.timerMs,
     createId,

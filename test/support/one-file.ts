@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 
 import type { Coin } from '#src/domain/market.ts'
-import type { DayFile, FileStore } from '#src/files/store.ts'
+import type { DayFile, FileStore } from '#src/extensions/day-files/store.ts'
 
 const path = join(import.meta.dir, 'one-file.parquet')
 const BYTES = 'PAR1PAR1'

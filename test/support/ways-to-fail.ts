@@ -1,7 +1,6 @@
 /** For each error code a way to get it out of any operation that documents it. */
 
 import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config/config.ts'
 import { storageError } from '#src/database/database.ts'
 import { bytesPosition, createCursorCodec } from '#src/domain/cursor.ts'
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
@@ -9,6 +8,7 @@ import type { Verdict } from '#src/domain/selling/screening.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
+import { readConfig } from './config.ts'
 import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
 import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'

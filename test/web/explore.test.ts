@@ -1,7 +1,5 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
-
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
@@ -12,6 +10,7 @@ import {
   type TestPage,
   until,
 } from '../support/browser.ts'
+import { readConfig } from '../support/config.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import {
   appendRows,

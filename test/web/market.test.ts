@@ -1,11 +1,11 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { readConfig } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
 import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser } from '../support/browser.ts'
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)

@@ -360,46 +360,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/{coin}/files": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Files of whole days
-         * @description Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.
-         */
-        get: operations["listFiles"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/{coin}/files/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * A file of a day, or a part of it
-         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.
-         */
-        get: operations["getFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/{coin}/markets/{conditionId}/live": {
         parameters: {
             query?: never;
@@ -452,6 +412,46 @@ export interface paths {
          * @description What markets are settled by, as feeds publish it: every price that was recorded, or bars. A server without a source of prices has none, and `reason` says so. Prices of different sources and averages are different series: `source` and `window` choose one. The settlement of 5m, 15m and 4h markets is by Chainlink's average of a minute, `window=60`.
          */
         get: operations["listSpot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files of whole days
+         * @description Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.
+         */
+        get: operations["listFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of a day, or a part of it
+         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.
+         */
+        get: operations["getFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2189,49 +2189,6 @@ export interface components {
              */
             endedAt: string | null;
         };
-        DayFile: {
-            /** @description `name` of a file in GET /v1/{coin}/files. */
-            name: string;
-            /** @description Where the file is, on this server. */
-            url: string;
-            /**
-             * @description Length of the markets' windows.
-             * @enum {string}
-             */
-            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
-            /**
-             * Format: date
-             * @description Day in UTC on which the windows begin.
-             */
-            day: string;
-            /**
-             * @description `snapshots`: a row a state with 25 levels of each side. `levels`: a row a level of each state. `quotes`: a row a change of the best levels. `trades`. `panel`: a row a market and moment before its expiry.
-             * @enum {string}
-             */
-            kind: "snapshots" | "levels" | "quotes" | "trades" | "panel";
-            /**
-             * @description Prices and sizes as DECIMAL, exact, or as DOUBLE, which every program reads.
-             * @enum {string}
-             */
-            numbers: "decimal" | "double";
-            /** @description 1 at first; more where something of the day became known later. */
-            revision: number;
-            /** @description False once there is another revision. */
-            isLatest: boolean;
-            /** @description Markets in it. */
-            markets: number;
-            /** @description Rows in it. */
-            rows: number;
-            /** @description Length of the file. */
-            bytes: number;
-            /** @description SHA-256 of the file, in hex. */
-            sha256: string;
-            /**
-             * Format: date-time
-             * @description When it was made.
-             */
-            madeAt: string;
-        };
         /** @description A price of the coin; without `interval`. */
         Spot: {
             /** @description Identifier of the price. */
@@ -2283,6 +2240,49 @@ export interface components {
             close: number;
             /** @description Prices in the bar. */
             ticks: number;
+        };
+        DayFile: {
+            /** @description `name` of a file in GET /v1/{coin}/files. */
+            name: string;
+            /** @description Where the file is, on this server. */
+            url: string;
+            /**
+             * @description Length of the markets' windows.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * Format: date
+             * @description Day in UTC on which the windows begin.
+             */
+            day: string;
+            /**
+             * @description `snapshots`: a row a state with 25 levels of each side. `levels`: a row a level of each state. `quotes`: a row a change of the best levels. `trades`. `panel`: a row a market and moment before its expiry.
+             * @enum {string}
+             */
+            kind: "snapshots" | "levels" | "quotes" | "trades" | "panel";
+            /**
+             * @description Prices and sizes as DECIMAL, exact, or as DOUBLE, which every program reads.
+             * @enum {string}
+             */
+            numbers: "decimal" | "double";
+            /** @description 1 at first; more where something of the day became known later. */
+            revision: number;
+            /** @description False once there is another revision. */
+            isLatest: boolean;
+            /** @description Markets in it. */
+            markets: number;
+            /** @description Rows in it. */
+            rows: number;
+            /** @description Length of the file. */
+            bytes: number;
+            /** @description SHA-256 of the file, in hex. */
+            sha256: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            madeAt: string;
         };
         /** @description A change of a market after it could be served. */
         Revision: {
@@ -4033,84 +4033,6 @@ export interface operations {
             };
         };
     };
-    listFiles: {
-        parameters: {
-            query?: {
-                /** @description Only files of this timeframe. */
-                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
-                /** @description Only files of this day in UTC. */
-                day?: string | number;
-                /** @description Only files of this kind. */
-                kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel";
-                /** @description Only files whose numbers are of this form. */
-                numbers?: "decimal" | "double";
-                /** @description Files on a page; may change during a walk. */
-                limit?: number;
-                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
-                coin: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of files. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description Files by timeframe, newest day first. */
-                        data: components["schemas"]["DayFile"][];
-                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
-                        nextCursor: string | null;
-                    };
-                };
-            };
-        };
-    };
-    getFile: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description One range of bytes (RFC 9110), such as `bytes=-8`. */
-                Range?: string;
-            };
-            path: {
-                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
-                coin: string;
-                /** @description `name` of a file in GET /v1/{coin}/files. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The file. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/vnd.apache.parquet": string;
-                };
-            };
-            /** @description The part asked for. */
-            206: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/vnd.apache.parquet": string;
-                };
-            };
-        };
-    };
     followMarket: {
         parameters: {
             query?: {
@@ -4237,6 +4159,84 @@ export interface operations {
                         reason: string | null;
                     };
                     "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    listFiles: {
+        parameters: {
+            query?: {
+                /** @description Only files of this timeframe. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Only files of this day in UTC. */
+                day?: string | number;
+                /** @description Only files of this kind. */
+                kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel";
+                /** @description Only files whose numbers are of this form. */
+                numbers?: "decimal" | "double";
+                /** @description Files on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Files by timeframe, newest day first. */
+                        data: components["schemas"]["DayFile"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One range of bytes (RFC 9110), such as `bytes=-8`. */
+                Range?: string;
+            };
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+                /** @description `name` of a file in GET /v1/{coin}/files. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            /** @description The part asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/vnd.apache.parquet": string;
                 };
             };

@@ -14,6 +14,7 @@ import { toDigested, tradeText } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { StoredManifest } from '#src/history/revisions.ts'
+import type { ListFiles } from '#src/server/extension.ts'
 
 const HOUR_MS = 3_600_000
 /** A day waits so long for what is not closed, or has no winner; no row comes later by itself. */
@@ -22,9 +23,6 @@ const PAGE_MARKETS = 200
 const PAGE_REVISIONS = 500
 
 type Steps<Result = void> = Generator<StoredManifest | undefined, Result>
-
-/** Which files of a day there are, and when the newest was made. */
-export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
 
 const noFiles: ListFiles = () => ({ files: [], madeMs: 0 })
 

@@ -13,6 +13,8 @@ export const trust: Extension = {
       upgradesNothing: () => true,
     },
   },
-  workers: { manifests: () => import('./manifest-worker.ts') },
+  workers: {
+    manifests: async (context) => (await import('./manifest-worker.ts')).manifestWorker(context),
+  },
   load: async () => (await import('./server.ts')).trustServer,
 }

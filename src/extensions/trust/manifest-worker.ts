@@ -1,11 +1,11 @@
 /** Makes manifests on a thread of its own, which gives way to the one that serves. */
 
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
 import type { CliContext } from '#src/server/context.ts'
+import { type ListFiles, listFilesIn } from '#src/server/extension.ts'
 import { historyOf, turnOf } from '#src/server/open-data-folder.ts'
 import { startTimer } from '#src/server/server-jobs.ts'
 
@@ -29,7 +29,11 @@ export function startManifests(
   const job = createShownJob({ startTimer, clock, report, turn }, async () => {
     try {
       const { dataPath } = config()
-      thread = manifestWorker.start({ path: historyOf(config()), dataPath, nowMs: clock() })
+      thread = manifestWorker(context).start({
+        path: historyOf(config()),
+        dataPath,
+        nowMs: clock(),
+      })
       const made = await thread.result
       const outcome = made.length === 0 ? 'Nothing was due.' : `Made ${made.join(', ')}.`
       return { outcome, waitMs: HOUR_MS }
@@ -51,15 +55,18 @@ export function startManifests(
   }
 }
 
-async function makeDue({ path, dataPath, nowMs }: Start, parent: Parent<never, 'stop'>) {
+async function makeDue(
+  { path, nowMs }: Start,
+  listFiles: ListFiles,
+  parent: Parent<never, 'stop'>,
+) {
   let isStopped = false
   void parent.receive(() => {
     isStopped = true
   })
   const history = openHistory(path, { chunkCacheBytes: 0 })
   const made: string[] = []
-  const files = createFileStore(filesPathOf(dataPath))
-  for (const manifest of makeManifests(history, nowMs, files.digestsOf)) {
+  for (const manifest of makeManifests(history, nowMs, listFiles)) {
     if (manifest) made.push(`${manifest.day} r${manifest.revision}`)
     // Messages come in between.
     await Bun.sleep(0)
@@ -69,7 +76,10 @@ async function makeDue({ path, dataPath, nowMs }: Start, parent: Parent<never, '
   return made
 }
 
-const manifestWorker = defineWorker(
-  { name: 'manifests', purpose: 'makes them', file: import.meta.filename, isLowPriority: true },
-  makeDue,
-)
+/** The thread begins with the file that the process began with, which knows the extensions. */
+export const manifestWorker = ({ program, extensions }: CliContext) =>
+  defineWorker(
+    { name: 'manifests', purpose: 'makes them', file: program, isLowPriority: true },
+    async (start: Start, parent: Parent<never, 'stop'>) =>
+      makeDue(start, await listFilesIn(start.dataPath, extensions), parent),
+  )

@@ -1,5 +1,5 @@
 /** What trust adds to a server. */
-import { createFileStore, filesPathOf } from '#src/files/store.ts'
+import type { ManifestBody } from '#src/domain/manifest.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 
 import { makeManifests } from './day-manifest.ts'
@@ -15,8 +15,22 @@ export const trustServer: ServerExtension = {
       start: startManifests,
     },
   ],
-  makeDays(history, { dataPath, nowMs }) {
-    const { digestsOf } = createFileStore(filesPathOf(dataPath))
-    for (const _ of makeManifests(history, nowMs, digestsOf));
+  makeDays(history, { nowMs, listFiles }) {
+    for (const _ of makeManifests(history, nowMs, listFiles));
+  },
+  findExamples({ history: { manifests } }) {
+    const newest = manifests.newest()
+    const found = newest && manifests.ofDay(newest.day)
+    const { series = [] } = found ? (JSON.parse(found.body) as ManifestBody) : {}
+    return {
+      dayOf(coin) {
+        if (newest === undefined) return {}
+        const { day } = newest
+        const cited = series.find((each) => each.coin === coin) ?? series[0]
+        if (cited === undefined) return { day }
+        const citation = `bookfeed:${cited.coin}/${cited.timeframe}/${day}@r${cited.revision}`
+        return { day, citation }
+      },
+    }
   },
 }

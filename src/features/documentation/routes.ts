@@ -1,10 +1,7 @@
 import { Elysia } from 'elysia'
 
-import type { ManifestBody } from '#src/domain/manifest.ts'
-import { type Coin, coins, timeframes } from '#src/domain/market.ts'
+import type { Coin } from '#src/domain/market.ts'
 import { toIsoDay } from '#src/domain/time.ts'
-import type { FileStore } from '#src/files/store.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Api } from '#src/http/api.ts'
 import type { ExampleDay } from '#src/http/fields.ts'
@@ -83,16 +80,20 @@ function errorsPage(): string {
 ${body}`
 }
 
+/** What is held of days: the coins that have some, and names of a coin's newest day. */
+export type HeldDays = {
+  coins?: readonly Coin[]
+  dayOf: (coin: Coin) => Partial<ExampleDay>
+}
+
 /** What the examples of the API document are about, as far as it is held. */
 export function findExamples(
-  history: Parameters<typeof findExampleMarket>[0] & Pick<MarketHistory, 'manifests'>,
-  files: Pick<FileStore, 'daysOf' | 'find'>,
+  history: Parameters<typeof findExampleMarket>[0],
+  days: readonly HeldDays[],
 ): HeldExamples {
   // Of a coin with files, where there is one: both are in the address of a file.
-  const filed = coins.filter((coin) =>
-    timeframes.some((timeframe) => files.daysOf({ coin, timeframe }).length > 0),
-  )
-  const market = findExampleMarket(history, filed) ?? findExampleMarket(history)
+  const preferred = days.flatMap(({ coins = [] }) => coins)
+  const market = findExampleMarket(history, preferred) ?? findExampleMarket(history)
   if (market === undefined) return {}
   const { coin, timeframe, conditionId, spans, orderMs } = market
   const known = [spans.up, spans.down].filter((span) => span !== undefined)
@@ -101,30 +102,5 @@ export function findExamples(
   const lastMs = Math.min(...known.map((span) => span.lastMs))
   const tsMs = Math.floor(firstMs + Math.max(0, lastMs - firstMs) / 2)
   const example = { coin, timeframe, conditionId, tsMs, day: toIsoDay(orderMs) }
-  return { market: example, day: findExampleDay(history, files, coin) }
-}
-
-/** The newest day with a manifest, its citation, and the newest file of the coin. */
-function findExampleDay(
-  { manifests }: Pick<MarketHistory, 'manifests'>,
-  files: Pick<FileStore, 'daysOf' | 'find'>,
-  coin: Coin,
-): Partial<ExampleDay> {
-  const newest = manifests.newest()
-  const found = newest && manifests.ofDay(newest.day)
-  const { series = [] } = found ? (JSON.parse(found.body) as ManifestBody) : {}
-  const cited = series.find((each) => each.coin === coin) ?? series[0]
-  const named = timeframes.flatMap((timeframe) => {
-    const day = files.daysOf({ coin, timeframe }).at(-1)
-    return day === undefined ? [] : (files.find({ coin, timeframe, day })?.files ?? [])
-  })
-  const file = named.find(({ name }) => name.includes('-quotes-decimal-')) ?? named[0]
-  return {
-    ...(newest && { day: newest.day }),
-    ...(newest &&
-      cited && {
-        citation: `bookfeed:${cited.coin}/${cited.timeframe}/${newest.day}@r${cited.revision}`,
-      }),
-    ...(file && { file: file.name }),
-  }
+  return { market: example, day: Object.assign({}, ...days.map(({ dayOf }) => dayOf(coin))) }
 }

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { timeframes } from '#src/domain/market.ts'
-import { fileKinds } from '#src/files/day-tables.ts'
 import { cursorParameter, limitParameter, timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
@@ -15,6 +14,8 @@ import {
 } from '#src/http/fields.ts'
 import { literals, utcDay } from '#src/http/schema-reader.ts'
 import { numberForms } from '#src/tables/column.ts'
+
+import { fileKinds } from './day-tables.ts'
 
 export const FileQuery = Type.Object({
   timeframe: timeframeParameter('Only files of this timeframe.'),

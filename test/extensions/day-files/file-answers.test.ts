@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createFileStore } from '#src/files/store.ts'
+import { createFileStore } from '#src/extensions/day-files/store.ts'
 
-import { createHarness, NOW_MS } from '../support/harness.ts'
+import { createHarness, NOW_MS } from '../../support/harness.ts'
 
 describe('files in memory and on the disk', () => {
   const place = { coin: 'btc', timeframe: '5m', day: '2026-02-03' } as const

@@ -13,15 +13,15 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { fileKinds } from '#src/files/day-tables.ts'
-import { makeDayFiles } from '#src/files/maker.ts'
-import { createFileStore, type DayFile } from '#src/files/store.ts'
-import { verifyDayFiles } from '#src/files/verify.ts'
+import { fileKinds } from '#src/extensions/day-files/day-tables.ts'
+import { makeDayFiles } from '#src/extensions/day-files/maker.ts'
+import { createFileStore, type DayFile } from '#src/extensions/day-files/store.ts'
+import { verifyDayFiles } from '#src/extensions/day-files/verify.ts'
 import { createRandom } from '#src/platform/random.ts'
 
-import { createHarness, NOW_MS } from '../support/harness.ts'
-import { createMarketHistory } from '../support/market-history.ts'
-import { readProblem } from '../support/page-client.ts'
+import { createHarness, NOW_MS } from '../../support/harness.ts'
+import { createMarketHistory } from '../../support/market-history.ts'
+import { readProblem } from '../../support/page-client.ts'
 
 const place = { coin: 'btc', timeframe: '5m', day: '2026-02-03' } as const
 const SMALL_BYTES = 6_000

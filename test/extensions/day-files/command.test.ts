@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { startFiles } from '#src/server/scheduled-files.ts'
+import { createDayFiles } from '#src/extensions/day-files/server.ts'
 
-import { createCommandLine } from '../support/command-line.ts'
+import { createCommandLine } from '../../support/command-line.ts'
 
 const simulated = ['--coins', 'btc', '--max-snapshots', '40', '--start', '2026-01-01T00:00:00Z']
 
@@ -31,6 +31,7 @@ describe('bookfeed files', () => {
 
   test('behavior: a server makes none unless it is told to', () => {
     using line = createCommandLine()
-    expect(startFiles(line.context)).toBeUndefined()
+    const [job] = createDayFiles().jobs ?? []
+    expect(job?.start(line.context, undefined)).toBeUndefined()
   })
 })

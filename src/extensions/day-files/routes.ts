@@ -10,8 +10,6 @@ import { type Coin, timeframes } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import { toIso } from '#src/domain/time.ts'
-import type { FileKind } from '#src/files/day-tables.ts'
-import { damagedFile, type DayFile, type FileStore } from '#src/files/store.ts'
 import type { Api } from '#src/http/api.ts'
 import { byteRangeOf } from '#src/http/byte-range.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
@@ -21,7 +19,9 @@ import { createCache } from '#src/platform/cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
+import type { FileKind } from './day-tables.ts'
 import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
+import { damagedFile, type DayFile, type FileStore } from './store.ts'
 
 type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
 

@@ -1,16 +1,16 @@
 /** `bookfeed files`: Parquet files of whole days, made once and served as they are. */
 import { Command } from 'commander'
 
+import { asOption, printTable, renderJson } from '#src/cli/command-line.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { dayOf, makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
-import { createFileStore, type DayFile, filesPathOf } from '#src/files/store.ts'
 import { listOf } from '#src/operator/values.ts'
+import type { CliContext } from '#src/server/context.ts'
+import { openDataFolder } from '#src/server/open-data-folder.ts'
+import { roomFault } from '#src/server/room.ts'
 
-import type { CliContext } from '../server/context.ts'
-import { openDataFolder } from '../server/open-data-folder.ts'
-import { roomFault } from '../server/room.ts'
-import { asOption, printTable, renderJson } from './command-line.ts'
+import { dayOf, makeDayFiles, pruneDayFiles } from './maker.ts'
+import { createFileStore, type DayFile, filesPathOf } from './store.ts'
 
 const help = `
 A day of a coin and timeframe is made when it is final: its windows are over, their history is sealed, and

@@ -6,15 +6,15 @@ import { join } from 'node:path'
 
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 
+import { columnsOf, type FileKind, fileKinds } from '#src/extensions/day-files/day-tables.ts'
+import { makeDayFiles, pruneDayFiles } from '#src/extensions/day-files/maker.ts'
+import { createFileStore } from '#src/extensions/day-files/store.ts'
 import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
-import { columnsOf, type FileKind, fileKinds } from '#src/files/day-tables.ts'
-import { makeDayFiles, pruneDayFiles } from '#src/files/maker.ts'
-import { createFileStore } from '#src/files/store.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { askDuckDb } from '../support/duckdb.ts'
-import { createHarness, NOW_MS } from '../support/harness.ts'
-import { createMarketHistory, rowsAt } from '../support/market-history.ts'
+import { askDuckDb } from '../../support/duckdb.ts'
+import { createHarness, NOW_MS } from '../../support/harness.ts'
+import { createMarketHistory, rowsAt } from '../../support/market-history.ts'
 
 const DAY = '2026-01-01'
 const DAY_MS = 86_400_000

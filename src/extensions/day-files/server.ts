@@ -1,0 +1,63 @@
+/** What day files add to a server. */
+import { settingsOf } from '#src/config/config.ts'
+import { type Coin, coins, timeframes } from '#src/domain/market.ts'
+import type { ServerExtension } from '#src/server/extension.ts'
+import { startCommand } from '#src/server/scheduled-command.ts'
+
+import { makeDayFiles } from './maker.ts'
+import { fileRoutes } from './routes.ts'
+import { createFileStore, filesPathOf, type FileStore } from './store.ts'
+import { variables } from './variables.ts'
+
+/** The days that a coin has files of, with their timeframes. */
+const listDays = (files: Pick<FileStore, 'daysOf'>, coin: Coin) =>
+  timeframes.flatMap((timeframe) =>
+    files.daysOf({ coin, timeframe }).map((day) => ({ coin, timeframe, day })),
+  )
+
+/** A file of the newest day of each timeframe, of quotes where there is one. */
+function findExample(files: Pick<FileStore, 'daysOf' | 'find'>, coin: Coin): string | undefined {
+  const names = timeframes.flatMap((timeframe) => {
+    const place = listDays(files, coin).findLast((each) => each.timeframe === timeframe)
+    return place === undefined ? [] : (files.find(place)?.files ?? []).map(({ name }) => name)
+  })
+  return names.find((name) => name.includes('-quotes-decimal-')) ?? names[0]
+}
+
+/** `open` opens the files of a data folder. */
+export const createDayFiles = (
+  open = (dataPath: string): FileStore => createFileStore(filesPathOf(dataPath)),
+): ServerExtension => ({
+  dataRoutes: (api, { config, cursors, listTiers }) => [
+    fileRoutes(api, { files: open(config.dataPath), cursors, listTiers }),
+  ],
+  jobs: [
+    {
+      name: 'files',
+      about: 'Makes files of days that are final, if BOOKFEED_FILES is on.',
+      start: (context, report) =>
+        settingsOf(context.config(), variables).makesFiles
+          ? startCommand(
+              context,
+              { args: ['files', 'make'], failed: 'files could not be made' },
+              report,
+            )
+          : undefined,
+    },
+  ],
+  makeDays(history, { dataPath, nowMs, coins: own, timeframes: ofOwn }) {
+    const store = open(dataPath)
+    const assertMayWrite = () => undefined
+    makeDayFiles({ history, store, nowMs, assertMayWrite }, { coins: own, timeframes: ofOwn })
+  },
+  findExamples({ config }) {
+    const files = open(config.dataPath)
+    return {
+      coins: coins.filter((coin) => listDays(files, coin).length > 0),
+      dayOf(coin) {
+        const file = findExample(files, coin)
+        return file === undefined ? {} : { file }
+      },
+    }
+  },
+})

@@ -1,0 +1,48 @@
+/** A command of this program that a server runs every hour, beside its work. */
+import { setPriority } from 'node:os'
+
+import { createShownJob, type JobReport } from '#src/platform/job.ts'
+import { messageOf } from '#src/platform/message.ts'
+
+import type { CliContext } from './context.ts'
+import { outcomeOf, spawn } from './scheduled-backups.ts'
+import { startTimer } from './server-jobs.ts'
+
+const MINUTE_MS = 60_000
+/** A start has enough to do without. */
+const FIRST_MS = 2 * MINUTE_MS
+const EVERY_MS = 60 * MINUTE_MS
+const LOW_PRIORITY = 10
+
+/** `failed` begins the line for the operator. */
+type Command = { args: string[]; failed: string }
+
+/** Runs it in a process of its own, which gives way to the one that serves. */
+export function startCommand(
+  context: CliContext,
+  { args, failed }: Command,
+  report: JobReport | undefined,
+) {
+  const { clock, printError } = context
+  let child: ReturnType<typeof spawn> | undefined
+  let isDisposed = false
+  const job = createShownJob({ startTimer, clock, report }, async () => {
+    child = spawn(context, args)
+    setPriority(child.pid, LOW_PRIORITY)
+    try {
+      return { outcome: await outcomeOf(child), waitMs: EVERY_MS }
+    } catch (error) {
+      const outcome = messageOf(error)
+      if (!isDisposed) printError(`bookfeed: ${failed}: ${outcome}`, 'error')
+      return { outcome, isFailed: true, waitMs: EVERY_MS }
+    }
+  })
+  job.hasten(FIRST_MS)
+  return {
+    async dispose(): Promise<void> {
+      isDisposed = true
+      child?.kill()
+      await job.dispose()
+    },
+  }
+}
