@@ -26,7 +26,7 @@ import {
   createQuotes,
   findOwnOffer,
   findSame,
-  statusOf,
+  toChainStatus,
   toUnpaidQuote,
 } from './offers.ts'
 import {
@@ -36,19 +36,26 @@ import {
   unavailableError,
   usedOfferError,
 } from './payment-errors.ts'
-import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './payment-machine.ts'
+import {
+  advance,
+  findContext,
+  findOfferOf,
+  type PaymentWithOffer,
+  reread,
+  waitForFinality,
+} from './payment-machine.ts'
 import { createReconciler } from './reconciler.ts'
 
-export type BillingDeps = {
+export type BillingOptions = {
   ledger: Ledger
   listTiers: () => readonly Tier[]
   chains: readonly SoldChain[]
-  /** Empty where none is configured. */
+  /** The address that is paid to; empty where none is configured. */
   payTo: string
   screen: Screen
   clock: Clock
   createId: () => string
-  /** Waits; cut short by nothing. Injected, so that tests need not. */
+  /** Waits. Injected, so that tests need not. */
   sleep: (ms: number) => Promise<void>
   origin: () => string
   log: Log
@@ -64,8 +71,10 @@ export type SoldChain = {
 }
 
 /** `reason`: why the token cannot be paid with just now; undefined if it can. */
-type TokenStatus = { token: PaymentToken; reason: string | undefined }
-export type ChainStatus = { chain: PaymentChain; tokens: readonly TokenStatus[] }
+export type ChainStatus = {
+  chain: PaymentChain
+  tokens: readonly { token: PaymentToken; reason: string | undefined }[]
+}
 
 /** The x402 v2 challenge: what a 402 carries, and stock clients sign. */
 export type PaymentRequired = {
@@ -83,7 +92,7 @@ export type Quote = {
   startMs: number
   /**
    * A payment of the account that may still be made, or that was just made for the same tier and
-   * token. For the same tier and token, `offer` is the offer of that payment, and none other is made.
+   * token. For the same tier and token, `offer` is the offer of that payment, and no other is made.
    */
   inFlight?: Payment | undefined
 }
@@ -191,24 +200,28 @@ export type UnquotedOrigin = Origin & {
 }
 
 /** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
-export function createBilling(deps: BillingDeps): Billing {
-  const { ledger } = deps
-  const availability = createAvailability(deps)
-  const { poll, work, reconcile, watch } = createReconciler(deps)
+export function createBilling(options: BillingOptions): Billing {
+  const { ledger } = options
+  const availability = createAvailability(options)
+  const { poll, work, reconcile, watch } = createReconciler(options)
   const listeners: (() => void)[] = []
-  const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
-  const finish = async (it: Case, origin?: Origin): Promise<Settlement> => {
-    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
-    const { id, accountId, signed } = it.payment
-    const flow = flowOn(deps, signed.network, `account:${accountId}`)
-    if (!flow) throw unavailableError('No node of the chain is configured any more.')
-    const payment = await work(id, async () => {
-      const advanced = await advance({ ...flow, ...origin }, { ...it, payment: reread(flow, id) })
-      return waitForFinality({ ...flow, ...origin }, { ...it, payment: advanced })
+  const describe = (payment: Payment) =>
+    toSettlement(options, payment, findOfferOf(options, payment))
+  /** Takes a payment as far as it goes now. Throws why it is neither made nor in flight. */
+  async function settle({ payment, offer }: PaymentWithOffer, origin?: Origin) {
+    if (payment.state === 'provisioned') return toSettlement(options, payment, offer)
+    const { id, accountId, signed } = payment
+    const context = findContext(options, signed.network, `account:${accountId}`)
+    if (!context) throw unavailableError('No node of the chain is configured any more.')
+    const traced = { ...context, ...origin }
+    const settled = await work(id, async () => {
+      const advanced = await advance(traced, reread(context, id), offer)
+      return waitForFinality(traced, advanced, offer)
     })
-    return toAnswer(deps, { ...it, payment })
+    assertAlive(options, settled, offer)
+    return toSettlement(options, settled, offer)
   }
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener()
   }
   const findOwn = ({ accountId }: Pick<Caller, 'accountId'>, id: string): Payment => {
@@ -223,7 +236,8 @@ export function createBilling(deps: BillingDeps): Billing {
   /** The payment as it is then; undefined once it is proved that it was not made. */
   async function followSame({ id, accountId }: Payment, origin?: Origin) {
     try {
-      await finish(caseOf(deps, findOwn({ accountId }, id)), origin)
+      const payment = findOwn({ accountId }, id)
+      await settle({ payment, offer: findOfferOf(options, payment) }, origin)
     } catch (error) {
       // The state says why it is not further; only an approval has a call to make in its words.
       if (!(error instanceof AppError) || error.code === 'allowance_required') throw error
@@ -238,13 +252,13 @@ export function createBilling(deps: BillingDeps): Billing {
     chains: availability.chains,
     warnings: availability.warnings,
     refresh: availability.refresh,
-    quote: createQuotes(deps, availability, poll),
+    quote: createQuotes(options, availability, poll),
     async challenge(caller, offerId, origin) {
-      const offer = findOwnOffer(deps, caller, offerId)
-      const same = findSame(deps, offer)
+      const offer = findOwnOffer(options, caller, offerId)
+      const same = findSame(options, offer)
       const settlement = same && (await followSame(same, origin))
       if (settlement) return { kind: 'same', settlement }
-      return { kind: 'unpaid', quote: toUnpaidQuote(deps, offer) }
+      return { kind: 'unpaid', quote: toUnpaidQuote(options, offer) }
     },
     async payment(caller, id) {
       await poll(findOwn(caller, id))
@@ -254,42 +268,35 @@ export function createBilling(deps: BillingDeps): Billing {
       ledger.payments.listPayments({ accountId, ...page }).map(describe),
     subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
     settle: async (caller, payload, origin) =>
-      finish(await admit(deps, caller, payload), origin).finally(tell),
-    demand: createDemand(deps, availability),
+      settle(await admit(options, caller, payload), origin).finally(notify),
+    demand: createDemand(options, availability),
     settleUnquoted: async (product, payload, { onAdmitted, ...origin } = {}) =>
-      finish(await admitUnquoted(deps, product, payload, onAdmitted), origin).finally(tell),
-    resume: async (payment, origin) => followSame(payment, origin).finally(tell),
+      settle(await admitUnquoted(options, product, payload, onAdmitted), origin).finally(notify),
+    resume: async (payment, origin) => followSame(payment, origin).finally(notify),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
     watch,
   }
 }
 
-/** The payment if it is made or in flight. Throws why it is neither. */
-function toAnswer(deps: BillingDeps, it: Case): Settlement {
-  const { state, reason } = it.payment
+/** Throws why a payment is neither made nor in flight, and what the payer should do next. */
+function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): void {
+  const { state, signed, reason } = payment
   if (state === 'received' || state === 'screened') {
     throw unavailableError(
       'The payment is not known to be sent yet. Submit the same payment again, and sign no other.',
     )
   }
   if (state === 'review') throw reviewError(reason)
-  if (state === 'rejected' || state === 'void') throw deadError(deps, it)
-  return toSettlement(deps, it)
+  if (state !== 'rejected' && state !== 'void') return
+  // No second payment is asked for what another one is paying.
+  const isTaken = options.ledger.payments.isOfferTaken(offer.id)
+  if (reason === 'offer_used' || isTaken) throw usedOfferError()
+  if (reason === 'allowance_required' && state === 'rejected') throw allowanceError(payment, offer)
+  throw rejectedError(options, { reason: reason ?? 'rejected', signed, offer })
 }
 
-/** For what was never sent, or is void. Nobody is asked to pay what another payment is paying. */
-function deadError(deps: BillingDeps, { payment, offer }: Case): AppError {
-  const { reason = 'rejected' } = payment
-  const isTaken = deps.ledger.payments.isOfferTaken(offer.id)
-  if (reason === 'offer_used' || isTaken) return usedOfferError()
-  if (reason === 'allowance_required' && payment.state === 'rejected') {
-    return allowanceError(payment, offer)
-  }
-  return rejectedError(deps, { reason, signed: payment.signed, offer })
-}
-
-const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settlement => ({
+const toSettlement = ({ ledger }: BillingOptions, payment: Payment, offer: Offer): Settlement => ({
   payment,
   offer,
   subscription: ledger.payments.findSubscriptionOf(payment.id),
@@ -303,7 +310,7 @@ export function closedBilling(
   const refuse = (): never => {
     throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
   }
-  const statuses = chains.map((chain) => statusOf(chain, () => reason))
+  const statuses = chains.map((chain) => toChainStatus(chain, () => reason))
   return {
     isOpen: false,
     chains: () => statuses,

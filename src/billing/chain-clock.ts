@@ -1,6 +1,7 @@
 /**
- * What time it is for a payment. The chain alone decides whether a payment is in time, so its newest
- * block is asked: the clock of this server may be wrong, and never runs backwards after it was ahead.
+ * What time it is for a payment. The chain alone decides whether a payment is in time, so its
+ * newest block is asked: the clock of this server may be wrong, and never runs backwards after it
+ * was ahead.
  */
 
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
@@ -27,20 +28,17 @@ export async function readMoment(
 }
 
 /** Milliseconds that the clock of this server is ahead of the chain; 0 while that is usual. */
-export function aheadOf({ chainMs, serverMs }: Moment): number {
+export function clockAheadMs({ chainMs, serverMs }: Moment): number {
   const aheadMs = serverMs - chainMs
   return aheadMs > AHEAD_MS_MAX || aheadMs < -BEHIND_MS_MAX ? aheadMs : 0
 }
-
-/** The later of the two: what is not over by one of them is judged by the chain in the end. */
-export const latestOf = ({ chainMs, serverMs }: Moment): number => Math.max(chainMs, serverMs)
 
 /** Says by how much the clocks differ, for people; undefined while that is usual. */
 export function describeDrift(
   moment: Moment,
   { name }: Pick<PaymentChain, 'name'>,
 ): string | undefined {
-  const aheadMs = aheadOf(moment)
+  const aheadMs = clockAheadMs(moment)
   if (aheadMs === 0) return undefined
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   // The time of a server whose clock was ahead is not the clock: it goes on from the latest time.

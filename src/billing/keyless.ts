@@ -4,12 +4,18 @@
  */
 import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { blockedError } from '#src/domain/selling/caller.ts'
+import {
+  networkError,
+  type ParsedPayment,
+  parsePayment,
+  sealPayment,
+} from '#src/domain/selling/payload.ts'
 import { type Offer, OFFER_LIFE_MS, type Payment } from '#src/domain/selling/payment.ts'
 import { termsOf, type Tier } from '#src/domain/selling/tier.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { faultOf } from './admission.ts'
-import type { Billing, BillingDeps, PaymentRequired, UnquotedOrigin } from './billing.ts'
+import { offerFault } from './admission.ts'
+import type { Billing, BillingOptions, PaymentRequired, UnquotedOrigin } from './billing.ts'
 import { readMoment } from './chain-clock.ts'
 import { extensionsOf, identifierOf } from './extensions.ts'
 import {
@@ -20,7 +26,6 @@ import {
   toAtomic,
   type Where,
 } from './offers.ts'
-import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   allowanceError,
   conflictError,
@@ -29,7 +34,7 @@ import {
   SERVICE_NAME,
   unavailableError,
 } from './payment-errors.ts'
-import { askFaults, type Case, caseOf } from './payment-machine.ts'
+import { askFaults, findOfferOf, type PaymentWithOffer } from './payment-machine.ts'
 import { openOffer, SEAL, type SealedOffer, sealOffer } from './sealed-offer.ts'
 
 /** A challenge may name a block so old: a payment is in a later one all the same. */
@@ -41,13 +46,13 @@ const boughtOf = (product: Tier) => ({
   requests: product.requests,
 })
 
-const requirementsFor = (deps: BillingDeps, where: Where, sealed: SealedOffer) => ({
+const requirementsFor = (deps: BillingOptions, where: Where, sealed: SealedOffer) => ({
   ...requirementsOf(deps, where, { [SEAL]: sealOffer(deps.ledger.challengeKey, sealed) }),
   amount: sealed.amount,
 })
 
 export function createDemand(
-  deps: BillingDeps,
+  deps: BillingOptions,
   { reasonOf }: ReturnType<typeof createAvailability>,
 ): Billing['demand'] {
   return async (product): Promise<PaymentRequired> => {
@@ -85,17 +90,17 @@ export function createDemand(
 
 /** Throws what `Billing.settleUnquoted` throws before anything is sent. */
 export async function admitUnquoted(
-  deps: BillingDeps,
+  deps: BillingOptions,
   product: Tier,
   input: unknown,
   onAdmitted: UnquotedOrigin['onAdmitted'],
-): Promise<Case> {
+): Promise<PaymentWithOffer> {
   const parsed = parsePayment(input)
   const identifier = identifierOf(input)
   const { payments } = deps.ledger
   const known = payments.findPaymentByNonce(parsed.signed)
   if (known) {
-    const again = sameCase(deps, { product, input, parsed, payment: known })
+    const again = assertSame(deps, { product, input, parsed, payment: known })
     await onAdmitted?.(parsed.signed.payer, true)
     return again
   }
@@ -106,12 +111,12 @@ export async function admitUnquoted(
   const offer = draftOffer(deps, product, { parsed, sealed, where })
   const signed = sealPayment(parsed, offer)
   const faults = await askFaults(view, signed, parsed.body.signature)
-  const fault = faults[0] ?? faultOf(signed, offer, await readMoment(deps.clock, view))
+  const fault = faults[0] ?? offerFault(signed, offer, await readMoment(deps.clock, view))
   // Whoever reads the chain could present it: only what comes here first is the payer's for sure.
   if (faults.includes('nonce_used')) {
     const taken = payments.findPaymentByNonce(signed)
     if (taken) {
-      const again = sameCase(deps, { product, input, parsed, payment: taken })
+      const again = assertSame(deps, { product, input, parsed, payment: taken })
       await onAdmitted?.(parsed.signed.payer, true)
       return again
     }
@@ -139,7 +144,7 @@ export async function admitUnquoted(
       'Another payment of this wallet has the same `payment-identifier`, and was made or may be, so this one is not taken and no money moved. Do not pay again: what the other payment buys belongs to the wallet.',
     )
   }
-  return sameCase(deps, { product, input, parsed, payment })
+  return assertSame(deps, { product, input, parsed, payment })
 }
 
 type Found = { product: Tier; input: unknown; parsed: ParsedPayment; payment: Payment }
@@ -148,16 +153,19 @@ type Found = { product: Tier; input: unknown; parsed: ParsedPayment; payment: Pa
  * The payment that was taken before. All that is signed can be read on the chain, so that alone
  * proves nothing: who signed it knows its offer too.
  */
-function sameCase(deps: BillingDeps, { product, input, parsed, payment }: Found): Case {
-  const it = caseOf(deps, payment)
-  const { [SEAL]: seal } = it.offer.requirements.extra
+function assertSame(
+  deps: BillingOptions,
+  { product, input, parsed, payment }: Found,
+): PaymentWithOffer {
+  const offer = findOfferOf(deps, payment)
+  const { [SEAL]: seal } = offer.requirements.extra
   const isSame =
-    it.offer.terms.tierId === product.tierId &&
-    it.offer.requests === product.requests &&
+    offer.terms.tierId === product.tierId &&
+    offer.requests === product.requests &&
     seal !== undefined &&
     seal === sealIn(input) &&
-    sealPayment(parsed, it.offer).payloadHash === payment.signed.payloadHash
-  if (isSame) return it
+    sealPayment(parsed, offer).payloadHash === payment.signed.payloadHash
+  if (isSame) return { payment, offer }
   throw conflictError('This payment was made for something else. Sign a new one for this.')
 }
 
@@ -170,7 +178,7 @@ function sealIn(input: unknown): unknown {
 type Sent = { input: unknown; parsed: ParsedPayment }
 
 /** What the challenge said, at a price that still holds. Throws `payment_invalid`. */
-function readOffer(deps: BillingDeps, product: Tier, { input, parsed }: Sent) {
+function readOffer(deps: BillingOptions, product: Tier, { input, parsed }: Sent) {
   const { signed, token } = parsed
   const sealed = openOffer(deps.ledger.challengeKey, sealIn(input))
   const isOurs =
@@ -193,7 +201,7 @@ function readOffer(deps: BillingDeps, product: Tier, { input, parsed }: Sent) {
 
 type Drafted = { parsed: ParsedPayment; sealed: SealedOffer; where: Where }
 
-function draftOffer(deps: BillingDeps, product: Tier, { parsed, sealed, where }: Drafted) {
+function draftOffer(deps: BillingOptions, product: Tier, { parsed, sealed, where }: Drafted) {
   const { payer } = parsed.signed
   const account = deps.ledger.findAccountByAddress(payer)
   if (account?.blockedMs !== undefined) throw blockedError()

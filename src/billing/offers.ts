@@ -1,6 +1,8 @@
-/** Which tokens can be paid with just now, and offers, shown again until somebody pays them. */
+/** Which tokens can be paid with just now, and offers, shown again until they are paid. */
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
+import type { ChainView } from '#src/domain/selling/chain-view.ts'
+import { networkError } from '#src/domain/selling/payload.ts'
 import type { Network, PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import {
   ANOTHER_PERIOD,
@@ -12,9 +14,9 @@ import {
   type PaymentRequirements,
 } from '#src/domain/selling/payment.ts'
 import { bookPeriod, paidPeriods } from '#src/domain/selling/subscription.ts'
-import { type Terms, termsOf } from '#src/domain/selling/tier.ts'
+import { termsOf } from '#src/domain/selling/tier.ts'
 
-import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
+import type { Billing, BillingOptions, ChainStatus, Quote, SoldChain } from './billing.ts'
 import { describeDrift, readMoment } from './chain-clock.ts'
 import {
   expiredOfferError,
@@ -25,11 +27,7 @@ import {
   usedOfferError,
 } from './payment-errors.ts'
 
-type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log' | 'clock'>
-
-const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
-
-export const statusOf = (
+export const toChainStatus = (
   chain: PaymentChain,
   reasonOf: (token: PaymentToken) => string | undefined,
 ): ChainStatus => ({
@@ -38,33 +36,42 @@ export const statusOf = (
 })
 
 /** Everything counts as unavailable until it was checked. */
-export function createAvailability(deps: Deps) {
+export function createAvailability({
+  chains,
+  payTo,
+  log,
+  clock,
+}: Pick<BillingOptions, 'chains' | 'payTo' | 'log' | 'clock'>) {
+  /** By network and symbol. */
   const reasons = new Map<string, string | undefined>()
+  const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
   const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
     const key = keyOf(sold, token)
-    return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
+    if (reasons.has(key)) return reasons.get(key)
+    return missingPart({ payTo }, sold) ?? 'It is being checked.'
   }
 
   const drifts = new Map<SoldChain, string>()
 
   /** Logs once when the clocks begin to differ, and once when they agree again. */
   async function compareClocks(sold: SoldChain): Promise<void> {
-    const drift = describeDrift(await readMoment(deps.clock, sold.view), sold.chain)
+    const drift = describeDrift(await readMoment(clock, sold.view), sold.chain)
     const was = drifts.get(sold)
     if (drift === undefined) drifts.delete(sold)
     else drifts.set(sold, drift)
-    if (drift !== undefined && was === undefined) deps.log(`billing: ${drift}`, 'warn')
+    if (drift !== undefined && was === undefined) log(`billing: ${drift}`, 'warn')
     if (drift === undefined && was !== undefined) {
-      deps.log(`billing: the clock of this server agrees with ${sold.chain.name} again`)
+      log(`billing: the clock of this server agrees with ${sold.chain.name} again`)
     }
   }
 
   async function refresh(sold: SoldChain): Promise<void> {
-    const [reasonNow] = await Promise.all([checkChain(deps, sold), compareClocks(sold)])
+    const [reasonNow] = await Promise.all([checkChain(sold), compareClocks(sold)])
     for (const token of sold.chain.tokens) {
-      const [key, reason] = [keyOf(sold, token), reasonNow(token)]
+      const key = keyOf(sold, token)
+      const reason = reasonNow(token)
       if (reason !== reasonOf(sold, token)) {
-        deps.log(
+        log(
           `billing: ${key} ${reason ?? 'can be paid with'}`,
           reason === undefined ? 'info' : 'warn',
         )
@@ -73,29 +80,44 @@ export function createAvailability(deps: Deps) {
     }
   }
 
+  /** Why each token of a chain cannot be paid with. */
+  async function checkChain(sold: SoldChain) {
+    const missing = missingPart({ payTo }, sold)
+    if (missing !== undefined) return () => missing
+    const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
+    return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
+  }
+
   return {
     chains: (): readonly ChainStatus[] =>
-      deps.chains.map((sold) => statusOf(sold.chain, (token) => reasonOf(sold, token))),
+      chains.map((sold) => toChainStatus(sold.chain, (token) => reasonOf(sold, token))),
     reasonOf,
     warnings: (): readonly string[] => [...drifts.values()],
     async refresh(): Promise<void> {
-      await Promise.all(deps.chains.map(refresh))
+      await Promise.all(chains.map(refresh))
     },
   }
 }
 
-export function missingPart({ payTo }: Pick<Deps, 'payTo'>, { view, facilitator }: SoldChain) {
+export function missingPart(
+  { payTo }: Pick<BillingOptions, 'payTo'>,
+  { view, facilitator }: SoldChain,
+): string | undefined {
   if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
   if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
   if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
-  return
+  return undefined
 }
 
-async function checkChain(deps: Deps, sold: SoldChain) {
-  const missing = missingPart(deps, sold)
-  if (missing !== undefined) return () => missing
-  const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
-  return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
+/** The chain that a payment is on. Throws `payment_invalid`, `billing_unavailable`. */
+export function requireView(options: BillingOptions, network: string): ChainView {
+  const sold = options.chains.find(({ chain }) => chain.network === network)
+  if (!sold) throw networkError()
+  const missing = missingPart(options, sold)
+  if (missing !== undefined || !sold.view) {
+    throw unavailableError(missing ?? 'Nothing is sold here.')
+  }
+  return sold.view
 }
 
 async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
@@ -120,18 +142,12 @@ const OFFER_LEFT_MS_MIN = 3 * 60_000
 const OFFERS_MAX = 20
 const UNIQUE_OFFERS_MAX = 5
 /** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
-const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
+const FAILED_OF_OFFER_MAX = 5
+const FAILED_OF_ACCOUNT_MAX = 20
 const FAILED_WITHIN_MS = 3_600_000
-/** Of the amounts in the catalogue: millionths. */
+/** Amounts in the catalogue are millionths. */
 const CATALOGUE_DECIMALS = 6
 
-const startOf = ({ ledger, clock }: BillingDeps, { accountId, terms, periodDays }: Offer): number =>
-  bookPeriod(paidPeriods(ledger.listSubscriptions(accountId)), {
-    ...{ terms, days: periodDays, nowMs: clock() },
-  }).startMs
-
-type QuoteRequest = Parameters<Billing['quote']>[1]
-type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 export type Where = { sold: SoldChain; token: PaymentToken }
 
 /** For so long an order for a tier and token that was just paid for is taken for the same order. */
@@ -140,75 +156,119 @@ const SAME_PURCHASE_MS = 3_600_000
 type Order = { accountId: string; tierId: string; network: Network; asset: string }
 
 /** The payment that this order would repeat; of several, one in flight. */
-const findSamePurchase = ({ ledger, clock }: BillingDeps, order: Order): Payment | undefined =>
+const findSamePurchase = ({ ledger, clock }: BillingOptions, order: Order): Payment | undefined =>
   ledger.payments.findSamePurchase(order, clock() - SAME_PURCHASE_MS)
 
 /** The payment that paying an offer would repeat. */
-export function findSame(deps: BillingDeps, offer: Offer): Payment | undefined {
+export function findSame(options: BillingOptions, offer: Offer): Payment | undefined {
   const { accountId, terms, requirements } = offer
   // A deliberate second period waits for no payment but its own.
   if (isForAnotherPeriod(offer)) {
-    return deps.ledger.payments.findUndecidedPayment({ accountId, offerId: offer.id })
+    return options.ledger.payments.findUndecidedPayment({ accountId, offerId: offer.id })
   }
   const { network, asset } = requirements
-  return findSamePurchase(deps, { accountId, tierId: terms.tierId, network, asset })
+  return findSamePurchase(options, { accountId, tierId: terms.tierId, network, asset })
 }
 
 export function createQuotes(
-  deps: BillingDeps,
+  options: BillingOptions,
   { reasonOf }: ReturnType<typeof createAvailability>,
   /** Looks at a payment on its chain, at most every few seconds. */
   poll: (payment: Payment) => Promise<void>,
 ): Billing['quote'] {
-  const { payments } = deps.ledger
+  const { ledger, clock, createId } = options
+  const { payments } = ledger
   /** The payment that the order would repeat, as its chain has it now. */
   async function findCurrent(order: Order): Promise<Payment | undefined> {
-    const found = findSamePurchase(deps, order)
+    const found = findSamePurchase(options, order)
     if (found === undefined || !isUndecided(found)) return found
     await poll(found)
-    return findSamePurchase(deps, order)
+    return findSamePurchase(options, order)
   }
 
   return async ({ accountId }, { anotherPeriod = false, ...ask }) => {
-    const product = findProduct(deps, ask.tierId)
-    const where = findToken(deps, ask)
-    const { network } = where.sold.chain
-    const order = { accountId, tierId: ask.tierId, network, asset: where.token.address }
+    const { terms, amountMillionths, periodDays } = findProduct(options, ask.tierId)
+    const { sold, token } = findToken(options, ask)
+    const order = {
+      accountId,
+      tierId: ask.tierId,
+      network: sold.chain.network,
+      asset: token.address,
+    }
     const same = anotherPeriod ? undefined : await findCurrent(order)
     // Signed again, the offer of that payment is refused: nothing else is there to be paid.
     const paying = same && payments.findOffer(same.offerId)
-    if (paying) return toQuote(deps, paying, same)
-    const reason = reasonOf(where.sold, where.token)
+    if (paying) return toQuote(options, paying, same)
+    const reason = reasonOf(sold, token)
     if (reason !== undefined) {
       throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
     }
-    const head = await where.sold.view?.head(0)
+    const head = await sold.view?.head(0)
     if (!head) {
       throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
     }
     // The account's wallet if that will pay: its address then names the offer.
-    const address = deps.ledger.findAccount(accountId)?.address
+    const address = ledger.findAccount(accountId)?.address
     const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
-    const payer = isOwn ? address : undefined
-    // The newest block: what is in it or before it was not paid for this offer.
-    const fromBlock = head.latestNumber
-    const wanted = { ...where, ...product, accountId, payer, fromBlock, anotherPeriod }
-    const offer = makeOffer(deps, wanted)
+    const nowMs = clock()
+    const id = `quote_${createId()}`
+    const extra: Record<string, string> = { quoteId: id }
+    if (anotherPeriod) extra[ANOTHER_PERIOD] = 'true'
+    const opened = payments.openOffer(
+      {
+        id,
+        accountId,
+        payer: isOwn ? address : undefined,
+        terms,
+        periodDays,
+        symbol: token.symbol,
+        method: token.method,
+        requirements: requirementsOf(options, { sold, token }, extra),
+        // The newest block: what is in it or before it was not paid for this offer.
+        fromBlock: head.latestNumber,
+        expiresMs: nowMs + OFFER_LIFE_MS,
+      },
+      {
+        atomic: toAtomic(amountMillionths, token),
+        reservedUntilMs: nowMs + RESERVED_MS,
+        offersMax: OFFERS_MAX,
+        uniqueMax: UNIQUE_OFFERS_MAX,
+        usableUntilMs: nowMs + OFFER_LEFT_MS_MIN,
+      },
+      { actor: `account:${accountId}`, nowMs },
+    )
+    if (opened.kind === 'limit') {
+      throw new AppError(
+        'offer_limit',
+        `An account may have ${OFFERS_MAX} unpaid offers of the last half hour, ${UNIQUE_OFFERS_MAX} of them to other wallets than its own. Pay one that has not expired, or wait.`,
+        { reason: 'offer_limit', retryAction: 'wait_and_retry' },
+      )
+    }
+    if (opened.kind === 'no_amount') {
+      throw unavailableError(
+        'Too many offers of this tier to other wallets are open just now. Try later, or pay with the wallet of your account.',
+        'wait_and_retry',
+      )
+    }
     const other = anotherPeriod ? undefined : payments.findUndecidedPayment({ accountId })
-    return toQuote(deps, offer, other)
+    return toQuote(options, opened.offer, other)
   }
 }
 
-const toQuote = (deps: BillingDeps, offer: Offer, inFlight?: Payment): Quote => ({
-  offer,
-  paymentRequired: toPaymentRequired(deps, offer),
-  startMs: startOf(deps, offer),
-  inFlight,
-})
+function toQuote(options: BillingOptions, offer: Offer, inFlight?: Payment): Quote {
+  const { accountId, terms, periodDays: days } = offer
+  const periods = paidPeriods(options.ledger.listSubscriptions(accountId))
+  return {
+    offer,
+    paymentRequired: toPaymentRequired(options, offer),
+    startMs: bookPeriod(periods, { terms, days, nowMs: options.clock() }).startMs,
+    inFlight,
+  }
+}
 
 /** Throws `unknown_offer`. */
 export function findOwnOffer(
-  { ledger }: BillingDeps,
+  { ledger }: BillingOptions,
   { accountId }: Pick<Caller, 'accountId'>,
   id: string,
 ): Offer {
@@ -218,19 +278,19 @@ export function findOwnOffer(
 }
 
 /** What is to be signed for an offer. Throws `offer_used`, `offer_expired`. */
-export function toUnpaidQuote(deps: BillingDeps, offer: Offer): Quote {
-  const { payments } = deps.ledger
+export function toUnpaidQuote(options: BillingOptions, offer: Offer): Quote {
+  const { payments } = options.ledger
   const { id: offerId, accountId } = offer
   if (payments.isOfferTaken(offerId)) throw usedOfferError()
   if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()
-  if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
-  return toQuote(deps, offer)
+  if (options.clock() >= offer.expiresMs) throw expiredOfferError()
+  return toQuote(options, offer)
 }
 
 /** Throws `payment_limit`. Not for one that the chain has taken: that is to be honoured. */
-export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
+export function assertFewFailed({ ledger, clock }: BillingOptions, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
-  if (failed.ofOffer >= FAILED_MAX.ofOffer) {
+  if (failed.ofOffer >= FAILED_OF_OFFER_MAX) {
     const { id: offerId, accountId } = offer
     const held = ledger.payments.findUndecidedPayment({ accountId, offerId })
     const next = held
@@ -238,19 +298,19 @@ export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): v
       : 'Find out why, then ask for a new offer: POST /v1/billing/x402/quote.'
     throw new AppError(
       'payment_limit',
-      `${FAILED_MAX.ofOffer} payments for this offer have failed. This one was not sent. ${next}`,
+      `${FAILED_OF_OFFER_MAX} payments for this offer have failed. This one was not sent. ${next}`,
       { reason: 'offer_payments', retryAction: held ? 'wait_and_retry' : 'sign_anew' },
     )
   }
-  if (failed.ofAccount < FAILED_MAX.ofAccount) return
+  if (failed.ofAccount < FAILED_OF_ACCOUNT_MAX) return
   throw new AppError(
     'payment_limit',
-    `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and submit it later.`,
+    `${FAILED_OF_ACCOUNT_MAX} payments of your account have failed within an hour. This one was not sent. Find out why, and submit it later.`,
     { reason: 'account_payments', retryAction: 'wait_and_retry' },
   )
 }
 
-function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
+function findProduct({ listTiers }: BillingOptions, tierId: string) {
   const tier = listTiers().find((candidate) => candidate.tierId === tierId)
   if (!tier) {
     throw new AppError('unknown_tier', 'There is no such tier. GET /v1/billing/tiers lists them.', {
@@ -268,7 +328,10 @@ function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
   )
 }
 
-function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteRequest): Where {
+function findToken(
+  { chains }: BillingOptions,
+  { network, token: symbol }: { network: string; token: string },
+): Where {
   const sold = chains.find(({ chain }) => chain.network === network)
   const token = sold?.chain.tokens.find((candidate) => candidate.symbol === symbol)
   if (sold && token) return { sold, token }
@@ -282,7 +345,7 @@ function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteReq
 
 /** What a wallet signs, but for the amount; `extra` comes back with the payment. */
 export const requirementsOf = (
-  { payTo }: Pick<BillingDeps, 'payTo'>,
+  { payTo }: Pick<BillingOptions, 'payTo'>,
   { sold, token }: Where,
   extra: Record<string, string>,
 ): Omit<PaymentRequirements, 'amount'> => ({
@@ -296,49 +359,6 @@ export const requirementsOf = (
   extra: { ...(token.domain ?? { assetTransferMethod: 'permit2' }), ...extra },
 })
 
-/** Of a price in the catalogue. */
+/** A price of the catalogue in atomic units of a token. */
 export const toAtomic = (millionths: number, { decimals }: PaymentToken): bigint =>
   BigInt(millionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS)
-
-type Wanted = Where &
-  Product & {
-    accountId: string
-    payer: string | undefined
-    fromBlock: number
-    anotherPeriod: boolean
-  }
-
-function makeOffer(deps: BillingDeps, wanted: Wanted): Offer {
-  const { ledger, clock, createId } = deps
-  const { token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
-  const nowMs = clock()
-  const id = `quote_${createId()}`
-  const expiresMs = nowMs + OFFER_LIFE_MS
-  const { symbol, method } = token
-  const extra: Record<string, string> = { quoteId: id }
-  if (wanted.anotherPeriod) extra[ANOTHER_PERIOD] = 'true'
-  const requirements = requirementsOf(deps, wanted, extra)
-  const opened = ledger.payments.openOffer(
-    { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
-    {
-      atomic: toAtomic(amountMillionths, token),
-      reservedUntilMs: nowMs + RESERVED_MS,
-      offersMax: OFFERS_MAX,
-      uniqueMax: UNIQUE_OFFERS_MAX,
-      usableUntilMs: nowMs + OFFER_LEFT_MS_MIN,
-    },
-    { actor: `account:${accountId}`, nowMs },
-  )
-  if (opened.kind === 'opened' || opened.kind === 'open') return opened.offer
-  if (opened.kind === 'limit') {
-    throw new AppError(
-      'offer_limit',
-      `An account may have ${OFFERS_MAX} unpaid offers of the last half hour, ${UNIQUE_OFFERS_MAX} of them to other wallets than its own. Pay one that has not expired, or wait.`,
-      { reason: 'offer_limit', retryAction: 'wait_and_retry' },
-    )
-  }
-  throw unavailableError(
-    'Too many offers of this tier to other wallets are open just now. Try later, or pay with the wallet of your account.',
-    'wait_and_retry',
-  )
-}

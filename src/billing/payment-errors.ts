@@ -8,7 +8,7 @@ import {
   type SignedPayment,
 } from '#src/domain/selling/payment.ts'
 
-import type { BillingDeps, PaymentRequired } from './billing.ts'
+import type { BillingOptions, PaymentRequired } from './billing.ts'
 import type { Moment } from './chain-clock.ts'
 import { SEAL } from './sealed-offer.ts'
 
@@ -24,7 +24,7 @@ export function unavailableError(message: string, action?: RetryAction): AppErro
   return new AppError('billing_unavailable', message, extras)
 }
 
-/** Before the chain was asked nobody knows whether the payment was made. */
+/** Before the chain was asked it is not known whether the payment was made. */
 export const unaskedError = (): AppError =>
   unavailableError(
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
@@ -147,12 +147,12 @@ const unknownRefusal: Refusal = {
 
 /** A payment does not arrive. There is something to sign only where signing another one helps. */
 export function rejectedError(
-  deps: Pick<BillingDeps, 'origin' | 'clock' | 'ledger'>,
+  deps: Pick<BillingOptions, 'origin' | 'clock' | 'ledger'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
   const { message, x402: errorReason, ...refusal } = refusals[reason] ?? unknownRefusal
   const { id: offerId, accountId } = offer
-  // While a payment for the offer may still be made, nobody is asked for another.
+  // While a payment for the offer may still be made, no other is asked for.
   const held = deps.ledger.payments.findUndecidedPayment({ accountId, offerId })
   const retryAction = refusal.retryAction ?? (held ? 'wait_and_retry' : 'sign_anew')
   const maySign = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
@@ -188,7 +188,7 @@ export function reviewError(reason = 'review'): AppError {
 
 /** The challenge of an offer; `error` says why what was sent is no payment of it. */
 export const toPaymentRequired = (
-  { origin }: Pick<BillingDeps, 'origin'>,
+  { origin }: Pick<BillingOptions, 'origin'>,
   offer: Offer,
   error?: string,
 ): PaymentRequired => ({
@@ -206,11 +206,14 @@ export const toPaymentRequired = (
 export const SERVICE_NAME = 'Bookfeed'
 
 /** What is bought, for people. */
-export const describe = ({ terms, periodDays, requests }: Sold): string => {
+export const describe = ({
+  terms,
+  periodDays,
+  requests,
+}: Pick<Offer, 'terms' | 'periodDays' | 'requests'>): string => {
   if (requests === undefined) return `${periodDays} days of the tier ${terms.name}`
   return requests === 1 ? terms.name : `${requests} requests`
 }
-type Sold = Pick<Offer, 'terms' | 'periodDays' | 'requests'>
 
 /** Where an offer is paid. */
 function pathOf({ requirements, requests, terms: { tierId } }: Offer): string {

@@ -7,11 +7,11 @@
 
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/domain/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.ts'
+import { signatureOf } from '#src/domain/selling/payload.ts'
 import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 import {
   type Offer,
   type Payment,
-  type PaymentProof,
   type PaymentState,
   type SignedPayment,
   VALID_BEFORE_MS_MAX,
@@ -21,10 +21,9 @@ import type { PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isFault } from '#src/platform/fault.ts'
 
-import type { BillingDeps, Origin } from './billing.ts'
-import { describeDrift, latestOf, type Moment, readMoment } from './chain-clock.ts'
+import type { BillingOptions, Origin } from './billing.ts'
+import { describeDrift, type Moment, readMoment } from './chain-clock.ts'
 import { extensionsOf } from './extensions.ts'
-import { signatureOf } from './payload.ts'
 import {
   tooLateError,
   toPaymentRequired,
@@ -34,22 +33,28 @@ import {
 } from './payment-errors.ts'
 import { SEAL } from './sealed-offer.ts'
 
-/** `actor`: the account that submits a payment, or `system` for the reconciler. */
-export type Flow = {
-  deps: BillingDeps
-  chain: ChainView
+/** What works on payments of one network. */
+export type SettlementContext = Omit<BillingOptions, 'chains' | 'payTo' | 'listTiers'> & {
+  chain: PaymentChain
+  view: ChainView
   /** Undefined where none is configured any more: payments are then only looked for. */
   facilitator: Facilitator | undefined
+  /** The account that submits a payment, or `system` for the reconciler. */
   actor: Actor
 } & Origin
 
-/** What works on payments of a network; undefined where no node of it is configured any more. */
-export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow | undefined {
-  const sold = deps.chains.find(({ chain }) => chain.network === network)
-  return sold?.view && { deps, chain: sold.view, facilitator: sold.facilitator, actor }
+/** Undefined where no node of the network is configured any more. */
+export function findContext(
+  { chains, ...options }: BillingOptions,
+  network: string,
+  actor: Actor,
+): SettlementContext | undefined {
+  const sold = chains.find(({ chain }) => chain.network === network)
+  if (sold?.view === undefined) return undefined
+  return { ...options, chain: sold.chain, view: sold.view, facilitator: sold.facilitator, actor }
 }
 
-export type Case = { payment: Payment; offer: Offer }
+export type PaymentWithOffer = { payment: Payment; offer: Offer }
 
 /** The first steps of a payment need this long; the token is strict to the second. */
 export const FRESH_MS_MIN = 30_000
@@ -66,10 +71,13 @@ export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
 /** Eight seconds in all: a few blocks of Polygon and its finality. */
 const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
-/** A payment that nobody saw on its way is less likely to arrive. */
+/** A payment that was not seen on its way is less likely to arrive. */
 const UNKNOWN_STEPS = 4
 
-const steps: Record<PaymentState, (flow: Flow, it: Case) => Payment | Promise<Payment>> = {
+const steps: Record<
+  PaymentState,
+  (context: SettlementContext, payment: Payment, offer: Offer) => Payment | Promise<Payment>
+> = {
   received: begin,
   screened: begin,
   settling: follow,
@@ -77,170 +85,193 @@ const steps: Record<PaymentState, (flow: Flow, it: Case) => Payment | Promise<Pa
   unknown: follow,
   settled: observe,
   rejected: reconsider,
-  provisioned: (_, { payment }) => payment,
-  void: (_, { payment }) => payment,
-  review: (_, { payment }) => payment,
+  provisioned: (_, payment) => payment,
+  void: (_, payment) => payment,
+  review: (_, payment) => payment,
 }
 
 /** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
-export const advance = async (flow: Flow, it: Case): Promise<Payment> =>
-  steps[it.payment.state](flow, it)
+export const advance = async (
+  context: SettlementContext,
+  payment: Payment,
+  offer: Offer,
+): Promise<Payment> => steps[payment.state](context, payment, offer)
 
 /** Looks again and again while a payment is in flight, so that most callers get its end. */
-export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
-  let { payment } = it
+export async function waitForFinality(
+  context: SettlementContext,
+  first: Payment,
+  offer: Offer,
+): Promise<Payment> {
+  let payment = first
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
     const { state } = payment
     if (state !== 'pending' && (state !== 'unknown' || step >= UNKNOWN_STEPS)) break
-    await flow.deps.sleep(ms)
-    payment = await observe(flow, { ...it, payment })
+    await context.sleep(ms)
+    payment = await observe(context, payment, offer)
   }
   return payment
 }
 
 /** Nothing was sent by us yet; the payer may have, so the nonce is checked before the clock. */
-async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
-  const screened = await screenPayer(flow, payment)
+async function begin(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
+  const screened = await screenPayer(context, payment)
   if (screened.state !== 'screened') return screened
-  const it = { payment: screened, offer }
-  const fault = await findFault(flow, screened)
+  const fault = await findFault(context, screened)
   // What came when its offer had ended is not sent at terms that may have changed.
-  const moment = await momentOf(flow)
+  const moment = await readMoment(context.clock, context.view)
   const isLate = !isFresh(payment.signed, moment) || payment.createdMs >= offer.expiresMs
   if (fault === 'nonce_used' || isLate) {
-    // Paid before by somebody who saw the signature, or canceled: the chain knows.
-    const seen = await observe(flow, it)
+    // Paid before by another party who saw the signature, or canceled: the chain knows.
+    const seen = await observe(context, screened, offer)
     if (seen.state !== screened.state) return seen
-    if (fault === 'nonce_used') return move(flow, seen, { to: 'unknown', reason: fault })
-    // Only the payer can still submit it, until it is proved that nobody can.
-    const drift = describeDrift(moment, chainOf(flow, payment))
+    if (fault === 'nonce_used') return move(context, seen, { to: 'unknown', reason: fault })
+    // Only the payer can still submit it, until it is proved void.
+    const drift = describeDrift(moment, context.chain)
     throw tooLateError(payment.signed, { moment, offer, drift })
   }
   const reason = fault ?? clockFault(payment.signed, moment)
-  return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
+  return reason === undefined
+    ? relay(context, screened, offer)
+    : move(context, screened, { to: 'rejected', reason })
 }
 
 /** Why the time is against sending a payment that has not ended; its payer may have it made. */
 export function clockFault({ validAfter, validBefore }: SignedPayment, moment: Moment) {
-  const nowMs = latestOf(moment)
+  // The later of the two: what is not over by one of them is judged by the chain in the end.
+  const nowMs = Math.max(moment.chainMs, moment.serverMs)
   // As numbers these may be inexact, but then they are far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
 }
 
 /** It may have been sent. What fails here changes nothing: the first call may be what counts. */
-async function follow(flow: Flow, it: Case): Promise<Payment> {
-  const payment = await observe(flow, it)
-  if (!mayResend(flow, payment)) return payment
+async function follow(context: SettlementContext, last: Payment, offer: Offer): Promise<Payment> {
+  const payment = await observe(context, last, offer)
+  if (!mayResend(context, payment)) return payment
   try {
-    if (!isFresh(payment.signed, await momentOf(flow))) return payment
-    if ((await findFault(flow, payment)) !== undefined) return payment
-    const screened = await screenPayer(flow, payment)
-    return screened.state === payment.state ? await relay(flow, { ...it, payment }) : screened
+    if (!isFresh(payment.signed, await readMoment(context.clock, context.view))) return payment
+    if ((await findFault(context, payment)) !== undefined) return payment
+    const screened = await screenPayer(context, payment)
+    return screened.state === payment.state ? await relay(context, payment, offer) : screened
   } catch (error) {
     const line = `billing: ${payment.id} is not sent again: ${String(error)}`
-    flow.deps.log(line, 'warn', flow.requestId)
-    return reread(flow, payment.id)
+    context.log(line, 'warn', context.requestId)
+    return reread(context, payment.id)
   }
 }
 
-function mayResend(flow: Flow, payment: Payment): boolean {
+function mayResend({ clock, facilitator }: SettlementContext, payment: Payment): boolean {
   const { state, attempts, leaseUntilMs, updatedMs } = payment
-  const nowMs = flow.deps.clock()
-  if (!flow.facilitator || attempts >= ATTEMPTS_MAX) return false
+  const nowMs = clock()
+  if (!facilitator || attempts >= ATTEMPTS_MAX) return false
   if (state === 'settling') return (leaseUntilMs ?? 0) <= nowMs
   if (state === 'unknown') return updatedMs + RESEND_UNKNOWN_MS <= nowMs
   return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
 }
 
 const mendable: readonly (string | undefined)[] = [
-  ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
+  'allowance_required',
+  'insufficient_balance',
+  'expires_too_late',
+  'not_yet_valid',
 ]
 
 /** What was missing may be there now. All else stays rejected, unless the payer submitted it. */
-async function reconsider(flow: Flow, it: Case): Promise<Payment> {
-  const { offer } = it
-  const seen = await observe(flow, it)
+async function reconsider(
+  context: SettlementContext,
+  payment: Payment,
+  offer: Offer,
+): Promise<Payment> {
+  const seen = await observe(context, payment, offer)
   if (seen.state !== 'rejected') return seen
-  const fault = await findFault(flow, seen)
-  const moment = await momentOf(flow)
+  const fault = await findFault(context, seen)
+  const moment = await readMoment(context.clock, context.view)
   const isTimely = isFresh(seen.signed, moment) && clockFault(seen.signed, moment) === undefined
   const isMended = fault === undefined && mendable.includes(seen.reason) && isTimely
-  const mayBegin = isMended && flow.deps.clock() < offer.expiresMs
+  const mayBegin = isMended && context.clock() < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = unlessRefused(
-    () => move(flow, seen, { to: 'screened' }),
+    () => move(context, seen, { to: 'screened' }),
     // Another payment has taken the offer meanwhile.
     () => ({ ...seen, reason: 'offer_used' }),
   )
-  return reopened.state === 'screened' ? begin(flow, { payment: reopened, offer }) : reopened
+  return reopened.state === 'screened' ? begin(context, reopened, offer) : reopened
 }
 
 /** A hit ends in `review`, whatever was sent before. Throws `screening_unavailable`. */
-async function screenPayer(flow: Flow, payment: Payment): Promise<Payment> {
-  const { screen, ledger } = flow.deps
+async function screenPayer(context: SettlementContext, payment: Payment): Promise<Payment> {
+  const { screen, ledger, clock } = context
   const { verdict } = await screen(payment.signed.payer)
   if (verdict === 'unknown') throw unscreenedError()
   if (verdict === 'hit') {
     const account = ledger.findAccountByAddress(payment.signed.payer)
-    if (account) ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
-    return move(flow, payment, { to: 'review', reason: 'sanctioned' })
+    if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
+    return move(context, payment, { to: 'review', reason: 'sanctioned' })
   }
-  return payment.state === 'received' ? move(flow, payment, { to: 'screened' }) : payment
+  return payment.state === 'received' ? move(context, payment, { to: 'screened' }) : payment
 }
 
 /** Why the chain would not take the payment now, if it would not. Throws `billing_unavailable`. */
-const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentFault | undefined> =>
-  (await askFaults(chain, signed, signatureOf(signed)))[0]
+const findFault = async (
+  { view }: SettlementContext,
+  { signed }: Payment,
+): Promise<PaymentFault | undefined> => (await askFaults(view, signed, signatureOf(signed)))[0]
 
 /** All that the chain has against a payment now. Throws `billing_unavailable` without an answer. */
-export async function askFaults(chain: ChainView, signed: SignedPayment, signature: string) {
-  const preflight = await chain.preflight(signed, signature)
+export async function askFaults(view: ChainView, signed: SignedPayment, signature: string) {
+  const preflight = await view.preflight(signed, signature)
   if (preflight.kind === 'unavailable') throw unaskedError()
   return preflight.kind === 'fault' ? preflight.faults : []
 }
 
 /**
  * Sends a payment that is ready, or once more one whose fate is unknown: the same bytes, under a
- * lease that is committed first. If somebody else holds the lease, their outcome counts. Throws
+ * lease that is committed first. If another process holds the lease, its outcome counts. Throws
  * `billing_unavailable` if nothing was ever sent.
  */
-async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
-  const { chain, facilitator, deps, trace } = flow
-  if (!facilitator) throw unsentError()
-  const leaseMs = deps.lease?.ms ?? LEASE_MS
-  const leased = deps.ledger.payments.lease(payment.id, deps.clock() + leaseMs, deedOf(flow))
-  if (!leased) return reread(flow, payment.id)
+async function relay(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
+  const { view, facilitator, ledger, clock, trace } = context
+  if (!facilitator) {
+    throw unavailableError(
+      'The payment could not be submitted just now. Nothing was sent; submit the same payment again.',
+    )
+  }
+  const leaseMs = context.lease?.ms ?? LEASE_MS
+  const leased = ledger.payments.lease(payment.id, clock() + leaseMs, auditContext(context))
+  if (!leased) return reread(context, payment.id)
   // Another process may have sent it between our reading and the lease.
   const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
-  const payload = withResource(deps, leased.signed.payload, offer)
-  const result = await whileLeased(flow, leased, () =>
+  const payload = withResource(context, leased.signed.payload, offer)
+  const result = await whileLeased(context, leased, () =>
     facilitator.settle(payload, offer.requirements, trace),
   )
   const word = byWordAlone(result)
   const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
-  const seen = afterLook(await chain.look(leased.signed, hint))
+  const seen = afterLook(await view.look(leased.signed, hint))
   if (seen === undefined && result.kind === 'refused' && !wasSent) {
-    move(flow, leased, { to: 'screened', reason: result.reason })
+    move(context, leased, { to: 'screened', reason: result.reason })
     // It says that it took nothing, and the chain shows nothing; neither proves it.
-    throw refusedError()
+    throw unavailableError(
+      'The facilitator did not take the payment just now, and the chain does not show it yet. Submit the same payment again, and sign no other.',
+    )
   }
-  return take(flow, leased, seen ?? word)
+  return take(context, leased, seen ?? word)
 }
 
 /** Holds a lease for as long as the work takes. */
 async function whileLeased<T>(
-  { deps }: Flow,
+  { ledger, clock, log, lease }: SettlementContext,
   { id, attempts }: Payment,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { ms, renewMs } = deps.lease ?? { ms: LEASE_MS, renewMs: RENEW_LEASE_MS }
+  const { ms, renewMs } = lease ?? { ms: LEASE_MS, renewMs: RENEW_LEASE_MS }
   const renew = () => {
     try {
-      deps.ledger.payments.renewLease(id, { attempts, untilMs: deps.clock() + ms })
+      ledger.payments.renewLease(id, { attempts, untilMs: clock() + ms })
     } catch (error) {
       // Without it another process may send the same bytes, which moves no more money.
-      deps.log(`billing: the lease of ${id} is not renewed: ${String(error)}`, 'warn')
+      log(`billing: the lease of ${id} is not renewed: ${String(error)}`, 'warn')
     }
   }
   const timer = setInterval(renew, renewMs)
@@ -253,65 +284,73 @@ async function whileLeased<T>(
 }
 
 /** Facilitators list what is bought without a key by what comes with the payment. */
-function withResource(deps: BillingDeps, payload: string, offer: Offer): string {
+function withResource(context: SettlementContext, payload: string, offer: Offer): string {
   if (!Object.hasOwn(offer.requirements.extra, SEAL)) return payload
-  const { resource } = toPaymentRequired(deps, offer)
+  const { resource } = toPaymentRequired(context, offer)
   const extensions = extensionsOf(offer.requests === 1 ? 'GET' : 'POST')
   return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
 
-const refusedError = () =>
-  unavailableError(
-    'The facilitator did not take the payment just now, and the chain does not show it yet. Submit the same payment again, and sign no other.',
-  )
-
-const unsentError = () =>
-  unavailableError(
-    'The payment could not be submitted just now. Nothing was sent; submit the same payment again.',
-  )
-
 /** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
-export async function observe(flow: Flow, { payment, offer }: Case): Promise<Payment> {
-  if (payment.state === 'settled') return provision(flow, payment.id)
+export async function observe(
+  context: SettlementContext,
+  payment: Payment,
+  offer: Offer,
+): Promise<Payment> {
+  if (payment.state === 'settled') return provision(context, payment.id)
   const hint = { fromBlock: offer.fromBlock, txHash: payment.txHash }
-  const next = afterLook(await flow.chain.look(payment.signed, hint))
-  const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
-  if (next && doubt !== undefined) return toReview(flow, payment, { ...next, reason: doubt })
-  return next ? await take(flow, payment, next) : payment
+  const next = afterLook(await context.view.look(payment.signed, hint))
+  const doubt = next?.proof && findDoubt(context, payment, offer, next.proof.blockNumber)
+  if (next && doubt !== undefined) return toReview(context, payment, { ...next, reason: doubt })
+  return next ? await take(context, payment, next) : payment
 }
 
 /**
- * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can
- * present a payment seen there: so it must be the account's own wallet's, and newer than the offer.
+ * Why money that moved before we sent anything does not count by itself. A payload copied from the
+ * chain can be presented by anyone, so the payer must be the account's own wallet, and the transfer
+ * newer than the offer.
  */
-function doubtOf({ deps }: Flow, { payment, offer }: Case, { blockNumber }: PaymentProof) {
+function findDoubt(
+  { ledger }: SettlementContext,
+  payment: Payment,
+  offer: Offer,
+  blockNumber: number,
+) {
   if (payment.attempts > 0) return undefined
-  const owner = deps.ledger.findAccountByAddress(payment.signed.payer)
+  const owner = ledger.findAccountByAddress(payment.signed.payer)
   if (owner?.id !== payment.accountId) return 'foreign_payer'
   return blockNumber <= offer.fromBlock ? 'paid_before_offer' : undefined
 }
 
 /** Takes what was learned; money that is final gives its period at once. */
-async function take(flow: Flow, payment: Payment, next: PaymentChange): Promise<Payment> {
+async function take(
+  context: SettlementContext,
+  payment: Payment,
+  next: PaymentChange,
+): Promise<Payment> {
   const isMoney = next.to === 'settled' || next.to === 'pending'
   if (isMoney && payment.state === 'received') {
     // Sent by the payer before we knew who that is.
-    const screened = await screenPayer(flow, payment)
-    return screened.state === 'screened' ? await take(flow, screened, next) : screened
+    const screened = await screenPayer(context, payment)
+    return screened.state === 'screened' ? await take(context, screened, next) : screened
   }
   const moved = unlessRefused(
-    () => move(flow, payment, next),
+    () => move(context, payment, next),
     // Two payments of one offer, or one transfer for two: the operator has to see it.
-    () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
+    () => isMoney && toReview(context, payment, { ...next, reason: 'paid_twice' }),
   )
-  return moved.state === 'settled' ? provision(flow, moved.id) : moved
+  return moved.state === 'settled' ? provision(context, moved.id) : moved
 }
 
 /** Leaves money to the operator; where it is, unless that transfer is another payment's. */
-const toReview = (flow: Flow, payment: Payment, { proof, ...next }: PaymentChange) =>
+const toReview = (
+  context: SettlementContext,
+  payment: Payment,
+  { proof, ...next }: PaymentChange,
+) =>
   unlessRefused(
-    () => move(flow, payment, { ...next, proof, to: 'review' }),
-    () => move(flow, payment, { ...next, to: 'review' }),
+    () => move(context, payment, { ...next, proof, to: 'review' }),
+    () => move(context, payment, { ...next, to: 'review' }),
   )
 
 function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
@@ -335,14 +374,15 @@ function byWordAlone(result: SettleResult): PaymentChange {
   return isSent ? { to: 'pending', txHash } : { to: 'unknown', reason: result.reason, txHash }
 }
 
-/** Moves a payment on; if somebody else was faster, their state counts. */
-export function move(flow: Flow, payment: Payment, next: PaymentChange): Payment {
+/** Moves a payment on; if another process was faster, the state that it left counts. */
+export function move(context: SettlementContext, payment: Payment, next: PaymentChange): Payment {
   const { id, state, txHash } = payment
   if (state === next.to && (next.txHash ?? txHash) === txHash) return payment
-  const moved = flow.deps.ledger.payments.move(id, { ...next, from: [state] }, deedOf(flow))
-  if (!moved) return reread(flow, id)
+  const change = { ...next, from: [state] }
+  const moved = context.ledger.payments.move(id, change, auditContext(context))
+  if (!moved) return reread(context, id)
   const reason = next.reason === undefined ? '' : ` (${next.reason})`
-  flow.deps.log(`billing: ${id} ${state} -> ${next.to}${reason}`, 'info', flow.requestId)
+  context.log(`billing: ${id} ${state} -> ${next.to}${reason}`, 'info', context.requestId)
   return moved
 }
 
@@ -357,34 +397,29 @@ function unlessRefused(change: () => Payment, instead: () => Payment | false): P
   }
 }
 
-function provision(flow: Flow, id: string): Payment {
-  const { ledger, createId } = flow.deps
+function provision(context: SettlementContext, id: string): Payment {
+  const { ledger, createId } = context
   const ids = { subscriptionId: `sub_${createId()}`, restId: `sub_${createId()}` }
-  ledger.payments.provision(id, ids, deedOf(flow))
-  return reread(flow, id)
+  ledger.payments.provision(id, ids, auditContext(context))
+  return reread(context, id)
 }
 
-export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
+export function findOfferOf({ ledger }: Pick<BillingOptions, 'ledger'>, payment: Payment): Offer {
   const offer = ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')
-  return { payment, offer }
+  return offer
 }
 
-export function reread({ deps }: Flow, id: string): Payment {
-  const payment = deps.ledger.payments.findPayment(id)
+export function reread({ ledger }: SettlementContext, id: string): Payment {
+  const payment = ledger.payments.findPayment(id)
   assert(payment !== undefined, 'Payments are never deleted.')
   return payment
 }
 
-const deedOf = ({ deps, actor }: Flow): AuditContext => ({ actor, nowMs: deps.clock() })
-
-const momentOf = ({ deps, chain }: Flow): Promise<Moment> => readMoment(deps.clock, chain)
-
-function chainOf({ deps }: Flow, { signed }: Payment): PaymentChain {
-  const sold = deps.chains.find(({ chain }) => chain.network === signed.network)
-  assert(sold !== undefined, 'A flow is on a chain that is sold on.')
-  return sold.chain
-}
+const auditContext = ({ actor, clock }: SettlementContext): AuditContext => ({
+  actor,
+  nowMs: clock(),
+})
 
 export const isFresh = (
   { validBefore }: Pick<SignedPayment, 'validBefore'>,

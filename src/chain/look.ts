@@ -290,7 +290,11 @@ async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]
   }
 }
 
-const isTransferOf = (signed: SignedPayment, log: ChainLog): boolean =>
+/** Whether a log is the transfer that was signed; addresses and topics in lower case. */
+export const isTransferOf = (
+  signed: Pick<SignedPayment, 'asset' | 'payer' | 'payTo' | 'amount'>,
+  log: Pick<ChainLog, 'address' | 'topics' | 'data'>,
+): boolean =>
   log.address === signed.asset &&
   log.topics.length === 3 &&
   log.topics[0] === topics.transfer &&
@@ -299,7 +303,7 @@ const isTransferOf = (signed: SignedPayment, log: ChainLog): boolean =>
   amountOf(log) === signed.amount
 
 /** The amount of a transfer; undefined if the log is no transfer of an ERC-20 token. */
-export const amountOf = (log: ChainLog): bigint | undefined =>
+export const amountOf = (log: Pick<ChainLog, 'data'>): bigint | undefined =>
   log.data.length === '0x'.length + 64 ? BigInt(log.data) : undefined
 
 export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentProof => ({

@@ -5,6 +5,7 @@
 
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
+import { parsePayment } from '#src/domain/selling/payload.ts'
 import { testChain } from '#src/domain/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
@@ -45,9 +46,7 @@ export function createTestChain(blocks: TestBlocks, isSlow: boolean) {
   const facilitator: Facilitator = {
     name: 'test',
     async settle(payload) {
-      const { payload: body } = JSON.parse(payload) as Sealed
-      const { from: payer, nonce } = body.authorization
-      const name = nameOf({ payer, nonce })
+      const name = nameOf(parsePayment(JSON.parse(payload)).signed)
       if (!blocks.has(name)) blocks.set(name, blocks.size + 1)
       return { kind: isSlow ? 'pending' : 'success', txHash: txHashOf(name) }
     },
@@ -57,5 +56,3 @@ export function createTestChain(blocks: TestBlocks, isSlow: boolean) {
   }
   return { chain: testChain, view, facilitator }
 }
-
-type Sealed = { payload: { authorization: { from: string; nonce: string } } }

@@ -5,6 +5,7 @@
 
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
+import { isTransferOf } from '#src/chain/look.ts'
 import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { preflight } from '#src/chain/token-checks.ts'
@@ -17,7 +18,6 @@ import { type Broadcast, createGasWallet } from './gas-wallet.ts'
 import {
   encodeCall,
   findMismatch,
-  isTransferred,
   readTransfer,
   reasonOf,
   type Transfer,
@@ -122,8 +122,11 @@ async function load(options: LocalOptions) {
       return { kind: 'pending', txHash: hash }
     }
     sent.delete(transfer.signature)
-    const isPaid = receipt.status === 'success' && isTransferred(transfer, receipt.logs)
-    if (isPaid) return { kind: 'success', txHash: hash }
+    const isPaid = receipt.logs.some(({ address, topics, data }) => {
+      const log = { address: address.toLowerCase(), topics: topics.map(toLowerCase), data }
+      return isTransferOf(transfer, log)
+    })
+    if (receipt.status === 'success' && isPaid) return { kind: 'success', txHash: hash }
     const fault = receipt.status === 'success' ? 'transfer_missing' : 'transaction_failed'
     return { kind: 'failed', reason: reasonOf(fault, transfer), txHash: hash }
   }
@@ -194,6 +197,8 @@ const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
   !isSilent && !isOutOfGas && txHash === undefined
+
+const toLowerCase = (text: string): string => text.toLowerCase()
 
 const isEmpty = (code: Hex | undefined): boolean => code === undefined || code === '0x'
 

@@ -4,13 +4,13 @@ import type { Abi, Hex } from 'viem'
 import type { Viem } from '#src/chain/node.ts'
 import type { PaymentTerms } from '#src/chain/token-checks.ts'
 import type { PaymentFault } from '#src/domain/selling/chain-view.ts'
+import { parsePayment } from '#src/domain/selling/payload.ts'
 import type {
   PaymentChain,
   PaymentToken,
   TransferMethod,
 } from '#src/domain/selling/payment-chain.ts'
 import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
-import { isRecord } from '#src/platform/record.ts'
 
 /** Addresses in lower case. */
 export type Transfer = PaymentTerms & {
@@ -91,68 +91,16 @@ const words: Record<TransferFault, Record<TransferMethod, string>> = {
 export const reasonOf = (fault: TransferFault, { method }: Pick<Transfer, 'method'>): string =>
   words[fault][method]
 
-/** Reads a payload that billing has written. Throws if it is none, or of no token of the chain. */
-export function readTransfer(payload: string, chain: PaymentChain): Transfer {
-  const { accepted, payload: body } = readMembers(JSON.parse(payload))
-  const { network, asset } = readMembers(accepted)
-  const token = chain.tokens.find(({ address }) => isSame(address, asset))
-  if (token === undefined) throw new Error('The token is none of the chain.')
-  const members = readMembers(body)
-  const { method, address } = token
-  const signed = method === 'permit2' ? readPermit2(members, chain) : readEip3009(members, address)
-  const signature = readText(members.signature) as Hex
-  const proxy = chain.permit2Proxy.toLowerCase()
-  return { ...signed, network: network as Transfer['network'], method, token, proxy, signature }
+/** Reads a payload that billing has written. Throws if it is none, or on another chain. */
+export function readTransfer(payload: string, { network, permit2Proxy }: PaymentChain): Transfer {
+  const { signed, token, body } = parsePayment(JSON.parse(payload))
+  if (signed.network !== network) throw new Error('The payment is on another chain.')
+  const signature = body.signature as Hex
+  return { ...signed, token, proxy: permit2Proxy.toLowerCase(), signature }
 }
 
-type Signed = Omit<Transfer, 'network' | 'method' | 'token' | 'proxy' | 'signature'>
-
-function readEip3009({ authorization }: Members, asset: string): Signed {
-  const { from, to, value, validAfter, validBefore, nonce } = readMembers(authorization)
-  return {
-    asset: asset.toLowerCase(),
-    payer: readText(from),
-    payTo: readText(to),
-    amount: BigInt(readText(value)),
-    validAfter: BigInt(readText(validAfter)),
-    validBefore: BigInt(readText(validBefore)),
-    nonce: readText(nonce),
-    nonceContract: asset.toLowerCase(),
-  }
-}
-
-function readPermit2({ permit2Authorization }: Members, chain: PaymentChain): Signed {
-  const authorization = readMembers(permit2Authorization)
-  const { from, permitted, spender, nonce, deadline, witness } = authorization
-  const { token, amount } = readMembers(permitted)
-  const { to, validAfter } = readMembers(witness)
-  if (!isSame(chain.permit2Proxy, spender)) throw new Error('Another contract may spend it.')
-  return {
-    asset: readText(token),
-    payer: readText(from),
-    payTo: readText(to),
-    amount: BigInt(readText(amount)),
-    validAfter: BigInt(readText(validAfter)),
-    validBefore: BigInt(readText(deadline)),
-    nonce: readText(nonce),
-    nonceContract: chain.permit2.toLowerCase(),
-  }
-}
-
-type Members = Record<string, unknown>
-
-function readMembers(value: unknown): Members {
-  if (isRecord(value)) return value
-  throw new Error('The payload lacks a member.')
-}
-
-function readText(value: unknown): string {
-  if (typeof value === 'string') return value.toLowerCase()
-  throw new Error('A member of the payload is no text.')
-}
-
-const isSame = (address: string, other: unknown): boolean =>
-  typeof other === 'string' && address.toLowerCase() === other.toLowerCase()
+const isSame = (address: string, other: string): boolean =>
+  address.toLowerCase() === other.toLowerCase()
 
 /** In what a payment differs from what was asked for. */
 export function findMismatch(
@@ -165,16 +113,13 @@ export function findMismatch(
   return amount === BigInt(requirements.amount) ? undefined : 'amount_mismatch'
 }
 
-/** The calls of x402's contracts, as its SDK defines them. */
-export type Contracts = Pick<typeof import('@x402/evm'), 'eip3009ABI' | 'x402ExactPermit2ProxyABI'>
-
 /** r, s and v of a plain account. */
 const plainSignature = /^0x([0-9a-f]{64})([0-9a-f]{64})(1b|1c)$/
 
-/** The call that carries out a payment. */
+/** The call that carries out a payment, as the SDK of x402 defines its contracts. */
 export function encodeCall(
   { encodeFunctionData }: Viem,
-  { eip3009ABI, x402ExactPermit2ProxyABI }: Contracts,
+  { eip3009ABI, x402ExactPermit2ProxyABI }: typeof import('@x402/evm'),
   { method, asset, proxy, signature, ...terms }: Transfer,
 ): { to: Hex; data: Hex } {
   const { payer, payTo, amount, validAfter, validBefore, nonce } = terms
@@ -197,23 +142,3 @@ export function encodeCall(
   })
   return { to: asset as Hex, data }
 }
-
-/** `Transfer(address indexed from, address indexed to, uint256 value)` */
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-
-type ReceiptLog = { address: string; topics: readonly string[]; data: string }
-
-/** Whether the receipt of a transaction shows the payment. */
-export const isTransferred = (
-  { asset, payer, payTo, amount }: Transfer,
-  logs: readonly ReceiptLog[],
-): boolean =>
-  logs.some(
-    ({ address, topics: [event, from = '', to = ''], data }) =>
-      isSame(address, asset) &&
-      event === TRANSFER &&
-      isSame(payer, `0x${from.slice(-40)}`) &&
-      isSame(payTo, `0x${to.slice(-40)}`) &&
-      data !== '0x' &&
-      BigInt(data) === amount,
-  )

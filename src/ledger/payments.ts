@@ -26,7 +26,7 @@ export type PaymentStore = {
     draft: OfferDraft,
     rules: OfferRules,
     by: AuditContext,
-  ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
+  ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' } | { kind: 'no_amount' }
   findOffer(id: string): Offer | undefined
   /**
    * The offer that a signed payment is for. First the offers to its payer at that amount: of those

@@ -5,7 +5,7 @@
 
 import type { Authenticator } from '#src/access/authenticator.ts'
 import { type Billing, createBilling } from '#src/billing/billing.ts'
-import { statusOf } from '#src/billing/offers.ts'
+import { toChainStatus } from '#src/billing/offers.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
@@ -70,7 +70,7 @@ export function openTestAccounts({
     return {
       ...billing,
       // The test chain accepts all of its tokens before it was checked.
-      chains: () => billing.chains().map(({ chain }) => statusOf(chain, () => undefined)),
+      chains: () => billing.chains().map(({ chain }) => toChainStatus(chain, () => undefined)),
       settle(...payment) {
         deals++
         return billing.settle(...payment)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { parsePayment } from '#src/billing/payload.ts'
+import { parsePayment } from '#src/domain/selling/payload.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { settle as sendPayment } from '../chain/signed-payments.ts'

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import { parsePayment, sealPayment, signatureOf } from '#src/billing/payload.ts'
 import { AppError } from '#src/domain/errors.ts'
+import { parsePayment, sealPayment, signatureOf } from '#src/domain/selling/payload.ts'
 
 import {
   openBilling,
@@ -12,7 +12,7 @@ import {
   payWithUsdc,
   payWithUsdt,
   SIGNATURE,
-} from './scripted-billing.ts'
+} from '../../billing/scripted-billing.ts'
 
 const { quote } = await openBilling()
 const [usdc, usdt] = [await quote('USDC'), await quote('USDT')]

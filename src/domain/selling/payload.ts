@@ -1,17 +1,15 @@
 /**
- * Reads an x402 v2 payload of scheme `exact`. Of `accepted`, which is not signed, only network and
+ * Reads an x402 v2 payload of scheme `exact`. In `accepted`, which is not signed, only network and
  * token count. No error repeats what was sent: it may be a signature.
  */
+
 import { createHash } from 'node:crypto'
 
 import { AppError, unsoundPayment } from '#src/domain/errors.ts'
-import {
-  findPaidChain,
-  type PaymentChain,
-  type PaymentToken,
-} from '#src/domain/selling/payment-chain.ts'
-import type { Offer, SignedPayment } from '#src/domain/selling/payment.ts'
 import { isRecord } from '#src/platform/record.ts'
+
+import { findPaidChain, type PaymentChain, type PaymentToken } from './payment-chain.ts'
+import type { Offer, SignedPayment } from './payment.ts'
 
 const PAYLOAD_BYTES_MAX = 16 * 1024
 const SIGNATURE_BYTES_MAX = 4096
@@ -50,8 +48,12 @@ const signature: Form = {
 const eip3009 = {
   signature,
   authorization: {
-    ...{ from: address, to: address, value: uint256 },
-    ...{ validAfter: uint256, validBefore: uint256, nonce: bytes32 },
+    from: address,
+    to: address,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
+    nonce: bytes32,
   },
 }
 const permit2 = {
@@ -70,7 +72,6 @@ const network: Form = { form: /^eip155:\d{1,12}$/, is: 'a network of GET /v1/bil
 const ROOT = 'paymentPayload'
 
 type Members = Readonly<Record<string, unknown>>
-type Place = { chain: PaymentChain; asset: string; payload: Members }
 
 /** Reads a payment on any chain of the registry, sold on or not. Throws `payment_invalid`. */
 export function parsePayment(input: unknown): ParsedPayment {
@@ -104,11 +105,18 @@ export function parsePayment(input: unknown): ParsedPayment {
         : `${ROOT}.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
     )
   }
-  const place = { chain, asset, payload }
-  const { body, nonceContract, authorized } = isPermit2 ? readPermit2(place) : readEip3009(place)
+  const { body, nonceContract, authorized } = isPermit2
+    ? readPermit2(payload, asset, chain)
+    : readEip3009(payload, asset)
   const { from, to, value, validAfter, validBefore, nonce } = authorized
   const signed = {
-    ...{ network: chain.network, method, asset, payer: from, payTo: to, nonce, nonceContract },
+    network: chain.network,
+    method,
+    asset,
+    payer: from,
+    payTo: to,
+    nonce,
+    nonceContract,
     amount: BigInt(value),
     validAfter: BigInt(validAfter),
     validBefore: BigInt(validBefore),
@@ -130,16 +138,16 @@ export function signatureOf({ payload }: SignedPayment): string {
   return body.signature
 }
 
-function readEip3009({ asset, payload }: Place) {
+function readEip3009(payload: Members, asset: string) {
   const body = readShape(payload, `${ROOT}.payload`, eip3009)
   return { body, authorized: body.authorization, nonceContract: asset }
 }
 
-function readPermit2({ chain, asset, payload }: Place) {
+function readPermit2(payload: Members, asset: string, chain: PaymentChain) {
   const body = readShape(payload, `${ROOT}.payload`, permit2)
   const { from, permitted, spender, nonce, deadline, witness } = body.permit2Authorization
   const path = `${ROOT}.payload.permit2Authorization`
-  // Who may spend, and what: another spender or token would be another payment altogether.
+  // Another spender or token would be another payment altogether.
   if (permitted.token !== asset) {
     throw payloadError(`${path}.permitted.token must be ${ROOT}.accepted.asset.`)
   }
@@ -159,7 +167,8 @@ function readShape<S extends Shape>(value: unknown, path: string, shape: S): Rea
     throw payloadError(`${path} may have no members but ${known.join(', ')}.`)
   }
   const read = Object.entries(shape).map(([key, of]) => {
-    const [member, at] = [own(members, key), `${path}.${key}`]
+    const member = own(members, key)
+    const at = `${path}.${key}`
     return [key, isForm(of) ? readText(member, at, of) : readShape(member, at, of)] as const
   })
   // Each member of the shape was read as the shape says.
