@@ -1,6 +1,7 @@
 /** The extensions of this program, in the order in which their routes and jobs are listed. */
 
 import { dayFiles } from './extensions/day-files/extension.ts'
+import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
@@ -9,4 +10,5 @@ export const extensions: readonly Extension[] = [
   dayFiles, // Parquet files of days that are final.
   trust, // What changed after it was served, signed manifests, citations.
   mcp, // Tools for agents.
+  keyless, // Purchases without a key.
 ]

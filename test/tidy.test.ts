@@ -54,7 +54,17 @@ const layers: Record<string, string[]> = {
   // What is in the folders of extensions; the list of them is `extensions`.
   extension: [
     ...['access', 'archive', 'backup', 'billing', 'cli', 'config', 'database', 'db', 'domain'],
-    ...['history', 'http', 'ledger', 'live', 'operator', 'platform', 'server', 'tables'],
+    ...[
+      'features',
+      'history',
+      'http',
+      'ledger',
+      'live',
+      'operator',
+      'platform',
+      'server',
+      'tables',
+    ],
   ],
   extensions: ['extension', 'server'],
   dev: [

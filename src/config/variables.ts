@@ -337,13 +337,6 @@ export const variables = {
     ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
   },
-  isKeyless: {
-    name: 'BOOKFEED_KEYLESS',
-    default: 'off',
-    ...onOff,
-    description:
-      'Whether callers without a key can pay: data routes answer 402 in place of 401, and x402 clients can buy packs and tiers directly.',
-  },
   payTo: {
     ...{ name: 'BOOKFEED_PAY_TO', default: '' },
     ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),

@@ -7,7 +7,6 @@ import { createGate, type Refuse } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
-import { createSignIns } from '#src/access/sign-in.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
@@ -18,13 +17,10 @@ import { coins, coinTable } from '#src/domain/market.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
-import { packsOf } from '#src/domain/selling/tier.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
-import { keylessRoutes } from '#src/features/billing/keyless-routes.ts'
-import { createKeyless, createSeller, type Seller } from '#src/features/billing/keyless.ts'
 import { billingRoutes } from '#src/features/billing/routes.ts'
 import { coverageRoutes } from '#src/features/coverage/routes.ts'
 import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
@@ -76,7 +72,7 @@ import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 import { integerFrom } from '#src/platform/random.ts'
 
-import type { AppServices, ServerExtension } from './extension.ts'
+import type { AppServices, Around, ServerExtension } from './extension.ts'
 import { isLost, pageRoutes } from './page-routes.ts'
 import type { Pages } from './pages.ts'
 import { createStreams, streamRows, type Streams } from './streams.ts'
@@ -110,6 +106,8 @@ export type ReaderDeps = {
   refuse?: Refuse | undefined
   /** What live streams follow, if it is not the history as it is written. */
   followed?: Followed | undefined
+  /** Whether callers may pay in place of sending a key; by default as extensions say. */
+  sellsWithoutKey?: boolean
   /** In place of the real one, to test what does not depend on time. */
   work?: Work
 }
@@ -145,8 +143,6 @@ export function createApp(given: AppDeps) {
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const ofData = compose(listDataRoutes(deps, ports, streams.live))
-  const isSelling = deps.config.isKeyless && deps.billing.isOpen
-  const keyless = isSelling ? createKeylessParts(deps, ports) : undefined
   const { history, clock, config, extensions, origin, version } = deps
   const services: AppServices = {
     history,
@@ -156,12 +152,19 @@ export function createApp(given: AppDeps) {
     listTiers: ports.listTiers,
     dataRoutes: () => declaredRoutes(ofData),
     fetch: deps.ownFetch ?? ((request, peers) => app.fetch(request, peers)),
+    ledger: deps.ledger,
+    billing: deps.billing,
+    wallets: deps.wallets,
+    randomBytes: deps.randomBytes,
+    sellsWithoutKey: ports.sellsWithoutKey,
     charge: ports.charge,
+    chargeWindow: ports.chargeWindow,
     origin,
     version,
   }
   const ofExtensions = extensions.flatMap(({ routes }) => routes?.(ports.api, services) ?? [])
-  const api = compose([ofData, ...listOwnRoutes(deps, ports, keyless?.seller), ...ofExtensions])
+  const plugins = ofExtensions.flatMap((own) => own.plugins)
+  const api = compose([ofData, ...listOwnRoutes(deps, ports), ...plugins])
   let pages: Promise<Pages> | undefined
   /** A start takes a third longer with them. */
   const loadPages = (): Promise<Pages> =>
@@ -190,7 +193,7 @@ export function createApp(given: AppDeps) {
   const app = assemble(deps, {
     ...{ ports, streams },
     app: compose([api, ofPages]),
-    before: keyless?.answer,
+    around: ofExtensions.flatMap(({ around }) => around ?? []),
     table: createRouteTable([...knownRoutes(api), ...pageRoutes]),
     answerMissing({ request, place: { path } }) {
       if (!isLost(request, path)) throw new MissingRoute()
@@ -236,6 +239,7 @@ export function createReader(given: ReaderDeps) {
   const app = compose(listDataRoutes(deps, ports, streams.live))
   return assemble(deps, {
     ...{ app, ports, streams },
+    around: [],
     table: createRouteTable(knownRoutes(app)),
     answerMissing: () => {
       throw new MissingRoute()
@@ -251,8 +255,8 @@ type Parts = {
   table: RouteTable
   /** Answers at a path that no route has. */
   answerMissing: Handle
-  /** What is around all of it. */
-  before?: ((arrived: Arrived, next: Handle) => ReturnType<Handle>) | undefined
+  /** What surrounds all of it; the first is the innermost. */
+  around: readonly Around[]
   /** Undefined where only another thread knows. */
   isSignupOpen?: () => boolean | undefined
   onDrain: () => void
@@ -283,7 +287,6 @@ const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const { gate, work, meter } = ports
   const { stream, live } = streams
-  const { before } = parts
   const routes = declaredRoutes(parts.app)
   for (const [index, { method, path }] of routes.entries())
     ports.timed.set(`${method} ${path}`, FIRST_ROUTE + index)
@@ -309,7 +312,10 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
       ...deps,
-      handle: before === undefined ? answer : (arrived) => before(arrived, answer),
+      handle: parts.around.reduce<Handle>(
+        (next, around) => (arrived) => around(arrived, next),
+        answer,
+      ),
       meters: ports.meters,
       routes: parts.table,
       sockets,
@@ -386,12 +392,13 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     findExample: () => findExampleMarket(history),
   })
   const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
+  const { sellsWithoutKey = deps.extensions.some((own) => own.sellsWithoutKey?.(config)) } = deps
   const gate = createGate({
     ...shared,
     addressOf,
     signupsPerDay,
     refuse: deps.refuse,
-    isKeyless: config.isKeyless,
+    isKeyless: sellsWithoutKey,
   })
   const pages = createPageCache(config.pageCacheBytes)
   // One for all: whatever arrives waits for one step of the long work of all routes.
@@ -431,20 +438,13 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     charge: gate.charge,
     chargeSignup: gate.chargeSignup,
     chargeWindow: gate.chargeWindow,
-    listPacks: () => packsOf(ledger),
+    sellsWithoutKey,
     creditsOf: ({ accountId }: Caller) => ledger.payments.listCredits(accountId),
     listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
     isAccepting,
   }
-}
-
-function createKeylessParts(deps: AppDeps, ports: Ports) {
-  const signIns = createSignIns({ ...deps, key: deps.ledger.challengeKey })
-  const parts = { ...deps, ...ports, signIns }
-  const seller = createSeller(parts)
-  return { seller, answer: createKeyless(parts, seller) }
 }
 
 /** Of data, in the order of the documentation. */
@@ -475,7 +475,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): AnyE
 }
 
 /** Of what there is once: accounts, sales, health, documentation. */
-function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined): AnyElysia[] {
+function listOwnRoutes(deps: AppDeps, ports: Ports): AnyElysia[] {
   const { api } = ports
   const { history, clock, config } = deps
   const { isAccepting, listTiers } = ports
@@ -488,7 +488,6 @@ function listOwnRoutes(deps: AppDeps, ports: Ports, seller: Seller | undefined):
     usageRoutes(api, { ...ports, clock }),
     sampleRoutes(api, ports.sample),
     billingRoutes(api, { ...deps, cursors, listTiers, idempotency }),
-    keylessRoutes(api, { ...deps, ...ports, keysPerAccountMax, seller }),
     healthRoutes(api, deps, isAccepting),
     documentationRoutes(api),
     streamDocumentRoutes(api, deps.version, streamRows),

@@ -7,17 +7,20 @@
 import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
+import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { FileDigest } from '#src/domain/manifest.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
+import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { HeldDays } from '#src/features/documentation/routes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
-import type { PeerSource, Visit } from '#src/http/gate.ts'
+import type { Arrived, ChargeWindow, PeerSource, Visit } from '#src/http/gate.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { JobReport } from '#src/platform/job.ts'
 
 import type { CliContext } from './context.ts'
@@ -53,8 +56,13 @@ export type CommandEntry = {
 export type ServerExtension = {
   /** Elysia plugins of routes that every serving thread answers: they only read the history. */
   dataRoutes?: (api: Api, services: DataServices) => readonly AnyElysia[]
-  /** Elysia plugins of routes that the first thread answers. */
-  routes?: (api: Api, services: AppServices) => readonly AnyElysia[]
+  /** Routes that the first thread answers. */
+  routes?: (api: Api, services: AppServices) => FirstThreadRoutes
+  /**
+   * Whether callers may pay in place of sending a key: then the first thread answers all requests
+   * without one, which have a window of their own.
+   */
+  sellsWithoutKey?: (config: Config) => boolean
   /** Paths whose route needs no data, or only what it asks for by `fetch`. */
   pathsWithoutData?: readonly string[]
   jobs?: readonly ExtensionJob[]
@@ -63,6 +71,15 @@ export type ServerExtension = {
   /** What examples of the API document name, as far as it is held. */
   findExamples?: (services: DataServices) => HeldDays
 }
+
+export type FirstThreadRoutes = {
+  plugins: readonly AnyElysia[]
+  /** Surrounds every route of the app. */
+  around?: Around | undefined
+}
+
+type Handle = (arrived: Arrived) => Response | Promise<Response>
+export type Around = (arrived: Arrived, next: Handle) => Response | Promise<Response>
 
 /** Which files of a day there are, and when the newest was made. */
 export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
@@ -90,6 +107,14 @@ export type AppServices = DataServices & {
   dataRoutes: () => readonly DeclaredRoute[]
   /** Answers a request of our own as one that came by itself, through the front door. */
   fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
+  ledger: Ledger
+  billing: Billing
+  wallets: Wallets
+  randomBytes: (length: number) => Uint8Array
+  /** Whether callers may pay in place of sending a key. */
+  sellsWithoutKey: boolean
+  /** Takes one from the window of a caller that is found after the visit began. */
+  chargeWindow: ChargeWindow
   /** Takes one from the window of the caller. Rejects with `rate_limited`. */
   charge: (request: Request, visit: Visit) => Promise<void>
   /** Where callers reach the server. Asked at requests, not before. */

@@ -104,6 +104,8 @@ async function serveThread(
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
   const joint = await joinLimits(config, { server: start.server, timer })
   const meters = start.meters && openMeters(start.meters, thread)
+  const extensions = await loadExtensions(context.extensions)
+  const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
   const real = {
     ...context,
     ...{ history, ledger, timer, config },
@@ -112,7 +114,7 @@ async function serveThread(
     limits: createLimits(start.limits, config.streamsMax, { thread, share: joint?.share }),
     meters,
     log: log.write,
-    extensions: await loadExtensions(context.extensions),
+    extensions,
   }
   const unread = createUnread(real.limits)
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
@@ -134,7 +136,7 @@ async function serveThread(
   const reader = createReader(real)
   const front = dispatchByKey(reader, test)
   const fetch: Reader['fetch'] = (request, peers) =>
-    reader.isRouted(request) && !(config.isKeyless && isUnpaid(request))
+    reader.isRouted(request) && !(sellsWithoutKey && isUnpaid(request))
       ? front.fetch(request, peers)
       : first.ask(request, peers)
   const { frequentPaths } = reader

@@ -84,13 +84,13 @@ export function createTestServer<Deps extends ReaderDeps>({
     config: {
       ...config,
       sampleMarket: 'off',
-      isKeyless: false,
       pageCacheBytes: PAGE_CACHE_BYTES,
       // What extensions keep in a data folder is none of test mode.
       dataPath: testFolderOf(config.dataPath),
     },
     operator: undefined,
     meters: undefined,
+    sellsWithoutKey: false,
     silence: undefined,
     recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),

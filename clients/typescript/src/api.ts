@@ -848,86 +848,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/billing/packs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Requests to buy without a key
-         * @description Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.
-         */
-        get: operations["listPacks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/billing/packs/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Buy a pack of requests, without a key
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
-         */
-        post: operations["buyPack"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/billing/buy/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Buy a tier, and get a key for it, without one
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.
-         */
-        post: operations["buyTier"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/x402": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What can be bought by x402 without a key
-         * @description Addresses that answer 402 to a request without a payment.
-         */
-        get: operations["listResources"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1020,6 +940,86 @@ export interface paths {
          * @description Every operation and message of GET /v1/stream with its schema, as AsyncAPI 3.0 has it.
          */
         get: operations["getStreamDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests to buy without a key
+         * @description Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.
+         */
+        get: operations["listPacks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/packs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a pack of requests, without a key
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
+         */
+        post: operations["buyPack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/billing/buy/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy a tier, and get a key for it, without one
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.
+         */
+        post: operations["buyTier"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/x402": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can be bought by x402 without a key
+         * @description Addresses that answer 402 to a request without a payment.
+         */
+        get: operations["listResources"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3078,6 +3078,40 @@ export interface components {
             /** @description True while no period runs: you are on the Free tier. */
             free: boolean;
         };
+        Health: {
+            /**
+             * @description Always `ok`; a dead process does not answer.
+             * @enum {string}
+             */
+            status: "ok";
+            /** @description Version of the server. */
+            version: string;
+        };
+        Readiness: {
+            /**
+             * @description Always true; otherwise the answer is a 503.
+             * @enum {boolean}
+             */
+            ready: true;
+            checks: {
+                /** @description The history can be read and written. */
+                history: boolean;
+                /** @description The ledger of keys can be read and written. */
+                ledger: boolean;
+                /** @description The server is not about to stop. */
+                accepting: boolean;
+                /** @description What is heard of the venue can be stored. Absent where this process does not record. */
+                recording?: boolean;
+            };
+            signup: {
+                /** @description New accounts are taken in. Never makes the server unready. */
+                open: boolean;
+                /** @description Why signup is closed, or why signups are refused at the moment. */
+                reason?: string;
+            };
+            /** @description What is wrong with the recording, of this process or another, or with the clock, though requests may be sent. */
+            warning?: string;
+        };
         Pack: {
             /** @description Identifier of the pack or tier. */
             id: string;
@@ -3146,40 +3180,6 @@ export interface components {
             resources: string[];
             /** @description Address of the description of all routes. */
             openapi: string;
-        };
-        Health: {
-            /**
-             * @description Always `ok`; a dead process does not answer.
-             * @enum {string}
-             */
-            status: "ok";
-            /** @description Version of the server. */
-            version: string;
-        };
-        Readiness: {
-            /**
-             * @description Always true; otherwise the answer is a 503.
-             * @enum {boolean}
-             */
-            ready: true;
-            checks: {
-                /** @description The history can be read and written. */
-                history: boolean;
-                /** @description The ledger of keys can be read and written. */
-                ledger: boolean;
-                /** @description The server is not about to stop. */
-                accepting: boolean;
-                /** @description What is heard of the venue can be stored. Absent where this process does not record. */
-                recording?: boolean;
-            };
-            signup: {
-                /** @description New accounts are taken in. Never makes the server unready. */
-                open: boolean;
-                /** @description Why signup is closed, or why signups are refused at the moment. */
-                reason?: string;
-            };
-            /** @description What is wrong with the recording, of this process or another, or with the clock, though requests may be sent. */
-            warning?: string;
         };
     };
     responses: never;
@@ -4822,6 +4822,112 @@ export interface operations {
             };
         };
     };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process lives. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Send requests. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getErrors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One heading a code. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getLlmsText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    getStreamDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Version of AsyncAPI. */
+                        asyncapi: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
     listPacks: {
         parameters: {
             query?: never;
@@ -4931,112 +5037,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResourceList"];
-                };
-            };
-        };
-    };
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process lives. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-        };
-    };
-    getReadiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Send requests. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Readiness"];
-                };
-            };
-        };
-    };
-    getErrors: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One heading a code. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/markdown": string;
-                    "text/html": string;
-                };
-            };
-        };
-    };
-    getLlmsText: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/plain": string;
-                };
-            };
-        };
-    };
-    getStreamDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The document. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description Version of AsyncAPI. */
-                        asyncapi: string;
-                    } & {
-                        [key: string]: unknown;
-                    };
                 };
             };
         };

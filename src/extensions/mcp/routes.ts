@@ -25,17 +25,16 @@ const ofMessage = [
 
 export function mcpRoutes(_: Api, services: Services) {
   const answer = createAnswer(services)
-  return [
-    new Elysia({ name: 'mcp' }).post(
-      MCP_PATH,
-      ({ request }) => {
-        // Elysia takes a slash at the end for the same path.
-        if (visitOf(request).place?.path !== MCP_PATH) throw new MissingRoute()
-        return answer(request)
-      },
-      { parse: 'none' },
-    ),
-  ]
+  const plugin = new Elysia({ name: 'mcp' }).post(
+    MCP_PATH,
+    ({ request }) => {
+      // Elysia takes a slash at the end for the same path.
+      if (visitOf(request).place?.path !== MCP_PATH) throw new MissingRoute()
+      return answer(request)
+    },
+    { parse: 'none' },
+  )
+  return { plugins: [plugin] }
 }
 
 /** Returns what answers messages of an agent. */

@@ -25,6 +25,8 @@ import {
   type TierRoute,
 } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
+import { statusOf, toSettleResponse } from '#src/features/billing/bodies.ts'
+import { POLL_SECONDS, SETTLE_SECONDS_MAX } from '#src/features/billing/shared.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
 import { readCoin } from '#src/http/data-query.ts'
 import {
@@ -43,10 +45,7 @@ import {
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { Fault } from '#src/platform/fault.ts'
 
-import { statusOf, toSettleResponse } from './bodies.ts'
-import { POLL_SECONDS, SETTLE_SECONDS_MAX } from './shared.ts'
-
-/** Port to the wallets that sign in; `access/sign-in.ts`. */
+/** Port to the wallets that sign in; `sign-in.ts`. */
 export type SignIns = {
   extension(): object
   /** The address, in lower case. Throws `challenge_invalid`, `challenge_expired`, … */

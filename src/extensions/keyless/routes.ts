@@ -9,14 +9,15 @@ import { AppError } from '#src/domain/errors.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { Api } from '#src/http/api.ts'
-import { visitOf } from '#src/http/gate.ts'
-import { jsonResponse } from '#src/http/json.ts'
-import { isValidKey } from '#src/ledger/ledger.ts'
-
-import { statusOf, toBoughtBody, toPackBody, toPending } from './bodies.ts'
-import { type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
-import { BoughtBody, BuyQuery, PackList, PendingBody, productId, ResourceList } from './schema.ts'
+import { statusOf, toBoughtBody, toPackBody, toPending } from '#src/features/billing/bodies.ts'
+import {
+  BoughtBody,
+  BuyQuery,
+  PackList,
+  PendingBody,
+  productId,
+  ResourceList,
+} from '#src/features/billing/schema.ts'
 import {
   noStore,
   paymentResponse,
@@ -24,14 +25,20 @@ import {
   retryAfter,
   SETTLE_SECONDS_MAX,
   signatureParameter,
-} from './shared.ts'
+} from '#src/features/billing/shared.ts'
+import type { Api } from '#src/http/api.ts'
+import { visitOf } from '#src/http/gate.ts'
+import { jsonResponse } from '#src/http/json.ts'
+import { isValidKey } from '#src/ledger/ledger.ts'
 
-type Options = Pick<KeylessDeps, 'ledger' | 'clock' | 'randomBytes' | 'listTiers' | 'listPacks'> & {
+import { type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
+
+type Deps = Pick<KeylessDeps, 'ledger' | 'clock' | 'randomBytes' | 'listTiers' | 'listPacks'> & {
   /** Undefined where nothing is sold without a key. */
   seller: Seller | undefined
   keysPerAccountMax: number
+  handings: ReturnType<typeof createHandings>
 }
-type Deps = Options & { handings: ReturnType<typeof createHandings> }
 
 const shared = { allowance: 'billing', openTo: 'open' } as const
 const purchase = {
@@ -57,8 +64,24 @@ const purchase = {
   ],
 } as const
 
-export function keylessRoutes(api: Api, options: Options) {
-  const deps = { ...options, handings: createHandings(options.clock) }
+/** Without a `seller` nothing is sold without a key. */
+export function keylessRoutes(
+  api: Api,
+  { ledger, clock, randomBytes, listTiers, listPacks }: KeylessDeps,
+  seller: Seller | undefined,
+  keysPerAccountMax: number,
+) {
+  const handings = createHandings(clock)
+  const deps: Deps = {
+    ledger,
+    clock,
+    randomBytes,
+    listTiers,
+    listPacks,
+    seller,
+    keysPerAccountMax,
+    handings,
+  }
   return [productRoutes(api, deps), wellKnownRoute(api, deps)]
 }
 

@@ -1,0 +1,10 @@
+/** Purchases without a key: a request, a pack or a tier for a payment of x402 that comes with it. */
+import type { Extension } from '#src/server/extension.ts'
+
+import { variables } from './variables.ts'
+
+export const keyless: Extension = {
+  name: 'keyless',
+  variables,
+  load: async () => (await import('./server.ts')).keylessServer,
+}

@@ -1,0 +1,34 @@
+/** What purchases without a key add to a server. */
+import { settingsOf } from '#src/config/config.ts'
+import { packsOf } from '#src/domain/selling/tier.ts'
+import type { ServerExtension } from '#src/server/extension.ts'
+
+import { createKeyless, createSeller, type KeylessDeps } from './keyless.ts'
+import { keylessRoutes } from './routes.ts'
+import { createSignIns } from './sign-in.ts'
+import { variables } from './variables.ts'
+
+export const keylessServer: ServerExtension = {
+  sellsWithoutKey: (config) => settingsOf(config, variables).isKeyless,
+  routes(api, services) {
+    const { billing, ledger, wallets, clock, randomBytes, origin, listTiers } = services
+    const { keysPerAccountMax } = services.config
+    const deps: KeylessDeps = {
+      billing,
+      ledger,
+      clock,
+      randomBytes,
+      origin,
+      signIns: createSignIns({ key: ledger.challengeKey, clock, randomBytes, wallets, origin }),
+      listTiers,
+      listPacks: () => packsOf(ledger),
+      chargeWindow: services.chargeWindow,
+    }
+    const isSelling = services.sellsWithoutKey && billing.isOpen
+    const seller = isSelling ? createSeller(deps) : undefined
+    return {
+      plugins: keylessRoutes(api, deps, seller, keysPerAccountMax),
+      around: seller && createKeyless(deps, seller),
+    }
+  },
+}
