@@ -1,6 +1,6 @@
 /**
- * Makes what is generated of the TypeScript client: `bun run client types` writes the types of the
- * API document of this checkout, `bun run client package FOLDER` what npm publishes.
+ * Makes what is generated of the clients: `bun run client types` writes the types that both take from
+ * the API document of this checkout, `bun run client package FOLDER` what npm publishes.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,9 +10,17 @@ import { join } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 
-const root = join(import.meta.dir, '../../clients/typescript')
+import { type ApiDocument, pythonTypesOf } from './python-types.ts'
+
+const clients = join(import.meta.dir, '../../clients')
+const root = join(clients, 'typescript')
 const serverPath = join(import.meta.dir, '../../src/main.ts')
-export const typesPath = join(root, 'src/api.ts')
+
+/** The generated files, with the path of each, as they are of an API document. */
+export const generatedFiles = async (document: ApiDocument): Promise<Record<string, string>> => ({
+  [join(root, 'src/api.ts')]: await typesOf(document),
+  [join(clients, 'python/bookfeed/api.py')]: pythonTypesOf(document),
+})
 
 /** Examples are of the data that a server holds, headers have few readers, failures one shape. */
 function trimmed(name: string, value: unknown): unknown {
@@ -22,7 +30,7 @@ function trimmed(name: string, value: unknown): unknown {
 }
 
 /** Types of the parameters and bodies of an API document. */
-export async function typesOf(document: object): Promise<string> {
+async function typesOf(document: object): Promise<string> {
   const text = astToString(await openapiTS(JSON.stringify(document, trimmed)))
   return `/** Generated from the API document by dev/release/client.ts: do not edit. */\n${text}`
 }
@@ -40,7 +48,7 @@ export function buildPackage(folder: string): string[] {
 }
 
 /** Starts the server of this checkout on an empty data folder, and reads its API document. */
-async function readDocument(): Promise<object> {
+async function readDocument(): Promise<ApiDocument> {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-client-'))
   const server = Bun.spawn([process.execPath, serverPath, 'serve'], {
     env: {
@@ -56,7 +64,7 @@ async function readDocument(): Promise<object> {
     const origin = await readOrigin(server.stdout)
     const response = await fetch(`${origin}/swagger/json`)
     if (!response.ok) throw new Error(`/swagger/json answered ${response.status}.`)
-    return (await response.json()) as object
+    return (await response.json()) as ApiDocument
   } finally {
     server.kill()
     await server.exited
@@ -78,7 +86,8 @@ async function readOrigin(output: ReadableStream<Uint8Array<ArrayBuffer>>): Prom
 const [command, folder] = process.argv.slice(2)
 if (import.meta.main) {
   if (command === 'types') {
-    await Bun.write(typesPath, await typesOf(await readDocument()))
+    const files = await generatedFiles(await readDocument())
+    for (const [path, text] of Object.entries(files)) await Bun.write(path, text)
   } else if (command === 'package' && folder !== undefined) {
     const faults = buildPackage(folder)
     if (faults.length > 0) throw new Error(faults.join('\n'))

@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { typesOf, typesPath } from '#dev/release/client.ts'
+import { generatedFiles } from '#dev/release/client.ts'
+import type { ApiDocument } from '#dev/release/python-types.ts'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { Bookfeed, BookfeedError } from '../../clients/typescript/src/bookfeed.ts'
@@ -38,10 +39,13 @@ const failureOf = async (promise: Promise<unknown>): Promise<BookfeedError> => {
 }
 
 describe('types of the client', () => {
-  test('default: they are those of the API document', async () => {
-    const document = (await (await createHarness().send('/swagger/json')).json()) as object
-    const isCurrent = readFileSync(typesPath, 'utf8') === (await typesOf(document))
-    expect(isCurrent ? '' : 'Run: bun run client types').toBe('')
+  test('default: those of TypeScript and Python are of the API document', async () => {
+    const document = (await (await createHarness().send('/swagger/json')).json()) as ApiDocument
+    for (const [path, text] of Object.entries(await generatedFiles(document)))
+      expect([
+        path,
+        readFileSync(path, 'utf8') === text ? '' : 'Run: bun run client types',
+      ]).toEqual([path, ''])
   }, 60_000)
 
   test('behavior: npm and JSR get the version of the server', async () => {

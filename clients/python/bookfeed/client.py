@@ -11,13 +11,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import filters as routes
+from . import api
+from .api import (
+    AgedSnapshot,
+    DayFile,
+    Market,
+    PanelRow,
+    Price,
+    Quote,
+    Revision,
+    Snapshot,
+    Time,
+    Trade,
+)
 from .decode import decode
 from .export import Download, Progress, download
-from .filters import Outcome, Time, accept
+from .filters import ExportFilters, LatestFilters, Outcome, accept
 from .frames import Library, read_parquet, require
 from .live import Live
-from .rows import AgedSnapshot, DayFile, Market, PanelRow, Price, Quote, Revision, Snapshot, Trade
 from .transport import Fault, Request, Transport, name_of, path_of, to_text
 from .walk import Page, Walk
 
@@ -86,9 +97,9 @@ class Client:
         """Coins and timeframes that are served, and how much is held of them."""
         return self._get("coins")["data"]
 
-    def markets(self, coin: str, **filters: Unpack[routes.MarketFilters]) -> Walk[Market]:
+    def markets(self, coin: str, **filters: Unpack[api.ListMarkets]) -> Walk[Market]:
         """Markets of a coin, the newest first."""
-        accept("markets", routes.MarketFilters, filters)
+        accept("markets", api.ListMarkets, filters)
         return self._walk(1000, filters, coin, "markets")
 
     def market(self, coin: str, market: str) -> Market:
@@ -96,51 +107,51 @@ class Client:
         return self._get(coin, "markets", market)
 
     def snapshots(
-        self, coin: str, market: str, **filters: Unpack[routes.SnapshotFilters]
+        self, coin: str, market: str, **filters: Unpack[api.ListSnapshots]
     ) -> Walk[Snapshot]:
         """Whole books in the order of time."""
-        accept("snapshots", routes.SnapshotFilters, filters)
+        accept("snapshots", api.ListSnapshots, filters)
         return self._walk(1000, filters, coin, "markets", market, "snapshots")
 
-    def quotes(self, coin: str, market: str, **filters: Unpack[routes.QuoteFilters]) -> Walk[Quote]:
+    def quotes(self, coin: str, market: str, **filters: Unpack[api.ListQuotes]) -> Walk[Quote]:
         """Changes of the top of the book; with `interval`, what prevailed at each step."""
-        accept("quotes", routes.QuoteFilters, filters)
+        accept("quotes", api.ListQuotes, filters)
         return self._walk(10_000, filters, coin, "markets", market, "quotes")
 
-    def prices(self, coin: str, market: str, **filters: Unpack[routes.PriceFilters]) -> Walk[Price]:
+    def prices(self, coin: str, market: str, **filters: Unpack[api.ListPrices]) -> Walk[Price]:
         """Changes of the mid and the last trade; with `interval`, bars of the mid."""
-        accept("prices", routes.PriceFilters, filters)
+        accept("prices", api.ListPrices, filters)
         return self._walk(10_000, filters, coin, "markets", market, "prices")
 
     def trades(
-        self, coin: str, market: str, **filters: Unpack[routes.HistoryFilters]
+        self, coin: str, market: str, **filters: Unpack[api.ListTrades]
     ) -> Walk[Trade]:
         """Trades that the venue announced."""
-        accept("trades", routes.HistoryFilters, filters)
+        accept("trades", api.ListTrades, filters)
         return self._walk(10_000, filters, coin, "markets", market, "trades")
 
-    def spot(self, coin: str, **filters: Unpack[routes.SpotFilters]) -> Walk[dict[str, Any]]:
+    def spot(self, coin: str, **filters: Unpack[api.ListSpot]) -> Walk[dict[str, Any]]:
         """Prices of the coin itself; with `interval`, bars of them."""
-        accept("spot", routes.SpotFilters, filters)
+        accept("spot", api.ListSpot, filters)
         return self._walk(10_000, filters, coin, "spot")
 
-    def panel(self, coin: str, **filters: Unpack[routes.PanelFilters]) -> Walk[PanelRow]:
+    def panel(self, coin: str, **filters: Unpack[api.GetPanel]) -> Walk[PanelRow]:
         """A row for each market of a `timeframe` and each of `offsets` before its end (`-60s`)."""
-        accept("panel", routes.PanelFilters, filters)
+        accept("panel", api.GetPanel, filters)
         return self._walk(500, filters, coin, "panel")
 
     def prices_now(
-        self, coin: str, **filters: Unpack[routes.OpenPriceFilters]
+        self, coin: str, **filters: Unpack[api.ListCurrentPrices]
     ) -> list[dict[str, Any]]:
         """Top of book and last trade of every open market."""
-        accept("prices_now", routes.OpenPriceFilters, filters)
+        accept("prices_now", api.ListCurrentPrices, filters)
         return self._get(coin, "prices", **filters)["data"]
 
     def latest(
-        self, coin: str, market: str, **filters: Unpack[routes.LatestFilters]
+        self, coin: str, market: str, **filters: Unpack[LatestFilters]
     ) -> list[Snapshot]:
         """The last book of each outcome, or of the one asked for; none where none is recorded."""
-        accept("latest", routes.LatestFilters, filters)
+        accept("latest", LatestFilters, filters)
         rows: list[Snapshot] = []
         for outcome in [filters["outcome"]] if "outcome" in filters else ["up", "down"]:
             last = {**filters, "outcome": outcome, "order": "desc", "limit": 1}
@@ -148,23 +159,23 @@ class Client:
         return rows
 
     def as_of(
-        self, coin: str, market: str, ts: Time, **filters: Unpack[routes.MomentFilters]
+        self, coin: str, market: str, ts: Time, **filters: Unpack[api.GetSnapshotsAt]
     ) -> list[AgedSnapshot]:
         """The book of each outcome at or before a moment, never after it."""
-        accept("as_of", routes.MomentFilters, filters)
+        accept("as_of", api.GetSnapshotsAt, filters)
         return self._get(coin, "markets", market, "snapshots", "at", ts=ts, **filters)["data"]
 
     def as_of_many(
         self,
         coin: str,
         moments: Iterable[tuple[str, Outcome, Time]],
-        **filters: Unpack[routes.BatchFilters],
+        **filters: Unpack[api.ListSnapshotsAt],
     ) -> Iterator[dict[str, Any]]:
         """Books at any number of moments (market, outcome, ts), in their order.
 
         Each has `snapshot` and its `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
         """
-        accept("as_of_many", routes.BatchFilters, filters)
+        accept("as_of_many", api.ListSnapshotsAt, filters)
         options = {name_of(name): value for name, value in filters.items()}
         rest = iter(moments)
         while asked := list(islice(rest, MOMENTS_MAX)):
@@ -176,39 +187,39 @@ class Client:
             yield from decode(self._transport.fetch(request)[1], self.exact)["data"]
 
     def fill(
-        self, coin: str, market: str, ts: Time, **filters: Unpack[routes.FillFilters]
+        self, coin: str, market: str, ts: Time, **filters: Unpack[api.GetFill]
     ) -> dict[str, Any]:
         """What a market order would have met: of `outcome`, `side`, and `size` or `usdc`."""
-        accept("fill", routes.FillFilters, filters)
+        accept("fill", api.GetFill, filters)
         return self._get(coin, "markets", market, "fill", ts=ts, **filters)
 
     def coverage(
         self,
         coin: str,
         market: str | None = None,
-        **filters: Unpack[routes.CoinCoverageFilters],
+        **filters: Unpack[api.ListCoverage],
     ) -> dict[str, Any]:
         """What is recorded of a market and what is not; without one, of a coin day by day."""
-        kind = routes.CoinCoverageFilters if market is None else routes.CoverageFilters
+        kind = api.ListCoverage if market is None else api.GetMarketCoverage
         accept("coverage", kind, filters)
         parts = [coin, "coverage"] if market is None else [coin, "markets", market, "coverage"]
         return self._get(*parts, **filters)
 
     def heatmap(
-        self, coin: str, market: str, **filters: Unpack[routes.HeatmapFilters]
+        self, coin: str, market: str, **filters: Unpack[api.GetHeatmap]
     ) -> dict[str, Any]:
         """Sizes of an outcome's book by price and time, in bins that the server makes."""
-        accept("heatmap", routes.HeatmapFilters, filters)
+        accept("heatmap", api.GetHeatmap, filters)
         return self._get(coin, "markets", market, "heatmap", **filters)
 
-    def revisions(self, **filters: Unpack[routes.RevisionFilters]) -> Walk[Revision]:
+    def revisions(self, **filters: Unpack[api.ListRevisions]) -> Walk[Revision]:
         """What changed after it could be served, and why, the newest first."""
-        accept("revisions", routes.RevisionFilters, filters)
+        accept("revisions", api.ListRevisions, filters)
         return self._walk(1000, filters, "revisions")
 
-    def files(self, coin: str, **filters: Unpack[routes.FileFilters]) -> Walk[DayFile]:
+    def files(self, coin: str, **filters: Unpack[api.ListFiles]) -> Walk[DayFile]:
         """Parquet files of whole days that never change; `download` writes one to the disk."""
-        accept("files", routes.FileFilters, filters)
+        accept("files", api.ListFiles, filters)
         return self._walk(1000, filters, coin, "files")
 
     def download(
@@ -229,14 +240,14 @@ class Client:
         self,
         coin: str,
         market: str | None = None,
-        **filters: Unpack[routes.CoinLiveFilters],
+        **filters: Unpack[api.FollowCoin],
     ) -> Live:
         """Rows of a market, or of every open one of the coin, as they are written.
 
         `channel` is `snapshots` (the default), `quotes`, `prices` or `trades`. With the `cursor` of
         a walk of the same rows that is at its end, none is missing or repeated in between.
         """
-        kind = routes.CoinLiveFilters if market is None else routes.LiveFilters
+        kind = api.FollowCoin if market is None else api.FollowMarket
         accept("live", kind, filters)
         path = path_of(coin, "live") if market is None else path_of(coin, "markets", market, "live")
         return Live(self._transport, path, filters, self.exact)
@@ -248,14 +259,14 @@ class Client:
         market: str | None = None,
         *,
         progress: Progress = False,
-        **filters: Unpack[routes.ExportFilters],
+        **filters: Unpack[ExportFilters],
     ) -> Download:
         """Writes a market, or a `day` of a coin, to a file.
 
         The format is that of its name: `.ndjson`, `.csv` or `.parquet`. The file is there once it
         is whole and has the digest that the server says; until then it is `….part`.
         """
-        accept("export", routes.ExportFilters, filters)
+        accept("export", ExportFilters, filters)
         parts = [coin, "export"] if market is None else [coin, "markets", market, "export"]
         query = {**filters, "format": Path(path).suffix.removeprefix(".")}
         return download(self._transport, Request(path_of(*parts), query), Path(path), progress)
@@ -267,7 +278,7 @@ class Client:
         *,
         library: Library = "pandas",
         progress: Progress = False,
-        **filters: Unpack[routes.ExportFilters],
+        **filters: Unpack[ExportFilters],
     ) -> Any:
         """Books of a market, or of a `day` of a coin, as a table of pandas, polars or pyarrow.
 

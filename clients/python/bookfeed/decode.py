@@ -6,15 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-AMOUNTS = frozenset(
-    "ask askSize averagePrice bestPrice bid bidSize close cost covered exponent fee filled finalPrice "
-    "high imbalance lastTrade low mid notional open price priceStep rate rebateRate size slippage "
-    "spread strike tickSize total unfilled usdc verified worstPrice".split()
-)
-"""Members that are decimals, though one without a fraction is printed like an integer.
-
-None of them is an integer anywhere, which a test compares with the API document.
-"""
+from .api import AMOUNTS
 
 
 def _with_decimals(members: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+/** What the client for Python takes from the API document: parameters, rows, and which are decimals. */
+
+type Schema = {
+  $ref?: string
+  type?: string
+  format?: string
+  enum?: (string | number)[]
+  anyOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  description?: string
+}
+type Parameter = { in: string; name: string; schema: Schema; description?: string }
+type Operation = {
+  operationId: string
+  parameters?: Parameter[]
+  requestBody?: { content: { 'application/json': { schema: Schema } } }
+}
+export type ApiDocument = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
+
+const header = `"""Generated from the API document by dev/release/python-types.ts: do not edit.
+
+Parameters are named as arguments: \`max_age_ms\` for \`maxAgeMs\`, \`from_\` for \`from\`. Rows have all members
+that JSON can have (docs/data.md): some come only on request, and \`fields\` or \`interval\` leave some out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal, Optional, TypedDict, Union
+
+Time = Union[int, str, date, datetime]
+"""Unix milliseconds, RFC 3339, a date (00:00 UTC), or a datetime, in UTC if it has no zone."""
+Names = Union[str, Sequence[str]]
+"""One name, several with commas between them, or a list."""
+Decimals = Union[str, int, float]
+"""A decimal number. A string is sent digit for digit."""
+Amount = Union[float, Decimal]
+"""A float, or a \`Decimal\` from a client with \`exact=True\`."""
+`
+
+/** The module \`bookfeed.api\`. */
+export function pythonTypesOf({ paths, components }: ApiDocument): string {
+  const operations = Object.entries(paths)
+    .filter(([path]) => path.startsWith('/v1/'))
+    .flatMap(([, methods]) => Object.values(methods))
+  const filters = operations.flatMap(filtersOf)
+  const rows = Object.entries(components.schemas).flatMap(([name, schema]) => rowOf(name, schema))
+  return [header, ...filters, ...rows, amountsOf(components.schemas)].join('\n')
+}
+
+const textOf = (value: string | number): string => JSON.stringify(String(value))
+const literal = (values: readonly (string | number)[]): string =>
+  `Literal[${values.map(textOf).join(', ')}]`
+
+/** `max_age_ms` for `maxAgeMs`; a keyword of Python gets a line behind it. */
+function argumentOf(name: string): string {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return snake === 'from' ? 'from_' : snake
+}
+
+/** What a method says itself: the moment it is about, and how its answer is encoded. */
+function isOwn({ name }: Parameter, all: readonly Parameter[]): boolean {
+  const format = all.find((each) => each.name === 'format')
+  const isTable = format?.schema.enum?.includes('json') === true
+  return name === 'ts' || name === 'format' || (name === 'numbers' && isTable)
+}
+
+function filtersOf({ operationId, parameters = [], requestBody }: Operation): string[] {
+  const inQuery = parameters.filter((each) => each.in === 'query')
+  const filters = inQuery.filter((each) => !isOwn(each, inQuery))
+  const body = requestBody?.content['application/json'].schema.properties ?? {}
+  const members = Object.entries(body)
+    .filter(([, schema]) => schema.type !== 'array')
+    .map(([name, schema]): Parameter => ({ in: 'body', name, schema }))
+  const all = [...filters, ...members]
+  if (all.length === 0) return []
+  const name = operationId.charAt(0).toUpperCase() + operationId.slice(1)
+  const lines = all.map((each) => `    ${argumentOf(each.name)}: ${filterType(each)}\n`)
+  return [`\nclass ${name}(TypedDict, total=False):\n${lines.join('')}`]
+}
+
+function filterType({ name, schema, description = schema.description ?? '' }: Parameter): string {
+  if (name === 'cursor') return 'str | None'
+  if (schema.enum !== undefined)
+    return schema.enum.every((each) => /^\d+$/.test(String(each))) ? 'int' : literal(schema.enum)
+  if (schema.anyOf?.some(({ format }) => format === 'date-time')) return 'Time'
+  if (schema.format === 'decimal') return 'Decimals'
+  if (schema.type === 'integer') return 'int'
+  if (schema.type === 'number') return 'float'
+  if (schema.type === 'boolean') return 'bool'
+  return schema.type === 'string' && /by commas/.test(description) ? 'Names' : 'str'
+}
+
+function rowOf(name: string, { properties }: Schema): string[] {
+  if (properties === undefined) return []
+  const members = Object.entries(properties).map(
+    ([member, schema]) => `        ${textOf(member)}: ${rowType(schema)},\n`,
+  )
+  return [`${name} = TypedDict(\n    ${textOf(name)},\n    {\n${members.join('')}    },\n)`]
+}
+
+function rowType({ $ref, type, enum: values, anyOf, items }: Schema): string {
+  if ($ref !== undefined) return textOf($ref.slice($ref.lastIndexOf('/') + 1))
+  if (anyOf !== undefined) {
+    const [only, ...others] = anyOf.filter((each) => each.type !== 'null')
+    const shown = only === undefined || others.length > 0 ? 'Any' : rowType(only)
+    return anyOf.some((each) => each.type === 'null') ? `Optional[${shown}]` : shown
+  }
+  if (values !== undefined && type === 'string') return literal(values)
+  if (type === 'array') return `list[${items === undefined ? 'Any' : rowType(items)}]`
+  const known: Record<string, string> = {
+    string: 'str',
+    boolean: 'bool',
+    integer: 'int',
+    number: 'Amount',
+    object: 'dict[str, Any]',
+  }
+  return known[type ?? ''] ?? 'Any'
+}
+
+/** Of every object, by the type of the member. Versions of protocols are numbers, and no decimals. */
+function amountsOf(schemas: object): string {
+  const decimals = new Set<string>()
+  const integers = new Set<string>()
+  function look(part: unknown): void {
+    if (typeof part !== 'object' || part === null) return
+    for (const [name, schema] of Object.entries((part as Schema).properties ?? {})) {
+      for (const { type } of [schema, ...(schema.anyOf ?? [])]) {
+        if (type === 'number' && !name.endsWith('Version')) decimals.add(name)
+        if (type === 'integer') integers.add(name)
+      }
+    }
+    for (const each of Object.values(part)) look(each)
+  }
+  look(schemas)
+  const both = [...decimals].filter((name) => integers.has(name))
+  if (both.length > 0)
+    throw new Error(`${both.join(', ')}: a decimal in one body and an integer in another.`)
+  const names = [...decimals].toSorted().map((name) => `        ${textOf(name)},\n`)
+  return `AMOUNTS = frozenset(
+    [
+${names.join('')}    ]
+)
+"""Members that are decimals, though one without a fraction is printed like an integer."""
+`
+}
