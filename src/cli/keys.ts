@@ -58,7 +58,7 @@ export function keysCommand(context: CliContext): Command {
     .option('--label <text>', 'what the key is for', parseText)
     .option('--days <n>', 'length of the grant; without it, for ever', integerIn(1, GRANT_DAYS_MAX))
     .addOption(
-      new Option('--test', 'a key of test mode, which no ledger keeps').conflicts([
+      new Option('--test', 'make a test key, which no ledger stores').conflicts([
         ...['address', 'account', 'days', 'label'],
       ]),
     )

@@ -10,14 +10,14 @@ import { roomFault } from '../server/room.ts'
 import { hasStore, makeFiles } from '../server/test-data.ts'
 
 const help = `
-Keys of test mode (bf_test_…, bookfeed keys create --test) read these data. A server makes them by itself
-when it starts; this makes them before. They are the same on every server.
+Test keys (bf_test_…; make one with bookfeed keys create --test) read this data. A server makes it when it first
+starts; run this command to make it in advance. The data is the same on every server.
 
-Exit code: 0 when they are there, 1 when they could not be made.`
+Exit code: 0 if the data exists or was made, 1 if it cannot be made.`
 
 export const testDataCommand = (context: CliContext): Command =>
   new Command('test-data')
-    .description('make the simulated data that keys of test mode read')
+    .description('make the simulated data that test keys read')
     .addHelpText('after', help)
     .action(() => runTestData(context))
 
@@ -27,7 +27,7 @@ async function runTestData(context: CliContext): Promise<void> {
   const { dataPath } = context.config()
   const missing = testStores.filter((store) => !hasStore(dataPath, store))
   if (missing.length === 0) {
-    context.print('The data of test mode are there already.')
+    context.print('The test data exists already.')
     return
   }
   const fault = roomFault(context, dataPath)
@@ -37,11 +37,11 @@ async function runTestData(context: CliContext): Promise<void> {
   try {
     for (const share of makeFiles(dataPath, missing)) progress.update(++windows, share)
   } catch (cause) {
-    throw commandError(`The data of test mode cannot be made: ${sentenceOf(cause)}`, {
+    throw commandError(`Cannot make the test data: ${sentenceOf(cause)}`, {
       cause,
     })
   } finally {
     progress.end()
   }
-  context.print(`The data of test mode are made, in ${progress.seconds().toFixed(1)} s.`)
+  context.print(`Made the test data in ${progress.seconds().toFixed(1)} s.`)
 }

@@ -153,7 +153,7 @@ export const variables = {
     default: 'on',
     ...onOff,
     description:
-      'Serve simulated data to keys of test mode (`bf_test_…`); the first start makes the data in the data folder (4 MB).',
+      'Serve simulated data to test keys (`bf_test_…`). The first start makes the data in the data folder (4 MB).',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',

@@ -26,7 +26,7 @@ const description = `Order-book history of prediction markets.
 - Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
 - Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
 - Data needs an API key: \`Authorization: Bearer bf_live_…\`. \`POST /v1/keys/challenge\` begins a signup with a wallet.
-- A key of test mode, \`bf_test_…\` (\`POST /v1/keys/test\`), works on every route: it reads two simulated hours, costs nothing, and may ask for a fault with the header \`Bookfeed-Fault\`. Every answer to it has \`Bookfeed-Mode: test\`.
+- A test key, \`bf_test_…\` (\`POST /v1/keys/test\`), is a sandbox key for every route: two simulated hours, and faults on request with the header \`Bookfeed-Fault\`. Every response to it has \`Bookfeed-Mode: test\`.
 - Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.
 - Every response carries \`X-Request-Id\`. \`HEAD\` works wherever \`GET\` does.`
 
@@ -48,7 +48,7 @@ const tags = [
 const apiKey = {
   type: 'http' as const,
   scheme: 'bearer',
-  description: 'An API key: `Authorization: Bearer bf_live_…`; or one of test mode, `bf_test_…`.',
+  description: 'An API key: `Authorization: Bearer bf_live_…`; or a test key, `bf_test_…`.',
 }
 
 /** What a server holds of what examples are about. */

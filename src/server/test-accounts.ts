@@ -99,7 +99,7 @@ export function openTestAccounts({
   }
 }
 
-/** On no list: a payment in test mode pays nobody. */
+/** On no list: a payment with a test key pays nobody. */
 export const clearOf = (address: string, timeMs: number): Verdict => ({
   verdict: 'clear',
   address: address.toLowerCase(),
@@ -109,6 +109,7 @@ export const clearOf = (address: string, timeMs: number): Verdict => ({
 
 /** A purchase without a quote makes a key of the payer, which would be no test key. */
 const refuseUnquoted = async (): Promise<never> => {
-  const message = 'Test mode sells by quote and settle alone: POST /v1/billing/x402/quote.'
+  const message =
+    'With a test key, you can buy by quote and settle alone: POST /v1/billing/x402/quote.'
   throw new AppError('billing_unavailable', message, { retryAction: 'abandon' })
 }

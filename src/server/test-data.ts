@@ -1,4 +1,5 @@
-/** The files of test mode: made once in a data folder, on a thread, and then only read. */
+/** The files of test data: a thread makes them once in a data folder, then they are only read. */
+
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -120,7 +121,7 @@ type MakerDeps = {
   part?: TestDayPart
 }
 
-/** The files of test mode of a server, made by a thread, one at a time, when they are asked for. */
+/** The test data of a server: a thread makes one file at a time, on request. */
 export function createTestData(context: CliContext, { timer, log, part }: MakerDeps) {
   const { dataPath } = context.config()
   const data = openTestData(dataPath)
@@ -138,7 +139,7 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
   function fail(error: unknown): void {
     queue.length = 0
     failedMs = timer()
-    log(`bookfeed: the data of test mode cannot be made: ${sentenceOf(error)}`, 'error')
+    log(`bookfeed: cannot make the test data: ${sentenceOf(error)}`, 'error')
     wakeAll()
   }
 
@@ -209,7 +210,7 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
 const testDataWorker = defineWorker(
   {
     name: 'test-data',
-    purpose: 'makes the data of test mode',
+    purpose: 'makes the test data',
     file: import.meta.filename,
     isLowPriority: true,
   },

@@ -93,7 +93,10 @@ export function createTestServer<Deps extends ReaderDeps>({
     sellsWithoutKey: false,
     silence: undefined,
     recording: () => undefined,
-    signup: () => ({ isOpen: false, reason: 'Test mode has no signup: any key of it works.' }),
+    signup: () => ({
+      isOpen: false,
+      reason: 'Signup is closed to test keys, because every well-formed test key works.',
+    }),
     screen: async (address: string) => clearOf(address, clock()),
   } satisfies Partial<AppDeps>
   let noData: MarketHistory | undefined
@@ -251,7 +254,7 @@ const appsOf = ({ apps, placeholder }: Round): Served[] =>
 const makingError = (secondsLeft: number) =>
   new AppError(
     'unavailable',
-    `The data of test mode are being made, which happens once. Try again in ${secondsLeft} s, when they should be there.`,
+    `The server is making its test data, which happens once. Try again in ${secondsLeft} s.`,
     { retryAfterSeconds: secondsLeft },
   )
 

@@ -82,7 +82,7 @@ describe('live streams of test mode', () => {
     const client = connect(`ws://127.0.0.1:${server.port}/v1/stream`)
     await client.send({ op: 'auth', key: PUBLIC_TEST_KEY })
     expect(await client.closed).toMatchObject({
-      ...{ code: 1013, reason: expect.stringContaining('are being made') },
+      ...{ code: 1013, reason: expect.stringContaining('is making its test data') },
     })
   })
 

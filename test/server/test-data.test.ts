@@ -177,7 +177,7 @@ describe('the files of test mode', () => {
   test('behavior: the command makes nothing where they are', async () => {
     using line = createCommandLine({ BOOKFEED_DATA: folder })
     const { exitCode, printed } = await line.run('test-data')
-    expect([exitCode, printed]).toEqual([0, ['The data of test mode are there already.']])
+    expect([exitCode, printed]).toEqual([0, ['The test data exists already.']])
   })
 })
 

@@ -75,10 +75,10 @@ describe.skipIf(chromiumPath === undefined)('the account in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
-  test('behavior: with a key of test mode every page says so, and the account whose limit it is', async () => {
+  test('behavior: with a test key every page says so, and the account whose limit it is', async () => {
     const page = await tester.open('/account', { prepare: keepKey(PUBLIC_TEST_KEY) })
     await page.waitForSelector('text=All test keys of a network address share 120 requests')
-    await page.waitForSelector('text=No keys. The one in use here is a public key of test mode')
+    await page.waitForSelector('text=No keys. This page uses a test key')
     for (const name of ['Explore', 'Coverage', 'Docs']) {
       await page.click(`nav >> text=${name}`)
       await page.waitForSelector('header .tag:has-text("Test mode")')

@@ -97,7 +97,7 @@ function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => vo
         Using <code>{`${apiKeyText.slice(0, 8)}…${apiKeyText.slice(-4)}`}</code>
       </p>
       <p class="note">
-        {isTestKey(apiKeyText) && 'A key of test mode: all that you see is simulated. '}
+        {isTestKey(apiKeyText) && 'This is a test key: all data is simulated. '}
         {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten with this page.'}
         {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
       </p>

@@ -30,7 +30,7 @@ export const apiKey = {
     `Bearer ${apiKey.sampleOnly(path) ? SAMPLE : (keyStore.get() ?? SAMPLE)}`,
 }
 
-/** Of test mode: whatever it is answered is simulated. */
+/** A test key reads simulated data alone. */
 export const isTestKey = (key: string | undefined): boolean => key?.startsWith('bf_test_') ?? false
 
 /** That of the operator, in memory alone: it opens everything. */

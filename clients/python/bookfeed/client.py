@@ -50,8 +50,8 @@ class Client:
     the server says, unless that is more than `wait_max` seconds. A server may take up to two
     minutes to answer a long request, which is why `timeout` (seconds) is longer.
 
-    With a key of test mode, each request asks for `fault`, or for what that returns: `rate_limited`,
-    `stale`, `gap`, `slow` or `payment_pending`.
+    With a test key, each request asks for `fault`, or for the fault that it returns:
+    `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A key of test mode: the simulated day, and each fault as it is documented."""
+"""A test key: the simulated day, and each fault as documented."""
 
 import os
 import unittest

@@ -570,8 +570,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get a key of test mode
-         * @description Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads two simulated hours with every route, follows a live stream that repeats them, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.
+         * Get a test key
+         * @description Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.
          */
         post: operations["createTestKey"];
         delete?: never;
@@ -2511,7 +2511,7 @@ export interface components {
             citations: string;
         };
         TestKey: {
-            /** @description A key of test mode, which reads simulated data alone and is no secret. */
+            /** @description A test key. It reads simulated data alone, and is not a secret. */
             key: string;
         };
         Challenge: {

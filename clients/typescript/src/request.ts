@@ -19,8 +19,8 @@ export type Options<N = number> = {
   /** How long an answer may take, in milliseconds; 60,000 by default. Streams have their own. */
   timeoutMs?: number | undefined
   /**
-   * With a key of test mode: the fault that each request asks for, or what says which. Streams over
-   * WebSocket ask for none.
+   * With a test key: the fault that each request asks for, or a function that returns it. Streams
+   * over WebSocket ask for none.
    */
   fault?: Fault | (() => Fault | undefined) | undefined
   /** In place of `fetch`, such as one that pays. */
@@ -28,7 +28,7 @@ export type Options<N = number> = {
   /** In place of `WebSocket`; Node 20 has none, so give it that of the package `ws`. */
   WebSocket?: WebSocketLike | undefined
 }
-/** What a server does to requests with a key of test mode that ask for it. */
+/** A fault that a server produces for a request with a test key. */
 export type Fault = 'rate_limited' | 'stale' | 'gap' | 'slow' | 'payment_pending'
 
 export type WebSocketLike = new (url: string) => WebSocket

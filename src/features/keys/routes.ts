@@ -102,9 +102,9 @@ export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) 
       answers: { status: 201, description: 'The key.' },
       detail: {
         operationId: 'createTestKey',
-        summary: 'Get a key of test mode',
+        summary: 'Get a test key',
         description:
-          'Gives a key `bf_test_…` to whoever asks: no wallet, and nothing is stored. It reads two simulated hours with every route, follows a live stream that repeats them, costs nothing, and may ask for a fault with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each answer to it has `Bookfeed-Mode: test`. All such keys of a network address share a window.',
+          'Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.',
       },
     },
   )

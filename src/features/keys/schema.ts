@@ -105,7 +105,7 @@ export type NewKey = Static<typeof NewKey>
 
 export const TestKey = object('TestKey', {
   key: text(
-    'A key of test mode, which reads simulated data alone and is no secret.',
+    'A test key. It reads simulated data alone, and is not a secret.',
     'bf_test_PublicKeyForTestsOfBookfeed2uYmF1',
   ),
 })

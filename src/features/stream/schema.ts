@@ -300,7 +300,7 @@ export const closeCodes = {
   /** IANA's WebSocket registry: Try Again Later. */
   later: {
     code: 1013,
-    text: 'The data of test mode are being made. Connect again in a few seconds.',
+    text: 'The server is making its test data. Connect again in a few seconds.',
   },
   limit: { code: 4029, text: 'Your tier has no more connections.' },
   full: { code: 1013, text: 'The server has no more connections for now. Connect again later.' },

@@ -51,7 +51,7 @@ export function Keys() {
   )
 }
 
-const noneOfTest = 'No keys. The one in use here is a public key of test mode.'
+const noneOfTest = 'No keys. This page uses a test key, which no account lists.'
 
 const toCells = (key: Key, onDeed: (deed: DeedName) => void) => [
   <span>

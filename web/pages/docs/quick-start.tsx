@@ -42,10 +42,10 @@ export function QuickStart() {
     <article class="prose">
       <h1>Quick start</h1>
       <p>
-        These commands run as they are pasted, with the public key of{' '}
-        <a href="/docs/access#test-mode">test mode</a>, which reads simulated data. For all data{' '}
+        Paste these commands as they are: they use the public{' '}
+        <a href="/docs/access#test-mode">test key</a>, which reads simulated data. To read all data,{' '}
         <a href="/account">get a key</a> with a wallet, or ask the operator of this server for one.
-        On your own machine, the first start makes one:
+        On your own machine, the first start makes a key:
       </p>
       <Code text={START} />
       <Code text={base} />

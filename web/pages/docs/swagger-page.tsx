@@ -88,7 +88,7 @@ async function loadAssets(): Promise<void> {
 
 type Asked = { url: string; headers: Record<string, string> }
 
-/** With a key of test mode the document has examples that the key can read. */
+/** With a test key, the document has examples that the key can read. */
 function withKey(asked: Asked): Asked {
   const key = apiKey.store.get()
   if (new URL(asked.url, location.href).pathname !== '/swagger/json' || key === undefined) {
