@@ -76,7 +76,7 @@ export const market = sqliteTable(
     /** Sums of the checksums of its trades and its gaps, modulo 2^32. */
     tradeSum: integer('trade_sum').notNull().default(0),
     gapSum: integer('gap_sum').notNull().default(0),
-    /** Null only in files of 0.4.0 and older, until they are opened: history/backfill.ts. */
+    /** Null only where a market of 0.4.0 was damaged before it had checksums. */
     checksum: integer('checksum'),
     settlementRule: text('settlement_rule'),
     /** Who says what the strike is, and the moment that it is the price of. */
@@ -105,6 +105,7 @@ export const market = sqliteTable(
     index('market_slug').on(table.slug),
     index('market_up_asset').on(table.upAssetId),
     index('market_down_asset').on(table.downAssetId),
+    // Of version 0.5.0, which gave checksums to older markets.
     index('market_unsealed')
       .on(table.id)
       .where(sql`checksum IS NULL`),

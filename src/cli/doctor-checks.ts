@@ -14,6 +14,8 @@ import {
 import { dirname, join } from 'node:path'
 
 import type { Config } from '#src/config/config.ts'
+import { START_0_5_0 } from '#src/database/database.ts'
+import { formatOf } from '#src/database/migrations.ts'
 import {
   type FileFormat,
   historyFormat,
@@ -166,12 +168,16 @@ function checkStore(
   look: () => string,
 ): Finding {
   const found = finder(check)
+  const unopened = (error: unknown, todo: string): Finding => {
+    const text = messageOf(error)
+    // The text says what to do.
+    return found('wrong', text, text.includes(START_0_5_0) ? undefined : todo)
+  }
   if (isPostgres(path)) {
     try {
       return found('ok', look())
     } catch (error) {
-      const todo = `Start the database, or correct BOOKFEED_${check.toUpperCase()}.`
-      return found('wrong', messageOf(error), todo)
+      return unopened(error, `Start the database, or correct BOOKFEED_${check.toUpperCase()}.`)
     }
   }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
@@ -185,7 +191,7 @@ function checkStore(
     const db = openDatabase(path, { format, isReadOnly: true })
     const version = versionOf(db)
     db.close()
-    const known = format.migrations.length
+    const known = formatOf(format.migrations)
     if (version < known) {
       return found(
         'warning',
@@ -199,8 +205,7 @@ function checkStore(
         'Let this user write the folder: SQLite keeps its log and its locks beside the file.'
       return found('wrong', `${path} cannot be opened in a folder that may only be read.`, todo)
     }
-    const todo = 'Stop all writers, and restore a backup: bookfeed restore --help.'
-    return found('wrong', messageOf(error), todo)
+    return unopened(error, 'Stop all writers, and restore a backup: bookfeed restore --help.')
   }
 }
 

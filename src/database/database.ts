@@ -99,6 +99,13 @@ export const storageError = (message: string, options: StorageErrorOptions = {})
     ...options,
   })
 
+/** Part of the message of `olderStore`. */
+export const START_0_5_0 = 'start version 0.5.0 once with this data, then this version'
+
+/** For what versions before 0.5.0 wrote, also where version 0.5.0 began to convert it. */
+export const olderStore = (store: string): AppError =>
+  storageError(`${store} was written by a version before 0.5.0: ${START_0_5_0}.`)
+
 export const isStorageError = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'storage_unavailable'
 

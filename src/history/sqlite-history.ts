@@ -10,7 +10,6 @@ import { createCache } from '#src/platform/cache.ts'
 import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'
-import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createEventReads } from './reads/events.ts'
 import {
@@ -86,7 +85,6 @@ export function createSqliteHistory(
   })
   const cursorKey = meta.open()
   stored.revisions.begin()
-  backfill({ ...tables, coverage })
   return {
     ...createWriters({ ...tables, coverage }, views),
     ...createReaders(tables, views),

@@ -121,7 +121,7 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
 }
 
 /** Faults of a part, or the one that its bytes cannot be read at all. */
-export function attempt(check: () => string[]): string[] {
+function attempt(check: () => string[]): string[] {
   try {
     return check()
   } catch (error) {
@@ -131,7 +131,7 @@ export function attempt(check: () => string[]): string[] {
   }
 }
 
-export type Tally = {
+type Tally = {
   counts: [number, number]
   last: Position
   firstMs: number | undefined
@@ -139,7 +139,7 @@ export type Tally = {
   outcomes: Record<Outcome, OutcomeTally>
 }
 
-export const newTally = (quietMs: number): Tally => ({
+const newTally = (quietMs: number): Tally => ({
   counts: [0, 0],
   last: { timestampMs: -1, id: 0 },
   firstMs: undefined,
@@ -205,7 +205,7 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
  * Returns the function that does so for a sealed chunk, as it is in the file. Throws a `damage`
  * fault.
  */
-export function createChunkVerify({ chunks, snapshots }: Tables) {
+function createChunkVerify({ chunks, snapshots }: Tables) {
   return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
     const chunk = chunks.read(ref)
     const [ups, downs] = tally.counts

@@ -13,7 +13,7 @@ import { getTableName, type Table } from 'drizzle-orm/table'
 
 import { credit, idempotency, paidAnswer, sanctionsList, usage } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, olderStore } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 import type { PaidAnswer } from '#src/domain/selling/credit.ts'
 
@@ -106,11 +106,11 @@ export const sealNames = {
 }
 
 /**
- * Entry of `meta`: the seal of the key where every row is sealed, or the mark of a ledger of an
- * earlier version, which no version with seals has opened yet. A new ledger has it from its first
- * opening, so where it is missing it was removed.
+ * Entry of `meta`: the seal of the key. A ledger has it from its first opening, so where it is
+ * missing it was removed.
  */
 const KEY_SEAL = 'challenge_seal'
+/** In its place where version 0.5.0 did not finish to seal a ledger of an older version. */
 const UNSEALED = '00'
 
 /** A table with a seal in each row; `key` names its primary key. */
@@ -124,17 +124,11 @@ function sealedTable<T extends Table>(
   type Row = T['$inferSelect'] & { seal: number | null }
   const sql = sqlOf(table)
   const name = getTableName(table)
-  const where = key.map((member) => sql.set([member])).join(' AND ')
   const all = db.prepare<Row, []>(`SELECT ${sql.columns()} FROM ${name} ORDER BY ${sql.names(key)}`)
   return {
     hasSeals: (): boolean =>
       db.prepare<unknown, []>(`SELECT 1 FROM ${name} WHERE seal IS NOT NULL LIMIT 1`).get() !==
       null,
-
-    sealAll(): void {
-      const write = change<[Row]>(db, `UPDATE ${name} SET seal = $seal WHERE ${where}`)
-      for (const row of all.all()) write({ ...row, seal: describe(row).seal })
-    },
 
     *findBroken(): Generator<string> {
       for (const row of all.iterate()) {
@@ -181,30 +175,23 @@ const readKeySeal = (db: Database): unknown => {
   return found === null ? undefined : packingOf(db).unpack(found.value)
 }
 
-const isMark = (value: unknown): boolean =>
-  value instanceof Uint8Array && value.toHex() === UNSEALED
-
-/** Seals a ledger that has no seals yet, once: later a row without a seal is a fault. */
-export function sealAll(db: Database, seals: Seals, isNew: boolean): void {
+/** Throws `storage_unavailable` for a ledger of a version without seals. */
+export function assertSealed(db: Database): void {
   const keySeal = readKeySeal(db)
-  if (!isMark(keySeal) && !(isNew && keySeal === undefined)) return
-  const tables = sealedTables(db, seals)
-  if (tables.some((table) => table.hasSeals())) return
-  for (const table of tables) table.sealAll()
-  const put = change<[string, Uint8Array]>(
-    db,
-    `INSERT INTO meta (key, value) VALUES ($1, $2)
-     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-  )
+  if (keySeal instanceof Uint8Array && keySeal.toHex() === UNSEALED) throw olderStore('The ledger')
+}
+
+/** Seals the key of a new ledger. In any other a seal that is missing was removed. */
+export function sealKey(db: Database, seals: Seals, isNew: boolean): void {
+  if (!isNew || readKeySeal(db) !== undefined) return
+  if (sealedTables(db, seals).some((table) => table.hasSeals())) return
+  const put = change<[string, Uint8Array]>(db, 'INSERT INTO meta (key, value) VALUES ($1, $2)')
   put(KEY_SEAL, seals.ofKey())
 }
 
 /** Rows whose seal is not that of what is in them, each a sentence. */
 export function* findBrokenSeals(db: Database, seals: Seals): Generator<string> {
   const keySeal = readKeySeal(db)
-  const tables = sealedTables(db, seals)
-  // A ledger that an earlier version wrote, and none has written since.
-  if (isMark(keySeal) && !tables.some((table) => table.hasSeals())) return
   if (keySeal === undefined) {
     yield 'The seal of the key of the ledger is gone from meta: whether rows were changed is not known.'
     return
@@ -213,5 +200,5 @@ export function* findBrokenSeals(db: Database, seals: Seals): Generator<string> 
     yield 'The key of the ledger in meta is not the one that it was made with.'
     return
   }
-  for (const table of tables) yield* table.findBroken()
+  for (const table of sealedTables(db, seals)) yield* table.findBroken()
 }

@@ -28,7 +28,7 @@ import {
 import { createKnownCoins, createMeta, createMoved } from './meta.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
 import { createScreenings } from './screenings.ts'
-import { createSeals, sealAll, type Seals } from './seals.ts'
+import { assertSealed, createSeals, sealKey, type Seals } from './seals.ts'
 import { createUsage } from './usage.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
@@ -49,6 +49,7 @@ export type LedgerOptions = {
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
   const { nowMs, lagMs = 0, isReadOnly = false, isAsItIs = false, eventually = atOnce } = options
+  assertSealed(db)
   const meta = createMeta(db, { isAsItIs })
   const tables = createTables(db, { lagMs, seals: createSeals(meta.challengeKey) })
   const { chain, answers, atomically } = tables
@@ -56,7 +57,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   // A ledger without a trace of any tier is new; another process may be making the same one.
   const knownCoins = createKnownCoins(db)
   const seed = () => {
-    sealAll(db, tables.seals, chain.head() === undefined)
+    sealKey(db, tables.seals, chain.head() === undefined)
     const isNew = tables.tiers.list().length === 0 && chain.head() === undefined
     for (const tier of isNew ? defaultTiers : withEveryCoin())
       accounts.putTier(tier, { actor: 'system', nowMs })

@@ -1,14 +1,20 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
 
-import { postgresHistoryMigrations, postgresLedgerMigrations } from '#db/migrations.ts'
+import {
+  type Migrations,
+  postgresHistoryMigrations,
+  postgresLedgerMigrations,
+} from '#db/migrations.ts'
 import {
   type Database,
   type Engine,
+  olderStore,
   prepareCell,
   SOON_SECONDS,
   storageError,
   transact,
 } from '#src/database/database.ts'
+import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
 import type { AppError } from '#src/domain/errors.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
@@ -307,7 +313,7 @@ export type Format = {
   schema: string
   /** A table that no other kind of store has. */
   mark: string
-  migrations: readonly string[]
+  migrations: Migrations
   /** A query of what changes with each commit that matters. */
   commitCount: string
   /** Of a server, besides the one that waits and the one that listens. */
@@ -353,7 +359,7 @@ export const openingFault = (error: unknown, place: string, { name }: Format): A
   })
 
 function migrate(db: Database, { name, mark, migrations }: Format, schema: string): void {
-  const known = migrations.length
+  const known = formatOf(migrations)
   const find = db.prepare<{ version: number }, []>(FIND_VERSION)
   const exists = db.prepare<{ found: string | null }, [string]>(
     'SELECT CAST(to_regclass($1) AS TEXT) AS found',
@@ -372,6 +378,7 @@ function migrate(db: Database, { name, mark, migrations }: Format, schema: strin
     throw storageError(
       `It was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
     )
+  if (isTooOld(migrations, version)) throw olderStore('It')
   if (version === known) return
   transact(db, () => {
     // Without a schema there is no lock of its own yet.
@@ -379,7 +386,7 @@ function migrate(db: Database, { name, mark, migrations }: Format, schema: strin
     db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     db.run('CREATE TABLE IF NOT EXISTS format (version bigint NOT NULL)')
     const from = versionNow()
-    for (const sql of migrations.slice(from)) db.run(sql)
+    for (const sql of migrationsAfter(migrations, from)) db.run(sql)
     db.run(
       from === 0 ? `INSERT INTO format VALUES (${known})` : `UPDATE format SET version = ${known}`,
     )

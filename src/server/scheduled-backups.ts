@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { formatOf } from '#src/database/migrations.ts'
 import {
   historyFormat,
   ledgerFormat,
@@ -121,7 +122,7 @@ export function isUpgradeDue({ config }: CliContext): boolean {
       const version = versionOf(db)
       db.close()
       // A file that was made and not used is of format 0.
-      return version > 0 && version < format.migrations.length
+      return version > 0 && version < formatOf(format.migrations)
     } catch {
       // The command that opens it says what is wrong with it.
       return false

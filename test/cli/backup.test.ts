@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { historyFormat, holdLock, openDatabase } from '#src/database/sqlite/database.ts'
+import { historyMigrations } from '#db/migrations.ts'
+import { formatOf } from '#src/database/migrations.ts'
+import { holdLock, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { startBackups } from '#src/server/scheduled-backups.ts'
@@ -151,15 +153,13 @@ describe('bookfeed backup', () => {
 })
 
 describe('an upgrade', () => {
-  /** A data folder of a release that had one migration less. */
+  /** A data folder, and the environment of a release that has one migration more. */
   function newOldData() {
     const { env, data } = newData()
-    const path = join(data, 'history.db')
-    rmSync(path)
-    openDatabase(path, { format: { ...historyFormat, migrations: older } }).close()
-    return { env, data }
+    return { env: { ...env, BUN_OPTIONS: `--preload=${laterRelease}` }, data }
   }
-  const older = historyFormat.migrations.slice(0, -1)
+  const laterRelease = new URL('../support/later-release.ts', import.meta.url).pathname
+  const format = formatOf(historyMigrations)
 
   test('default: is backed up before, in the folder of the data, and can be taken back', async () => {
     const { env, data } = newOldData()
@@ -174,13 +174,13 @@ describe('an upgrade', () => {
       '--json',
     )
     const files: { name: string; format: number }[] = JSON.parse(listed.printed)[0].files
-    expect(files.find(({ name }) => name === 'history.db')?.format).toBe(older.length)
+    expect(files.find(({ name }) => name === 'history.db')?.format).toBe(format)
     const again = await runCommand(env, 'verify')
     expect(again.errors).not.toContain('Backing')
     const old = { ...env, BOOKFEED_DATA: join(root, 'old') }
     await runCommand(old, 'restore', '--from', join(data, 'backups'))
     const db = openDatabase(join(root, 'old', 'history.db'), { isReadOnly: true })
-    expect(db.prepare('PRAGMA user_version').values()).toEqual([[older.length]])
+    expect(db.prepare('PRAGMA user_version').values()).toEqual([[format]])
     db.close()
   }, 90_000)
 

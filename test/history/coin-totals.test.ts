@@ -4,12 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { historyMigrations } from '#db/migrations.ts'
-import { openDatabase } from '#src/database/sqlite/database.ts'
 import { type Coin, statusOf } from '#src/domain/market.ts'
 import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createCoinTotals } from '#src/history/tables/market-list.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, assetIdOf, conditionIdOf, START_MS } from './books.ts'
@@ -91,33 +88,4 @@ describe('coinTotals', () => {
       rmSync(folder, { recursive: true })
     },
   )
-
-  test('behavior: a file that had markets before has their totals', () => {
-    const { engine } = openDatabase(':memory:')
-    const db = new Database(':memory:')
-    const run = (migrations: readonly string[]) => {
-      for (const migration of migrations)
-        for (const statement of migration.split('--> statement-breakpoint')) db.run(statement)
-    }
-    run(historyMigrations.slice(0, 3))
-    const insert = db.prepare(
-      `INSERT INTO market (condition_id, coin, timeframe, source, up_count, down_count, first_ms, last_ms)
-       VALUES (?, 'btc', '5m', 'recorded', 2, 3, ?, ?)`,
-    )
-    insert.run('a', 10, 20)
-    insert.run('b', null, null)
-    insert.run('c', 5, 15)
-    run(historyMigrations.slice(3))
-    const identity = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-    expect(createCoinTotals(Object.assign(db, { engine }))(100)).toEqual([
-      {
-        ...identity,
-        markets: 3,
-        openMarkets: 3,
-        snapshots: 15,
-        firstSnapshotMs: 5,
-        lastSnapshotMs: 20,
-      },
-    ])
-  })
 })

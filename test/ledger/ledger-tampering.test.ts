@@ -231,21 +231,13 @@ onEachEngine((engine) => {
       }
     })
 
-    test('behavior: a ledger from before there were seals is sealed as it is when it is opened', () => {
+    test('error: a ledger that version 0.5.0 did not finish to seal is refused', () => {
       const place = engine.newPlace()
-      const before = openLedger(place, { nowMs: NOW_MS })
-      createKeyOne(before)
-      void before.addUsage([someUsage(1)])
-      before.dispose()
+      openLedger(place, { nowMs: NOW_MS }).dispose()
       const db = engine.openDatabase(place)
-      db.run('UPDATE usage SET seal = NULL')
-      // As its migration leaves it.
       db.run(`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`)
       db.close()
-      const ledger = openLedger(place, { nowMs: NOW_MS })
-      void ledger.addUsage([someUsage(1)])
-      expect(ledger.verifyAudit()).toEqual([])
-      ledger.dispose()
+      expect(() => openLedger(place, { nowMs: NOW_MS })).toThrow('start version 0.5.0 once')
     })
 
     const chainFaults: [string, (db: Database) => void, string[]][] = [

@@ -8,7 +8,6 @@ import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createAuditChain } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
@@ -137,45 +136,6 @@ describe('openLedger', () => {
     const again = openLedger(path, { nowMs: NOW_MS + 9 })
     expect(coinsOf(again)).toEqual({ ...expected, pro: [...four] })
     again.dispose()
-  })
-
-  test('behavior: in a file of before the column, rows keep the order in which they were inserted', () => {
-    const path = newPath()
-    const migrations = ledgerFormat.migrations.slice(0, 6)
-    const old = openDatabase(path, { format: { ...ledgerFormat, migrations } })
-    for (const number of [3, 1, 2]) {
-      old.run(
-        `INSERT INTO api_key (id, account_id, digest, hint, family_id, created_ms) VALUES (?, ?, ?, '', '', 5)`,
-        [keyIdOf(number), accountIdOf(1), aKey(number).digest],
-      )
-    }
-    old.close()
-    const ledger = openLedger(path, { nowMs: NOW_MS })
-    ledger.createAccount({ id: accountIdOf(1) }, by())
-    ledger.createKey(aKey(4), by(5))
-    expect(ledger.listKeys().map(({ id }) => id)).toEqual([3, 1, 2, 4].map(keyIdOf))
-    ledger.dispose()
-  })
-
-  test('behavior: a file of before there were seals is marked and sealed; a new one has its seal', () => {
-    const path = newPath()
-    const migrations = ledgerFormat.migrations.slice(0, 9)
-    const old = openDatabase(path, { format: { ...ledgerFormat, migrations } })
-    const chain = createAuditChain(old)
-    const row = { action: 'job.started', subject: 'a', state: '{}' } as const
-    chain.append(by(), row)
-    old.run("INSERT INTO meta (key, value) VALUES ('challenge_key', ?)", [new Uint8Array(32)])
-    old.run("INSERT INTO usage (key_id, day, route, requests, bytes) VALUES ('k', 'd', 'r', 1, 1)")
-    old.close()
-    const ledger = openLedger(path, { nowMs: NOW_MS })
-    expect(ledger.verifyAudit()).toEqual([])
-    ledger.dispose()
-    const db = openDatabase(path, { format: ledgerFormat })
-    db.run('UPDATE usage SET requests = 0')
-    db.close()
-    const changed = openLedger(path, { nowMs: NOW_MS })
-    expect(changed.verifyAudit()).toEqual(['usage of k on d of r is not what the program wrote.'])
-    changed.dispose()
   })
 
   test('error: refuses a history', () => {

@@ -6,13 +6,14 @@
 import { Database as Driver, type Statement as Compiled } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
 
-import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
+import { historyMigrations, ledgerMigrations, type Migrations } from '#db/migrations.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import {
   type Database,
   type Engine,
   isStorageError,
   type ListOf,
+  olderStore,
   prepareCell,
   readConsistently,
   type Statement,
@@ -20,6 +21,7 @@ import {
   transact,
   type Value,
 } from '#src/database/database.ts'
+import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
 import type { AppError } from '#src/domain/errors.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -39,7 +41,7 @@ export type FileFormat = {
   applicationId: number
   /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
   synchronous: 'NORMAL' | 'FULL'
-  migrations: readonly string[]
+  migrations: Migrations
 }
 
 /** history.db, marked "bkfd". */
@@ -149,12 +151,13 @@ function assertOurs(db: Database, path: string, format: FileFormat): void {
       `${path} is not a ${format.name} of bookfeed, but a database of another kind. Set BOOKFEED_DATA to another folder.`,
     )
   }
-  const known = format.migrations.length
+  const known = formatOf(format.migrations)
   if (version > known) {
     throw storageError(
       `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed, or restore the backup that was made before its update.`,
     )
   }
+  if (isTooOld(format.migrations, version)) throw olderStore(path)
 }
 
 function prepare(db: Database, format: FileFormat, bytesMax: number | undefined): void {
@@ -171,10 +174,11 @@ function prepare(db: Database, format: FileFormat, bytesMax: number | undefined)
 function migrate(db: Database, { migrations, applicationId }: FileFormat): void {
   transact(db, () => {
     const version = readNumber(db, 'PRAGMA user_version')
-    for (const sql of migrations.slice(version)) db.run(sql)
-    if (version === migrations.length) return
+    const missing = migrationsAfter(migrations, version)
+    if (missing.length === 0) return
+    for (const sql of missing) db.run(sql)
     db.run(`PRAGMA application_id = ${applicationId}`)
-    db.run(`PRAGMA user_version = ${migrations.length}`)
+    db.run(`PRAGMA user_version = ${formatOf(migrations)}`)
   })
 }
 
@@ -185,7 +189,7 @@ function assertSchema(db: Database, format: FileFormat): void {
   let expected = schemas.get(format)
   if (expected === undefined) {
     const fresh = new Sqlite(':memory:')
-    for (const sql of format.migrations) fresh.run(sql)
+    for (const sql of format.migrations.sql) fresh.run(sql)
     expected = readSchema(fresh)
     schemas.set(format, expected)
     fresh.close()

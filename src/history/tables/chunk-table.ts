@@ -4,7 +4,7 @@ import { chunk as chunkTable } from '#db/history/schema.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import type { Beside, Position, Snapshot } from '#src/domain/snapshot.ts'
+import type { Beside, Position } from '#src/domain/snapshot.ts'
 import { together } from '#src/platform/eventually.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { createPartCache, type Movable, type Part } from '#src/platform/parts.ts'
@@ -126,7 +126,7 @@ const placeOf = (
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
 ): Place => [kinds.indexOf(kind), marketId, firstMs, firstId, lastMs, lastId, ...counts]
 
-export const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
+const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
   tops: seal(blobs.tops, placeOf('tops', ref)),
   rows: seal(blobs.rows, placeOf('rows', ref)),
   hashes: seal(blobs.hashes, placeOf('hashes', ref)),
@@ -182,14 +182,8 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   const findBlobs = db.prepare<ChunkBlobs, [number]>(
     `SELECT ${sql.columns(kinds)} FROM chunk WHERE id = $1`,
   )
-  const note = db.prepare<unknown, [Uint8Array, number]>(
-    'UPDATE chunk SET notes = $1 WHERE id = $2',
-  )
   const pointTo = db.prepare<unknown, [Pick<ChunkRow, 'id' | PackedKind>]>(
     `UPDATE chunk SET ${sql.set(packedKinds)} WHERE id = $id`,
-  )
-  const putBlobs = db.prepare<unknown, [ChunkBlobs & { id: number }]>(
-    `UPDATE chunk SET ${sql.set(kinds)} WHERE id = $id`,
   )
 
   return {
@@ -212,10 +206,6 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
       relayout.run(marketId)
     },
 
-    /** Blobs as they are in the file, sealed or not. */
-    findBlobs: (id: number): ChunkBlobs | undefined => findBlobs.get(id) ?? undefined,
-    putBlobs: (id: number, blobs: ChunkBlobs) => putBlobs.run({ id, ...blobs }),
-
     /** Sealed bytes of a kind that are in the database; undefined where they are elsewhere. */
     findOwn(kind: PackedKind, ref: ChunkRef): Uint8Array | undefined {
       const bytes = findBlobs.get(ref.id)?.[kind]
@@ -229,10 +219,6 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
       const encode = (kind: PackedKind) => encodePointer(pointers[kind], placeOf(kind, ref))
       const [tops, rows, hashes] = [encode('tops'), encode('rows'), encode('hashes')]
       pointTo.run({ id: ref.id, tops, rows, hashes })
-    },
-
-    putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
-      note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
     },
 
     remove({ id, marketId }: ChunkRef): void {

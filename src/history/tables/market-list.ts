@@ -149,7 +149,7 @@ type Identity = Pick<Market, 'coin' | 'timeframe' | 'source'>
 type TotalsRow = Omit<typeof coinTotal.$inferSelect, keyof Identity> &
   Identity & { isSound: number }
 
-/** As the triggers have it: db/history/migrations/0010_coin_total_seals.sql. */
+/** As the triggers have it: db/history/migrations/0000_initial.sql. */
 const IS_SOUND =
   '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
 

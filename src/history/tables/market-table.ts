@@ -160,10 +160,7 @@ export function createMarketTable(db: Database, meta: MetaTable) {
   )
   // Versions before 0.5.0 gave simulated markets the venue's names.
   const findOldSimulated = findBy<string>("slug = $1 AND source = 'simulated'")
-  const listIds = (from: string): (() => number[]) => {
-    const statement = db.prepare<ById, []>(`SELECT id FROM market ${from} ORDER BY id`)
-    return () => statement.all().map(({ id }) => id)
-  }
+  const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
@@ -196,9 +193,7 @@ export function createMarketTable(db: Database, meta: MetaTable) {
         : undefined),
     findByAsset: findBy<string>('up_asset_id = $1 OR down_asset_id = $1'),
     findById: findBy<number>('id = $1'),
-    ids: listIds(''),
-    // Left to itself SQLite looks at every market.
-    unsealedIds: listIds(`${db.engine.indexedBy('market_unsealed')} WHERE checksum IS NULL`),
+    ids: (): number[] => ids.all().map(({ id }) => id),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
 
     /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
@@ -234,9 +229,6 @@ function createHoldings(db: Database) {
          OR order_ms <> $orderMs)`,
   )
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
-  const putSums = prepareUpdate<Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>>(
-    sql.set(['tradeSum', 'gapSum']),
-  )
   const putChecksum = prepareUpdate<ById & { checksum: number }>('checksum = $checksum')
 
   /** To be called after the last change of a market in a transaction. */
@@ -254,16 +246,6 @@ function createHoldings(db: Database) {
   }
 
   return {
-    findUnsealed(id: number): MarketRow | undefined {
-      const row = byId.get({ id })
-      return row?.checksum === null ? row : undefined
-    },
-
-    putSums(sums: Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>): void {
-      putSums.run(sums)
-      seal(sums.id)
-    },
-
     seal,
 
     update(held: Market): void {

@@ -5,13 +5,14 @@ import { randomBytes } from 'node:crypto'
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, storageError, transact } from '#src/database/database.ts'
+import { type Database, olderStore, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
 
 /** Of an unfinished copy: the cursor key of what is copied (history/copy.ts). */
 export const COPYING = 'copying'
+const CURSOR_KEY = 'cursor_key'
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
@@ -21,6 +22,8 @@ const EVENTS_SINCE = 'events_since_ms'
 const SIGNING_KEY = 'signing_key'
 const ARCHIVE = 'archive'
 const LAST_MARKET_ID = 'last_market_id'
+/** Left by version 0.5.0 where it did not finish to convert a file of an older version. */
+const COVERAGE_DUE = 'coverage_due'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
@@ -47,13 +50,10 @@ export function createMetaTable(db: Database) {
     return sum
   }
 
-  /** In a file of 0.4.0 or older the sum and the checksum are new. */
-  function complete(): void {
-    if (meta.get(BATCH_SUM) !== undefined) return
-    meta.begin({
-      [BATCH_SUM]: sumBatches(),
-      cursor_key: meta.get('cursor_key') ?? randomBytes(32),
-    })
+  const isNew = (): boolean => Object.keys(meta.list()).length === 0
+  function begin(): void {
+    // Another process may have been faster.
+    if (isNew()) meta.begin({ [BATCH_SUM]: 0, [CURSOR_KEY]: randomBytes(32) })
   }
 
   return {
@@ -61,9 +61,10 @@ export function createMetaTable(db: Database) {
     open(): Uint8Array {
       if (meta.get(COPYING) !== undefined)
         throw storageError('A copy of a history did not finish. Run bookfeed copy again.')
-      if (meta.get(CHECKSUM) === undefined) transact(db, complete)
+      if (meta.get(COVERAGE_DUE) !== undefined) throw olderStore('The history')
+      if (isNew()) transact(db, begin)
       assertSound(meta.isSound(), 'the meta table')
-      return meta.get('cursor_key') as Uint8Array
+      return meta.get(CURSOR_KEY) as Uint8Array
     },
 
     verify: (): string[] => [
@@ -132,14 +133,15 @@ export function createLogMeta(db: Database) {
     /** Begins to keep them, unless that is so. */
     begin(clock: () => number): void {
       const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
-      const hasEvents = () => meta.get(EVENTS_SINCE) !== undefined
-      if (isBegun() && hasEvents()) return
+      if (isBegun()) return
       transact(db, () => {
-        if (!isBegun()) {
-          const sinceMs = clock()
-          const since = { [KNOWN_SINCE]: sinceMs, [EVENTS_SINCE]: sinceMs }
-          meta.begin({ ...since, [SIGNING_KEY]: randomBytes(32) })
-        } else if (!hasEvents()) meta.put(EVENTS_SINCE, clock())
+        if (isBegun()) return
+        const sinceMs = clock()
+        meta.begin({
+          [KNOWN_SINCE]: sinceMs,
+          [EVENTS_SINCE]: sinceMs,
+          [SIGNING_KEY]: randomBytes(32),
+        })
       })
     },
 
@@ -179,18 +181,12 @@ function createIds(meta: ReturnType<typeof createMeta>) {
 
 /** Work that a process may leave behind, which the next one goes on with. */
 function createDue(meta: ReturnType<typeof createMeta>) {
-  function find(key: string): number | undefined {
-    const value = meta.get(key)
-    return value === undefined ? undefined : Number(value)
-  }
   return {
-    /** The last market brought up to date after a migration, until `settleCoverage`. */
-    coverageDueAfter: () => find('coverage_due'),
-    deferCoverage: (afterId: number): void => meta.put('coverage_due', afterId),
-    settleCoverage: (): void => meta.remove('coverage_due'),
-
     /** The market that was deleted, of which something is left. */
-    deletionDue: () => find('deletion_due'),
+    deletionDue(): number | undefined {
+      const id = meta.get('deletion_due')
+      return id === undefined ? undefined : Number(id)
+    },
     putDeletion: (id: number): void => meta.put('deletion_due', id),
     settleDeletion: (): void => meta.remove('deletion_due'),
   }

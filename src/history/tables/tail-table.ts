@@ -3,7 +3,7 @@ import { tail } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
-import type { Beside, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
+import type { Beside, Snapshot } from '#src/domain/snapshot.ts'
 import { BitWriter, toWords } from '#src/platform/bits.ts'
 
 import { decodeNotes, encodeNotes, topOf, withReceipt } from '../codec/beside.ts'
@@ -23,15 +23,6 @@ export function createTailTable(db: Database) {
   )
   const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = $1')
   const insert = db.prepare<unknown, [TailRow]>(sql.insert())
-  const update = db.prepare<unknown, [TailRow]>(
-    `UPDATE tail SET ${sql.set(['notes', 'checksum'])}
-     WHERE market_id = $marketId AND time_ms = $timeMs AND id = $id`,
-  )
-
-  const reseal = (row: TailRow, notes = row.notes): void => {
-    const noted = { ...row, notes }
-    update.run({ ...noted, checksum: checksumOf(noted) })
-  }
 
   return {
     /** Throws a `damage` fault. */
@@ -63,15 +54,6 @@ export function createTailTable(db: Database) {
         columns.checksum = checksumOf(columns)
         insert.run(columns)
       }
-    },
-
-    putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
-      const notesOf = new Map(rows.map((row) => [row.id, encodeNotes([row])]))
-      for (const row of rowsOf.all(marketId)) reseal(row, notesOf.get(row.id))
-    },
-
-    sealAll(marketId: number): void {
-      for (const row of rowsOf.all(marketId)) reseal(row)
     },
 
     removeAll(marketId: number): void {

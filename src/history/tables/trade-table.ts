@@ -55,9 +55,6 @@ export function createTradeTable(db: Database, moments: Moments) {
   const all = db.prepare<TradeRow, [Pick<TradeRow, 'marketId'>]>(
     `SELECT ${sql.columns()} FROM trade WHERE market_id = $marketId ORDER BY id`,
   )
-  const putChecksum = db.prepare<unknown, [TradeRow]>(
-    'UPDATE trade SET checksum = $checksum WHERE id = $id',
-  )
 
   /**
    * A trade that was known without its transaction, and is now known with it, is one trade. It
@@ -85,11 +82,6 @@ export function createTradeTable(db: Database, moments: Moments) {
   }
 
   return {
-    sealAll(marketId: number): void {
-      for (const row of all.all({ marketId }))
-        putChecksum.run({ ...row, checksum: checksumOf(row) })
-    },
-
     /**
      * Adds trades that are not held yet; returns how many. One without a transaction is held where
      * one with a transaction is that is equal in all else.

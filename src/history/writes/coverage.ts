@@ -115,17 +115,12 @@ type RowChange = {
   reason: GapReason
 }
 
-/** Keeps spans, counts, pauses and derived gaps true. Both verbs need a transaction around them. */
+/** Keeps spans, counts, pauses and derived gaps true, in a transaction of the caller. */
 export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
   const { gaps } = tables
   const times = createMarketTimes(tables)
   const updateTimes = createTimesUpdate(gaps, times)
   const updateVerdicts = createVerdictUpdate(gaps, times)
-
-  function rederive(owner: GapOwner, found: readonly Span[], reason: GapReason): void {
-    const known = gaps.derived(owner)
-    gaps.replaceDerived(owner, known, inherit(found, reason, known))
-  }
 
   return {
     /** Returns what is held of a market after a change, whose rows are not empty. */
@@ -137,23 +132,6 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
         ...withHeld(market, change),
         spans: { up: up.span, down: down.span },
         longestSilenceMs: { up: up.longest, down: down.longest },
-      }
-    },
-
-    /** Derives everything again; `reason` is that of pauses of which nothing was derived yet. */
-    derive(market: Market, reason: GapReason): Market {
-      const found = times.scan(market)
-      const { up, down } = found
-      for (const outcome of outcomes) {
-        const { times: own, verdicts } = found[outcome]
-        rederive(ownerOf(market, outcome, 'time'), own.gaps, reason)
-        rederive(ownerOf(market, outcome, 'verdict'), verdicts.gaps, 'hash_mismatch')
-      }
-      return {
-        ...market,
-        verifiedCounts: { up: up.verdicts.verifiedCount, down: down.verdicts.verifiedCount },
-        spans: { up: up.times.span, down: down.times.span },
-        longestSilenceMs: { up: up.times.longest, down: down.times.longest },
       }
     },
   }

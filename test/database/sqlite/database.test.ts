@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import { readConsistently, transact } from '#src/database/database.ts'
+import { formatOf } from '#src/database/migrations.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -66,7 +67,7 @@ describe('openDatabase', () => {
     const path = newPath()
     for (let again = 0; again < 2; again++) {
       const db = openDatabase(path)
-      expect(db.prepare('PRAGMA user_version').values()).toEqual([[historyMigrations.length]])
+      expect(db.prepare('PRAGMA user_version').values()).toEqual([[formatOf(historyMigrations)]])
       expect(db.prepare('PRAGMA application_id').values()).toEqual([[0x626b6664]])
       expect(db.prepare('PRAGMA journal_mode').values()).toEqual([['wal']])
       db.close()
@@ -111,7 +112,7 @@ describe('openDatabase', () => {
   test('error: refuses a file of a newer bookfeed', () => {
     const path = newPath()
     const db = openDatabase(path)
-    db.run(`PRAGMA user_version = ${historyMigrations.length + 1}`)
+    db.run(`PRAGMA user_version = ${formatOf(historyMigrations) + 1}`)
     db.close()
     expect(faultOf(path)).toContain('newer bookfeed')
   })
@@ -382,7 +383,7 @@ describe('migrations', () => {
       const texts = await Promise.all(
         tags.map((tag) => Bun.file(join(source, `${tag}.sql`)).text()),
       )
-      expect(migrations).toEqual(texts)
+      expect(migrations.sql).toEqual(texts)
       const names = readdirSync(source).filter((file) => file.endsWith('.sql'))
       expect(names.sort()).toEqual(tags.map((tag) => `${tag}.sql`).sort())
     },

@@ -1,4 +1,4 @@
--- The ledger on PostgreSQL: the tables of db/ledger/schema.ts, of one moment. Later changes are files of their own.
+-- The ledger of 0.5.0 on PostgreSQL: the tables of db/ledger/schema.ts. Later changes are files of their own.
 -- Texts are ordered by their bytes, as in SQLite.
 
 CREATE TABLE account (
@@ -42,7 +42,8 @@ CREATE TABLE credit (
   terms text COLLATE "C" NOT NULL,
   requests bigint NOT NULL,
   used bigint NOT NULL,
-  created_ms bigint NOT NULL
+  created_ms bigint NOT NULL,
+  seal bigint
 );
 CREATE INDEX credit_account ON credit (account_id, created_ms);
 
@@ -50,7 +51,8 @@ CREATE TABLE idempotency (
   id text COLLATE "C" PRIMARY KEY,
   fingerprint text COLLATE "C" NOT NULL,
   sealed bytea NOT NULL,
-  created_ms bigint NOT NULL
+  created_ms bigint NOT NULL,
+  seal bigint
 );
 
 CREATE TABLE meta (
@@ -81,6 +83,14 @@ CREATE INDEX offer_seq ON offer (seq);
 CREATE INDEX offer_reserved ON offer (reserved_until_ms);
 CREATE INDEX offer_amount ON offer (network, asset, amount, payer, seq);
 CREATE INDEX offer_account ON offer (account_id, reserved_until_ms);
+
+CREATE TABLE paid_answer (
+  id text COLLATE "C" PRIMARY KEY,
+  address text COLLATE "C" NOT NULL,
+  answers bigint NOT NULL,
+  delivered_ms bigint,
+  seal bigint
+);
 
 CREATE TABLE payment (
   id text COLLATE "C" PRIMARY KEY,
@@ -130,7 +140,8 @@ CREATE TABLE sanctions_list (
   published_on text COLLATE "C" NOT NULL,
   confirmed_ms bigint NOT NULL,
   sha256 text COLLATE "C" NOT NULL,
-  entry_count bigint NOT NULL
+  entry_count bigint NOT NULL,
+  seal bigint
 );
 
 CREATE TABLE scanned_block (
@@ -186,6 +197,7 @@ CREATE TABLE usage (
   route text COLLATE "C" NOT NULL,
   requests bigint NOT NULL,
   bytes bigint NOT NULL,
+  seal bigint,
   PRIMARY KEY (key_id, day, route)
 );
 

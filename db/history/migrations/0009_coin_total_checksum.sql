@@ -1,1 +1,0 @@
-ALTER TABLE `coin_total` ADD `checksum` integer;

@@ -1,1 +1,0 @@
-ALTER TABLE `market` ADD `fee_schedule` text;

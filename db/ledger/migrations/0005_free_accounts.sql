@@ -1,1 +1,0 @@
-CREATE INDEX `audit_operator` ON `audit` (`subject`) WHERE actor = 'operator';

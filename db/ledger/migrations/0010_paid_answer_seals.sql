@@ -1,1 +1,0 @@
-ALTER TABLE `paid_answer` ADD `seal` integer;

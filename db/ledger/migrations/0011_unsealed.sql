@@ -1,2 +1,0 @@
--- A ledger of a version without seals is marked, to be sealed once: where neither mark nor seal is, a row is gone.
-INSERT INTO `meta` (`key`, `value`) SELECT 'challenge_seal', x'00' WHERE EXISTS (SELECT 1 FROM `meta` WHERE `key` = 'challenge_key') AND NOT EXISTS (SELECT 1 FROM `meta` WHERE `key` = 'challenge_seal');

@@ -1,3 +1,0 @@
--- What payments for single requests were answered with is sealed, too.
-
-ALTER TABLE paid_answer ADD COLUMN seal bigint;

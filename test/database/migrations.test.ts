@@ -1,0 +1,114 @@
+/** Which formats of stores are opened, brought up to date or refused, on each engine. */
+import { Database as Driver } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+
+import type { Migrations } from '#db/migrations.ts'
+import { formatOf } from '#src/database/migrations.ts'
+import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import {
+  openPostgres,
+  PostgresDatabase,
+  postgresHistory,
+  postgresLedger,
+} from '#src/postgres/database.ts'
+
+import { NOW_MS } from '../ledger/ledger-records.ts'
+import { onEachEngine } from '../support/engines/each.ts'
+
+const stores = [
+  {
+    store: 'history',
+    formats: { SQLite: historyFormat, PostgreSQL: postgresHistory },
+    open: (place: string) => openHistory(place).dispose(),
+    unfinished: "INSERT INTO meta (key, value) VALUES ('coverage_due', $1)",
+    sha256: {
+      SQLite: '5029415187f0caac6d99deac467706bcc2ecd99062ab9ae24a9b3200c3a06f16',
+      PostgreSQL: '2a411003ba5360da4dc3bd6d8f2f99550fe6cd291279f8e1229a6fac4b52ab03',
+    },
+  },
+  {
+    store: 'ledger',
+    formats: { SQLite: ledgerFormat, PostgreSQL: postgresLedger },
+    open: (place: string) => openLedger(place, { nowMs: NOW_MS }).dispose(),
+    unfinished: "UPDATE meta SET value = $1 WHERE key = 'challenge_seal'",
+    sha256: {
+      SQLite: 'db900c1426a33a1908a652909c602d5a459092f31b1e6faf6edfd2e20ecbc5de',
+      PostgreSQL: '1b4a3020fa005fb63cd447b4a3d8eb2bf1f5bea39959130a6109e373a487b738',
+    },
+  },
+] as const
+
+onEachEngine(({ engine, placeOf }) => {
+  const isFile = engine === 'SQLite'
+
+  describe.each(stores)('the $store', ({ store, formats, open, unfinished, sha256 }) => {
+    const { migrations } = formats[engine]
+
+    /** Without a look at its format. */
+    const openRaw = (place: string) =>
+      isFile ? new Driver(place) : new PostgresDatabase(place, formats.PostgreSQL, false)
+
+    /** As a release with these migrations does. */
+    const openWith = (place: string, given: Migrations): void =>
+      isFile
+        ? openDatabase(place, { format: { ...formats.SQLite, migrations: given } }).close()
+        : openPostgres(place, { ...formats.PostgreSQL, migrations: given }).close()
+
+    const readFormat = isFile ? 'PRAGMA user_version' : 'SELECT version FROM format'
+    const writeFormat = isFile ? 'PRAGMA user_version = ' : 'UPDATE format SET version = '
+
+    function read(place: string, sql: string): unknown {
+      const db = openRaw(place)
+      const rows = db.prepare<unknown, []>(sql).values()
+      db.close()
+      return rows[0]?.[0]
+    }
+
+    test('default: begins with the SQL of 0.5.0, which is never edited', () => {
+      const [initial = ''] = migrations.sql
+      expect(new Bun.CryptoHasher('sha256').update(initial).digest('hex')).toBe(sha256[engine])
+      const place = placeOf(`${store}_new`)
+      open(place)
+      expect(read(place, readFormat)).toBe(formatOf(migrations))
+    })
+
+    test.each(['old', 'new'])('behavior: %s ones get each later migration once', (age) => {
+      const place = placeOf(`${store}_${age}_later`)
+      if (age === 'old') open(place)
+      const later = ['CREATE TABLE later (id bigint)', 'INSERT INTO later VALUES (7)']
+      const { firstFormat, sql } = migrations
+      for (let opening = 0; opening < 2; opening++) {
+        openWith(place, { firstFormat, sql: [...sql, ...later] })
+        expect(read(place, 'SELECT CAST(sum(id) AS BIGINT) FROM later')).toBe(7)
+        expect(read(place, readFormat)).toBe(formatOf(migrations) + later.length)
+      }
+      expect(() => open(place)).toThrow('newer bookfeed')
+    })
+
+    test.each([1, migrations.firstFormat - 1])(
+      'error: format %d, of a version before 0.5.0, is refused and left as it is',
+      (format) => {
+        const place = placeOf(`${store}_${format}`)
+        open(place)
+        const db = openRaw(place)
+        db.run(`${writeFormat}${format}`)
+        db.close()
+        for (let opening = 0; opening < 2; opening++)
+          expect(() => open(place)).toThrow('start version 0.5.0 once with this data')
+        expect(read(place, readFormat)).toBe(format)
+      },
+    )
+
+    test('error: one that version 0.5.0 did not finish to bring up to date is refused', () => {
+      const place = placeOf(`${store}_unfinished`)
+      open(place)
+      const db = openRaw(place)
+      db.prepare<unknown, [Uint8Array]>(unfinished).run(Uint8Array.of(0))
+      db.close()
+      for (let opening = 0; opening < 2; opening++)
+        expect(() => open(place)).toThrow('start version 0.5.0 once with this data')
+    })
+  })
+})
