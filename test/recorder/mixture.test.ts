@@ -17,6 +17,8 @@ const ROUND_MS_MAX = 300_000
 const FAULTS_MAX = 25
 /** Until whoever lost a book in vain several times in a row asks for it again. */
 const CALM_MS = 60_000
+/** What becomes right in it waits for seconds. */
+const CALM_STEP_MS = 20
 
 const drawFault = (random: Random): Fault =>
   random.pick<Fault>([
@@ -57,7 +59,7 @@ async function suffer(seed: string) {
   }
   const isOther = said.filter(({ kind }) => kind === 'other-recipe').length % 2 === 1
   if (isOther) rig.venue.inject({ kind: 'other-recipe' })
-  await rig.advance(CALM_MS)
+  await rig.advance(CALM_MS, CALM_STEP_MS)
   await rig.quiet()
   const judgements = await rig.judgeAll()
   return { said: said.map((fault) => JSON.stringify(fault)), faults: faultsOf(judgements) }

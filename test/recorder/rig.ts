@@ -56,7 +56,7 @@ export async function startRig(options: RigOptions = {}) {
     pace: { by: 'clock', clock },
     ...options.venue,
   })
-  const history = openHistory(options.historyPath ?? ':memory:', options)
+  const history = openHistory(options.historyPath ?? ':memory:', { lagMs: 1, ...options })
   const { every, run } = createTimers(clock)
   const lines: string[] = []
   const start = () =>
@@ -80,9 +80,9 @@ export async function startRig(options: RigOptions = {}) {
     for (let turn = 0; turn < FULL_TURNS && isFull(); turn++) await setImmediate()
   }
 
-  async function advance(ms: number): Promise<void> {
+  async function advance(ms: number, byMs = stepMs): Promise<void> {
     for (const endMs = nowMs + ms; nowMs < endMs;) {
-      nowMs += stepMs
+      nowMs += byMs
       run()
       await settle()
     }
