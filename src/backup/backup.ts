@@ -6,7 +6,7 @@
 
 import type { FileFormat } from '#src/database/sqlite/database.ts'
 import { freezeFile, type FrozenPart } from '#src/database/sqlite/frozen-file.ts'
-import { Fault, isFault } from '#src/platform/fault.ts'
+import { Fault } from '#src/platform/fault.ts'
 
 import { compareSome } from './compare.ts'
 import {
@@ -16,6 +16,7 @@ import {
   blockPath,
   BLOCKS,
   digestOf,
+  findManifest,
   listBackups,
   type Manifest,
   nameAt,
@@ -28,11 +29,9 @@ import type { BackupStore } from './store.ts'
 /** Blocks that are on their way at a time, each in memory. */
 const ON_THE_WAY = 4
 
-export type BackupSource = { name: string; path: string; format: FileFormat }
-
 type Task = {
   store: BackupStore
-  sources: readonly BackupSource[]
+  sources: readonly { name: string; path: string; format: FileFormat }[]
   startedMs: number
   version: string
   onProgress?: (done: number, total: number) => void
@@ -46,7 +45,7 @@ export type BackupReport = {
   newBytes: number
   /** Blocks that were there and were read back. */
   compared: number
-  /** Of these, blocks that were damaged and were stored again. */
+  /** Compared blocks that were damaged and were stored again. */
   repaired: number
   /** Digests of damaged blocks that older backups need, and this one does not. */
   damaged: string[]
@@ -71,13 +70,20 @@ export async function makeBackup(task: Task): Promise<BackupReport> {
   const own = new Set(files.flatMap(({ blocks }) => blocks))
   const left = [...damaged].filter((each) => known.has(blockPath(each)) && !own.has(each))
   await writeManifest(store, name, {
-    ...{ bookfeedBackup: 1, startedMs, version, files },
+    bookfeedBackup: 1,
+    startedMs,
+    version,
+    files,
     ...(found.comparedTo === undefined ? {} : { comparedTo: found.comparedTo }),
     ...(left.length === 0 ? {} : { damaged: left }),
   })
   const repaired = [...found.damaged].filter((each) => own.has(each)).length
   return {
-    ...{ name, files, compared: found.count, repaired, damaged: left },
+    name,
+    files,
+    compared: found.count,
+    repaired,
+    damaged: left,
     ...sizesOf(files, known),
   }
 }
@@ -85,17 +91,15 @@ export async function makeBackup(task: Task): Promise<BackupReport> {
 /** Undefined where there is none that can be read. */
 async function newestManifest(store: BackupStore): Promise<Manifest | undefined> {
   for (const name of await listBackups(store)) {
-    try {
-      return await readManifest(store, name)
-    } catch (error) {
-      if (!isFault(error, 'backup')) throw error
-    }
+    const manifest = await findManifest(store, name)
+    if (manifest !== undefined) return manifest
   }
   return undefined
 }
 
 function sizesOf(files: readonly BackupFile[], known: ReadonlyMap<string, number>) {
-  let [bytes, newBytes] = [0, 0]
+  let bytes = 0
+  let newBytes = 0
   for (const file of files) {
     bytes += file.bytes
     for (const [index, digest] of file.blocks.entries())
@@ -108,8 +112,11 @@ function sizesOf(files: readonly BackupFile[], known: ReadonlyMap<string, number
  * Twice: the log of a database grows for as long as a moment of it is read, so what is slow, to
  * store what is new, is done before that.
  */
-async function copy(source: BackupSource, upload: Upload, task: Task): Promise<BackupFile[]> {
-  const { name, path, format } = source
+async function copy(
+  { name, path, format }: Task['sources'][number],
+  upload: Upload,
+  task: Task,
+): Promise<BackupFile[]> {
   {
     using loose = freezeFile(path, format)
     loose.release()
@@ -172,7 +179,7 @@ function createUpload(store: BackupStore, known: Map<string, number>) {
   }
 }
 
-/** Somebody else may have removed what was there at the start. */
+/** Another backup to the same place may have removed what was there at the start. */
 async function assertThere(store: BackupStore, files: readonly BackupFile[]): Promise<void> {
   const known = await store.list(BLOCKS)
   for (const { bytes, blocks } of files)

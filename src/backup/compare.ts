@@ -4,14 +4,13 @@ import { isFault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
 
 import {
-  type BackupFile,
   blockBytes,
   blockPath,
   BLOCKS,
   digestOf,
+  findManifest,
   listBackups,
   type Manifest,
-  readManifest,
 } from './manifest.ts'
 import type { BackupStore } from './store.ts'
 
@@ -20,20 +19,15 @@ const COMPARED_BYTES_MIN = 1024 ** 3
 /** and at least this part of all: so each block is compared once in so many backups. */
 const COMPARED_PARTS = 8
 
-export type Compared = {
-  /** Digests of blocks that are not what they were. */
-  damaged: Set<string>
-  /** Where the next one goes on. */
-  comparedTo: string | undefined
-  count: number
-}
-
-/** Compares the blocks after `after`, in the order of their digests and round, up to the bounds. */
+/**
+ * Compares the blocks after `after`, in the order of their digests and round, up to the bounds.
+ * Returns digests of blocks that are not what they were, and where the next call goes on.
+ */
 export async function compareSome(
   store: BackupStore,
   known: ReadonlyMap<string, number>,
   after: string | undefined,
-): Promise<Compared> {
+): Promise<{ damaged: Set<string>; comparedTo: string | undefined; count: number }> {
   const digests = [...known.keys()].map((path) => path.slice(BLOCKS.length)).sort()
   const start = after === undefined ? 0 : digests.findIndex((digest) => digest > after)
   const at = Math.max(0, start)
@@ -41,7 +35,8 @@ export async function compareSome(
   const total = [...known.values()].reduce((sum, bytes) => sum + bytes, 0)
   const bytesMax = Math.max(COMPARED_BYTES_MIN, total / COMPARED_PARTS)
   const damaged = new Set<string>()
-  let [bytes, count] = [0, 0]
+  let bytes = 0
+  let count = 0
   let comparedTo = after
   for (const digest of order) {
     if (bytes >= bytesMax) break
@@ -78,24 +73,21 @@ export type BackupState = {
   isCompared: boolean
 }
 
-type Look = {
-  /** Called before each block is read; false ends the reading. */
-  mayRead: () => boolean
-  onProgress?: (done: number, total: number) => void
-}
-
-/** Looks at all backups of a place, the newest first: each block is read once. */
+/**
+ * Looks at all backups of a place, the newest first: each block is read once. `mayRead` is called
+ * before each block; false ends the reading.
+ */
 export async function examineBackups(
   store: BackupStore,
-  { mayRead, onProgress = () => {} }: Look,
+  {
+    mayRead,
+    onProgress = () => {},
+  }: { mayRead: () => boolean; onProgress?: (done: number, total: number) => void },
 ): Promise<BackupState[]> {
   const known = await store.list(BLOCKS)
   const states: BackupState[] = []
   for (const name of await listBackups(store)) {
-    const manifest = await readManifest(store, name).catch((error: unknown) => {
-      if (isFault(error, 'backup')) return undefined
-      throw error
-    })
+    const manifest = await findManifest(store, name)
     const faults = manifest === undefined ? ['its manifest cannot be read'] : []
     states.push({ name, manifest, faults, isCompared: manifest !== undefined })
   }
@@ -116,12 +108,13 @@ export async function examineBackups(
         const isNoted = noted.has(digest) && sound.get(digest) !== true
         return !isThere || isNoted || sound.get(digest) === false
       })
-      if (bad.length > 0) state.faults.push(faultText(file, bad))
+      if (bad.length > 0) {
+        state.faults.push(
+          `${bad.length} of ${file.blocks.length} blocks of ${file.name} are damaged or missing (${bad[0]}${bad.length > 1 ? ', …' : ''})`,
+        )
+      }
       if (!file.blocks.every((digest) => sound.has(digest))) state.isCompared = false
     }
   }
   return states
 }
-
-const faultText = ({ name, blocks }: BackupFile, bad: readonly string[]): string =>
-  `${bad.length} of ${blocks.length} blocks of ${name} are damaged or missing (${bad[0]}${bad.length > 1 ? ', …' : ''})`

@@ -1,18 +1,18 @@
 /** What a backup consists of. It is written last: without it there is no backup. */
 
-import { Fault } from '#src/platform/fault.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { BackupStore } from './store.ts'
 
-/** Bytes of a block but the last of a file. */
+/** Bytes of each block; the last of a file may have fewer. */
 export const BLOCK_BYTES = 4 * 1024 * 1024
 
 export type Manifest = {
   bookfeedBackup: 1
   /** When the copy began, Unix milliseconds. */
   startedMs: number
-  /** Of the program. */
+  /** The version of the program. */
   version: string
   files: BackupFile[]
   /**
@@ -28,7 +28,7 @@ export type BackupFile = {
   /** `history.db`, or `history.db-wal` for the log beside it. */
   name: string
   bytes: number
-  /** Of the whole file, hex. */
+  /** Digest of the whole file, hex. */
   sha256: string
   /** Number of the format of a database; the log has that of its file. */
   format: number
@@ -73,18 +73,25 @@ export async function readManifest(store: BackupStore, name: string): Promise<Ma
   }
 }
 
+/** As `readManifest`; undefined where it cannot be read. */
+export const findManifest = (store: BackupStore, name: string): Promise<Manifest | undefined> =>
+  readManifest(store, name).catch((error: unknown) => {
+    if (isFault(error, 'backup')) return undefined
+    throw error
+  })
+
 const fileName = /^(history|ledger)\.db(-wal)?$/
 
 function asManifest(value: Manifest): Manifest {
   if (value.bookfeedBackup !== 1) throw new Error('it is not of this kind, or of a newer one')
   // A name leads to no other place than the folder that is restored.
   if (!value.files.every(({ name }) => fileName.test(name))) throw new Error('it names other files')
-  if (!value.files.every(hasSize)) throw new Error('its sizes and blocks differ')
+  const isWhole = value.files.every(
+    ({ bytes, blocks }) => blocks.length === Math.ceil(bytes / BLOCK_BYTES),
+  )
+  if (!isWhole) throw new Error('its sizes and blocks differ')
   return value
 }
-
-const hasSize = ({ bytes, blocks }: BackupFile): boolean =>
-  blocks.length === Math.ceil(bytes / BLOCK_BYTES)
 
 /** Bytes of the block at an index of a file. */
 export const blockBytes = (fileBytes: number, index: number): number =>

@@ -1,6 +1,6 @@
 /**
- * Puts a backup back: into an empty folder, and only what was compared, every byte of it. A database
- * that is damaged in one backup is taken from the newest older one in which it is whole.
+ * Puts a backup back: into an empty folder, and only what was compared, every byte of it. A
+ * database that is damaged in one backup is taken from the newest older one in which it is whole.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -11,18 +11,18 @@ import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { isReadFault } from './compare.ts'
-import { syncFolder } from './folder-store.ts'
 import {
   type BackupFile,
   blockBytes,
   blockPath,
   BLOCKS,
   digestOf,
+  findManifest,
   listBackups,
   type Manifest,
   readManifest,
 } from './manifest.ts'
-import type { BackupStore } from './store.ts'
+import { type BackupStore, syncFolder } from './store.ts'
 
 /** In the folder, as long as the restore is not finished: no command uses what is there. */
 export const RESTORING = 'restoring'
@@ -35,11 +35,9 @@ type Task = {
   onProgress?: (done: number, total: number) => void
 }
 
-/** A database that was put in place. */
-export type Restored = { name: string; backup: string; startedMs: number; version: string }
-
 export type RestoreReport = {
-  restored: Restored[]
+  /** Databases that were put in place. */
+  restored: { name: string; backup: string; startedMs: number; version: string }[]
   /** What could not be restored from the backup that was named, a sentence each. */
   faults: string[]
 }
@@ -55,7 +53,7 @@ export async function restoreBackup(task: Task): Promise<RestoreReport> {
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { mode: 0o700 })
   const report = await fetchAll(task, staging).catch((error: unknown) => {
-    // What takes up the last room helps nobody.
+    // The last room is not to be taken up by what is of no use.
     rmSync(staging, { recursive: true, force: true })
     throw error instanceof Error && 'syscall' in error ? unwritten(folder, error) : error
   })
@@ -70,16 +68,20 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
   const { store, name, formats } = task
   const manifest = await readManifest(store, name)
   const known = await store.list(BLOCKS)
-  const restored: Restored[] = []
+  const restored: RestoreReport['restored'] = []
   const faults: string[] = []
   for (const [database, format] of Object.entries(formats)) {
     if (!hasDatabase(manifest, database)) continue
-    const fault = await fetchDatabase({ ...task, manifest, database, known }, staging)
+    const fault = await fetchDatabase(task, manifest, database, known, staging)
     const source =
-      fault === undefined
-        ? { name, manifest }
-        : await fetchOlder(task, database, { known, staging })
-    if (fault !== undefined) faults.push(faultText({ database, fault, name, older: source?.name }))
+      fault === undefined ? { name, manifest } : await fetchOlder(task, database, known, staging)
+    if (fault !== undefined) {
+      faults.push(
+        source === undefined
+          ? `${database} was not restored: ${fault} No backup of the place has it whole. See: bookfeed backup verify.`
+          : `${database} of ${name} was not restored: ${fault} It is as of ${source.name}, the newest older backup that has it whole.`,
+      )
+    }
     if (source === undefined) continue
     // Brings the log into the file, and refuses what is not ours, or newer than this program.
     const db = openDatabase(join(staging, database), { format, isAsItIs: true })
@@ -93,13 +95,6 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
   return { restored, faults }
 }
 
-type DatabaseFault = { database: string; fault: string; name: string; older: string | undefined }
-
-const faultText = ({ database, fault, name, older }: DatabaseFault): string =>
-  older === undefined
-    ? `${database} was not restored: ${fault} No backup of the place has it whole. See: bookfeed backup verify.`
-    : `${database} of ${name} was not restored: ${fault} It is as of ${older}, the newest older backup that has it whole.`
-
 const hasDatabase = ({ files }: Manifest, database: string): boolean =>
   files.some((file) => file.name === database)
 
@@ -107,35 +102,34 @@ const hasDatabase = ({ files }: Manifest, database: string): boolean =>
 async function fetchOlder(
   task: Task,
   database: string,
-  { known, staging }: { known: ReadonlyMap<string, number>; staging: string },
+  known: ReadonlyMap<string, number>,
+  staging: string,
 ): Promise<{ name: string; manifest: Manifest } | undefined> {
   const { store } = task
   for (const name of await listBackups(store)) {
     if (name >= task.name) continue
-    const manifest = await readManifest(store, name).catch((error: unknown) => {
-      if (isFault(error, 'backup')) return undefined
-      throw error
-    })
+    const manifest = await findManifest(store, name)
     if (manifest === undefined || !hasDatabase(manifest, database)) continue
-    const fault = await fetchDatabase({ ...task, manifest, database, known }, staging)
+    const fault = await fetchDatabase(task, manifest, database, known, staging)
     if (fault === undefined) return { name, manifest }
   }
   return undefined
 }
 
-type Wanted = Task & {
-  manifest: Manifest
-  database: string
-  /** Sizes of the blocks that the place has. */
-  known: ReadonlyMap<string, number>
-}
-
-/** Fetches a database and the log beside it; returns what of it is damaged, and leaves nothing then. */
-async function fetchDatabase(wanted: Wanted, staging: string): Promise<string | undefined> {
-  const { manifest, database } = wanted
+/**
+ * Fetches a database and the log beside it; returns what of it is damaged, and leaves nothing then.
+ * `known`: sizes of the blocks that the place has.
+ */
+async function fetchDatabase(
+  task: Task,
+  manifest: Manifest,
+  database: string,
+  known: ReadonlyMap<string, number>,
+  staging: string,
+): Promise<string | undefined> {
   const parts = manifest.files.filter(({ name }) => name === database || name === `${database}-wal`)
   try {
-    for (const part of parts) await fetchFile(wanted, part, staging)
+    for (const part of parts) await fetchFile(task, part, known, staging)
     return undefined
   } catch (error) {
     if (!isFault(error, 'damage')) throw error
@@ -162,7 +156,12 @@ function assertEmpty(folder: string, formats: Task['formats']): void {
   )
 }
 
-async function fetchFile({ store, onProgress, known }: Wanted, file: BackupFile, staging: string) {
+async function fetchFile(
+  { store, onProgress }: Task,
+  file: BackupFile,
+  known: ReadonlyMap<string, number>,
+  staging: string,
+): Promise<void> {
   const whole = new Bun.CryptoHasher('sha256')
   const target = await open(join(staging, file.name), 'wx', 0o600)
   try {

@@ -6,8 +6,7 @@ import { dirname, join } from 'node:path'
 
 import { type BackupReport, makeBackup } from '#src/backup/backup.ts'
 import { type BackupState, examineBackups } from '#src/backup/compare.ts'
-import { openStore } from '#src/backup/open-store.ts'
-import type { BackupStore } from '#src/backup/store.ts'
+import { type BackupStore, openStore } from '#src/backup/store.ts'
 import { historyFormat, holdLock, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
