@@ -82,7 +82,7 @@ async function findTransfers(
   return logs.flatMap((log) => {
     const [, from = ''] = log.topics
     const amount = amountOf(log)
-    // Moving nothing costs nothing, and anybody can do it in any other's name.
+    // Moving nothing costs nothing, and can be done in the name of any address.
     if (amount === undefined || amount === 0n) return []
     return [{ ...toProof(log), asset: log.address, from: `0x${from.slice(-40)}`, amount }]
   })
@@ -97,7 +97,8 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
   async function ask(): Promise<Head> {
     // Answers may overtake each other: one is compared with what was known when it was asked for.
     const before = seen?.head
-    const [atMs, order] = [clock(), ++count]
+    const atMs = clock()
+    const order = ++count
     const head = await readHead(rpc, confirmations)
     if (seen === undefined || seen.order < order) seen = { head, atMs, order }
     if (before === undefined || !isTakenBack(before.final, head.final)) return head

@@ -2,7 +2,7 @@
 
 import type { Hex } from 'viem'
 
-import type { ChainVerdict } from '#src/domain/selling/chain-view.ts'
+import type { ChainVerdict, ChainView } from '#src/domain/selling/chain-view.ts'
 import type { PaymentProof, SignedPayment } from '#src/domain/selling/payment.ts'
 import { isFault } from '#src/platform/fault.ts'
 
@@ -44,15 +44,17 @@ export type Head = { final: Block; latestNumber: number; /** Unix seconds. */ la
 /** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
 type Search = { rpc: Rpc; signed: SignedPayment; range: { from: number; to: number }; final: Block }
 
-type Hint = { fromBlock: number; txHash?: string | undefined }
-
 /**
  * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
  * block. What a node does not show is never taken for proof. Throws an `rpc` fault.
  */
 export async function look(
   rpc: Rpc,
-  { signed, hint, head }: { signed: SignedPayment; hint: Hint; head: Head },
+  {
+    signed,
+    hint,
+    head,
+  }: { signed: SignedPayment; hint: Parameters<ChainView['look']>[1]; head: Head },
 ): Promise<ChainVerdict> {
   const from = Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX)
   const to = Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX)
@@ -68,7 +70,7 @@ async function findInReceipt(search: Search, receipt: Receipt): Promise<ChainLog
   const { signed } = search
   if (signed.method === 'eip3009') return findAuthorizedTransfer(signed, receipt)
   const transfer = receipt.isSuccess && receipt.logs.find((log) => isTransferOf(signed, log))
-  return transfer && (await bindingOf(search, transfer)) === 'own' ? transfer : undefined
+  return transfer && (await findBinding(search, transfer)) === 'own' ? transfer : undefined
 }
 
 /** The verdict for a transfer: final if the block that holds it is the one that is there now. */
@@ -161,7 +163,8 @@ async function lookAtSpending(search: Search): Promise<ChainVerdict> {
 
 /** Halves the range: before it the nonce was unspent, and at the final block it is spent. */
 async function findSpendingBlock({ rpc, signed, range, final }: Search): Promise<number> {
-  let [low, high] = [range.from, final.number]
+  let low = range.from
+  let high = final.number
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (await isNonceUsed(rpc, signed, middle)) high = middle
@@ -178,7 +181,7 @@ async function pickTransfer(
   const unbound: ChainLog[] = []
   for (const log of logs) {
     if (!isTransferOf(signed, log)) continue
-    const binding = await bindingOf(search, log)
+    const binding = await findBinding(search, log)
     if (binding === 'own') return log
     if (binding === 'indirect') unbound.push(log)
   }
@@ -202,9 +205,10 @@ async function findInvalidation({ rpc, signed, range }: Search): Promise<ChainLo
 }
 
 /** Whether a transfer is of this nonce, of another or none, or of one that a contract chose. */
-type Binding = 'own' | 'foreign' | 'indirect'
-
-async function bindingOf({ rpc, signed }: Search, log: ChainLog): Promise<Binding> {
+async function findBinding(
+  { rpc, signed }: Search,
+  log: ChainLog,
+): Promise<'own' | 'foreign' | 'indirect'> {
   const receipt = await receiptOf(rpc, log)
   const call = await rpc.getInput(log.txHash)
   if (call === undefined) throw rpcFault(`The RPC does not know the transaction ${log.txHash}.`)

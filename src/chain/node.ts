@@ -9,23 +9,24 @@ import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 export type Viem = typeof import('viem')
 export type Question = { method: string; params?: unknown }
 
-type NodeOptions = {
-  chain: PaymentChain
-  url: string
-  /** What becomes of a redirect; by default it is followed. */
-  redirect?: 'follow' | 'error'
-}
-
 export type Node = Awaited<ReturnType<typeof openNode>>
 
 const RETRY_COUNT = 1
-/** The longest code is 24 KiB; who asks for logs asks for fewer if they are too many. */
+/** The longest code is 24 KiB; a question for too many logs is asked again for fewer. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** The same on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Loads viem; connects to nothing before it is asked. */
-export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions) {
+export async function openNode({
+  chain,
+  url,
+  redirect = 'follow',
+}: {
+  chain: PaymentChain
+  url: string
+  redirect?: 'follow' | 'error'
+}) {
   const viem = await import('viem')
   const described = viem.defineChain({
     id: chain.chainId,

@@ -10,16 +10,6 @@ import { hashPayment } from './typed-data.ts'
 /** The longest that a payment may stay open, whatever the server asks for. */
 const VALID_SECONDS_MAX = 3600
 
-type PaymentTerms = {
-  chain: PaymentChain
-  token: PaymentToken
-  requirements: PaymentRequirements
-  /** Wall clock, Unix milliseconds. */
-  nowMs: number
-  /** 32 bytes that nobody can guess. */
-  nonce: Uint8Array
-}
-
 export type Payer = Awaited<ReturnType<typeof createPayer>>
 
 /** The order of secp256k1: a private key is from 1 to below it. */
@@ -35,8 +25,20 @@ export async function createPayer(privateKey: Hex) {
   return {
     address: account.address,
     signMessage: (message: string): Promise<string> => account.signMessage({ message }),
-    async signPayment(terms: PaymentTerms): Promise<Record<string, unknown>> {
-      const { chain, token, requirements, nowMs, nonce: bytes } = terms
+    /** `nowMs` is the wall clock; `nonce` is 32 random bytes. */
+    async signPayment({
+      chain,
+      token,
+      requirements,
+      nowMs,
+      nonce: bytes,
+    }: {
+      chain: PaymentChain
+      token: PaymentToken
+      requirements: PaymentRequirements
+      nowMs: number
+      nonce: Uint8Array
+    }): Promise<Record<string, unknown>> {
       const { payTo, amount, maxTimeoutSeconds } = requirements
       const seconds = Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX)
       const validBefore = String(Math.floor(nowMs / 1000) + seconds)

@@ -64,10 +64,6 @@ export const rpcFault = (message: string, options: ErrorOptions = {}): Fault =>
 /** The result where a contract undid an `eth_call`. */
 const reverted = Symbol('reverted')
 
-type Request = (question: Question) => Promise<unknown>
-/** Takes a question and what makes sense of its result, which throws if it cannot. */
-type Ask = <T>(question: Question, read: (result: unknown) => T) => Promise<T>
-
 /** Each question throws an `rpc` fault for want of an answer. */
 export type Rpc = ReturnType<typeof createRpc>
 
@@ -88,7 +84,7 @@ export function createRpc(options: RpcOptions) {
     /** Undefined where the node has no such block. */
     getBlock: (tag: BlockTag) =>
       ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, orMissing(readBlock)),
-    /** Of blocks that count: not of one that was taken back, or of none yet. */
+    /** Logs of blocks that count: of none that was taken back, or is still to come. */
     getLogs({ addresses, topics, from, to }: LogQuestion) {
       const range = { fromBlock: toTag(from), toBlock: toTag(to) }
       const address = addresses.length === 0 ? undefined : addresses
@@ -106,7 +102,10 @@ export function createRpc(options: RpcOptions) {
 const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? `0x${tag.toString(16)}` : tag)
 
 /** Asks only a node that is on the chain, which it checks again after each failure. */
-function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Request): Ask {
+function createGuard(
+  { chain, url, log = () => {} }: RpcOptions,
+  request: (question: Question) => Promise<unknown>,
+) {
   const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
   let identity: Promise<void> | undefined
   let isFailing = false
@@ -119,7 +118,8 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
     }
   }
 
-  return async (question, read) => {
+  /** `read` makes sense of the result, or throws. */
+  return async <T>(question: Question, read: (result: unknown) => T): Promise<T> => {
     try {
       identity ??= identify()
       await identity
@@ -139,10 +139,10 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
   }
 }
 
-function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Request {
+function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions) {
   let opening: Promise<Node> | undefined
 
-  return async (question) => {
+  return async (question: Question): Promise<unknown> => {
     opening ??= openNode(options)
     const node = await opening
     // viem's own timeout ends with the headers, and it waits as long as a Retry-After says.
@@ -190,7 +190,7 @@ function readBytes(value: unknown, bytes: number): Hex {
 }
 
 function readNumber(value: unknown): number {
-  // Of `0x` alone it is NaN.
+  // NaN for `0x` alone.
   const number = Number(readHex(value))
   return Number.isSafeInteger(number) ? number : odd()
 }

@@ -39,10 +39,17 @@ export async function domainSeparatorOf(chain: PaymentChain, token: PaymentToken
   return domainSeparator({ domain: tokenDomain(chain, token) })
 }
 
-type Terms = Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payloadHash'>
-
 export async function hashPayment(
-  { method, asset, payer, payTo, amount, validAfter, validBefore, nonce }: Terms,
+  {
+    method,
+    asset,
+    payer,
+    payTo,
+    amount,
+    validAfter,
+    validBefore,
+    nonce,
+  }: Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payloadHash'>,
   chain: PaymentChain,
   token: PaymentToken,
 ): Promise<Hex> {

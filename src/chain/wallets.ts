@@ -10,7 +10,7 @@ import { callContract, type Rpc } from './rpc.ts'
 const PLAIN_LENGTH = 65
 /** A contract with many owners joins their signatures; ours is the limit, no standard's. */
 const SIGNATURE_BYTES_MAX = 8192
-/** Half the order of secp256k1: of a higher s anybody can make the mirror image of a signature. */
+/** Half the order of secp256k1: a signature with a higher s has a mirror image that anyone can make. */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 /** Returned, left-aligned in a word, by a contract that accepts a signature. */
 const MAGIC = '0x1626ba7e'.padEnd('0x'.length + 64, '0')
@@ -47,7 +47,11 @@ async function readSignIn(message: string): Promise<Partial<SignIn>> {
   const { address, issuedAt, expirationTime, ...rest } = parseSiweMessage(message)
   const { domain, statement, uri, chainId, nonce } = rest
   const read: { [K in keyof SignIn]: SignIn[K] | undefined } = {
-    ...{ domain, statement, uri, chainId, nonce },
+    domain,
+    statement,
+    uri,
+    chainId,
+    nonce,
     address: address && getAddress(address),
     issuedMs: toMs(issuedAt),
     expiresMs: toMs(expirationTime),

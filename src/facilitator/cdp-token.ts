@@ -12,15 +12,12 @@ const LIFE_SECONDS = 120
 const SEED_BYTES = 32
 const ED25519_BYTES = 64
 
-type CdpKey = {
-  id: string
-  /** Base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256. */
-  secret: string
-}
-
-/** `createId` never gives a text twice. Rejects, without naming it, if the secret is no key. */
+/**
+ * `secret` is base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256.
+ * `createId` never gives a text twice. Rejects, without naming it, if the secret is no key.
+ */
 export function createCdpToken(
-  { id, secret }: CdpKey,
+  { id, secret }: { id: string; secret: string },
   { clock, createId }: { clock: Clock; createId: () => string },
 ): MakeToken {
   const key = readKey(secret)

@@ -1,8 +1,8 @@
 /**
  * The account that pays for gas. Settlements run side by side, but sign and send one after the
  * other, so that no two take the same nonce; a transaction's hash is known before the node is given
- * it. What the node has forgotten before it was mined is sent again, the same bytes, before anything
- * else: all later transactions would wait for its nonce.
+ * it. What the node has forgotten before it was mined is sent again, the same bytes, before
+ * anything else: all later transactions would wait for its nonce.
  */
 
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
@@ -28,31 +28,23 @@ export type Broadcast = {
 
 type Call = { to: Hex; data: Hex }
 
-/** A transaction that was sent and is not known to be mined. */
-type Outstanding = { nonce: number; hash: Hex; serialized: Hex }
-
-/** Of transactions that a node did not take back; a payment that had one is sent anew. */
+/** How many transactions are remembered that a node did not take back: their payments are resent. */
 const LOST_MAX = 1000
 
-export type GasWallet = ReturnType<typeof createGasWallet>
-
-type WalletOptions = {
-  /** Of each transaction, whatever the node says. */
-  chainId: number
-  /** Questions about earlier transactions, whose failures say nothing of the one that is sent. */
-  connect: () => PublicClient
-}
-
+/**
+ * Each transaction has the chain id, whatever the node says. `connect` is for questions about
+ * earlier transactions, whose failures say nothing of the one that is sent.
+ */
 export function createGasWallet(
   viem: Viem,
   account: PrivateKeyAccount,
-  { chainId, connect }: WalletOptions,
+  { chainId, connect }: { chainId: number; connect: () => PublicClient },
 ) {
   const { address } = account
   let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
-  /** By nonce. */
-  let outstanding: Outstanding[] = []
+  /** Transactions that were sent and are not known to be mined, by nonce. */
+  let outstanding: { nonce: number; hash: Hex; serialized: Hex }[] = []
   const lost = new Set<Hex>()
 
   /** Runs when all before it is done, whatever came of that. */

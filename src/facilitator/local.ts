@@ -30,7 +30,7 @@ const RPC_MS = 5000
 const POLL_MS = 250
 /** A transaction that is sent later than this before the end of its payment may come too late. */
 const SECONDS_LEFT_MIN = 6n
-/** Of payments whose transaction was not seen mined; one that is forgotten is simulated again. */
+/** How many unmined transactions are remembered; a forgotten payment is simulated again. */
 const SENT_MAX = 10_000
 
 export type LocalOptions = {

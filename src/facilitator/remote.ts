@@ -55,20 +55,24 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
   }
 }
 
-type Step = {
-  method: 'GET' | 'POST'
-  path: string
-  body?: string
-  timeoutMs: number
-  trace?: string | undefined
-}
-
 /** `status` is set if there was one. The body is JSON, or `fault` is a code of ours. */
 type Reply = { status?: number; body?: unknown; fault?: string }
 
 /** The reply is undefined if there was no token to ask with. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
-  return async ({ method, path, body, timeoutMs, trace }: Step): Promise<Reply | undefined> => {
+  return async ({
+    method,
+    path,
+    body,
+    timeoutMs,
+    trace,
+  }: {
+    method: 'GET' | 'POST'
+    path: string
+    body?: string
+    timeoutMs: number
+    trace?: string | undefined
+  }): Promise<Reply | undefined> => {
     const url = new URL(base)
     url.pathname = `${base.pathname.replace(/\/+$/, '')}/${path}`
     const headers: Record<string, string> = { accept: 'application/json' }

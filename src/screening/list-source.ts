@@ -15,12 +15,6 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 /** Publishers do not agree on the type of XML; an HTML page or an archive it is not. */
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
-type ListSource = {
-  /** When it was the published list: now, or when the file was written, whose job may have died. */
-  confirmedMs: number
-  chunks: AsyncIterable<Uint8Array>
-}
-
 export type ListSourceOptions = {
   clock: Clock
   signal: AbortSignal
@@ -31,27 +25,43 @@ export type ListSourceOptions = {
 }
 
 /**
- * Opens an http(s) URL or the path of a file. Throws a `sanctions_list` fault, as does reading the
- * chunks.
+ * Opens an http(s) URL or the path of a file. `confirmedMs` is when it was the published list: now,
+ * or when the file was written, whose job may have died. Throws a `sanctions_list` fault, as does
+ * reading the chunks.
  */
 export async function openListSource(
   location: string,
   { clock, signal: stop, timeoutMs = DOWNLOAD_MS_MAX, bytesMax = BYTES_MAX }: ListSourceOptions,
-): Promise<ListSource> {
+): Promise<{ confirmedMs: number; chunks: AsyncIterable<Uint8Array> }> {
   const deadline = isUrl(location) ? AbortSignal.timeout(timeoutMs) : undefined
   const signal = deadline ? AbortSignal.any([stop, deadline]) : stop
-  const limits = { signal, bytesMax, deadline }
   try {
     if (deadline) {
       const body = await acceptBody(await follow(location, signal))
-      return { confirmedMs: clock(), chunks: translate(() => body, limits) }
+      return { confirmedMs: clock(), chunks: translate(() => body) }
     }
     const entry = await stat(location)
     if (!entry.isFile()) throw listFault('is not a file')
-    const chunks = translate(() => createReadStream(location, { signal }), limits)
+    const chunks = translate(() => createReadStream(location, { signal }))
     return { confirmedMs: Math.min(Math.floor(entry.mtimeMs), clock()), chunks }
   } catch (error) {
     throw toListFault(error, deadline)
+  }
+
+  /** Yields chunks up to a limit; errors become a `sanctions_list` fault. Opens at the first read. */
+  async function* translate(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0
+    try {
+      for await (const chunk of open()) {
+        bytes += chunk.length
+        if (bytes > bytesMax) throw listFault(`has more than ${bytesMax} bytes`)
+        yield chunk
+      }
+      // A stream that was aborted may also just end.
+      signal.throwIfAborted()
+    } catch (error) {
+      throw toListFault(error, deadline)
+    }
   }
 }
 
@@ -86,27 +96,6 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
   await body?.cancel()
   if (status !== 200) throw listFault(`is answered with HTTP status ${status}`)
   throw listFault('is not served as XML')
-}
-
-type Limits = { signal: AbortSignal; bytesMax: number; deadline: AbortSignal | undefined }
-
-/** Yields chunks up to a limit; errors become a `sanctions_list` fault. Opens at the first read. */
-async function* translate(
-  open: () => AsyncIterable<Uint8Array>,
-  { signal, bytesMax, deadline }: Limits,
-): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  try {
-    for await (const chunk of open()) {
-      bytes += chunk.length
-      if (bytes > bytesMax) throw listFault(`has more than ${bytesMax} bytes`)
-      yield chunk
-    }
-    // A stream that was aborted may also just end.
-    signal.throwIfAborted()
-  } catch (error) {
-    throw toListFault(error, deadline)
-  }
 }
 
 /** The texts of system and network errors hold the URL; their codes do not. */

@@ -16,7 +16,7 @@ const SLICE_BYTES = 65_536
 export type OfacList = {
   publishedOn: string
   addresses: ReadonlySet<string>
-  /** Of the bytes, hex. */
+  /** Digest of the bytes, hex. */
   sha256: string
 }
 
@@ -67,15 +67,13 @@ const TEXT_LENGTH_MAX = 4096
 /** The parser repeats names, which may be long. */
 const FAULT_LENGTH_MAX = 100
 
-type Level = { name: string; handler: ElementHandler | undefined; text: string }
-
 /**
  * A strict pass over XML in constant memory, without DOCTYPE or entities. Throws a `sanctions_list`
  * fault.
  */
 function createXmlScanner(addresses: Set<string>) {
   const parser = sax.parser(true, options)
-  const levels: Level[] = []
+  const levels: { name: string; handler: ElementHandler | undefined; text: string }[] = []
   let format: ListFormat | undefined
   /** Most elements are of no interest, and their names alone say so. */
   let names: ReadonlySet<string | undefined> = new Set()

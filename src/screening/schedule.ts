@@ -24,7 +24,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const REFRESH_MS = 6 * HOUR_MS
 const RESCREEN_MS = 24 * HOUR_MS
 /** Short at first, because signups stay closed after a disk was full for a moment. */
-const [RETRY_MS_MIN, RETRY_MS_MAX] = [2000, 10 * MINUTE_MS]
+const RETRY_MS_MIN = 2000
+const RETRY_MS_MAX = 10 * MINUTE_MS
 /** Accounts at once: few enough for a public RPC, each of which costs three questions. */
 const CONCURRENCY = 4
 
@@ -37,7 +38,7 @@ type ScreeningSchedule = {
   location: string | undefined
   staleAfterMs: number
   startTimer: StartTimer
-  /** Of several servers: the one that has it keeps it until it ends. */
+  /** Where several servers share the ledger: the one that has it keeps it until it ends. */
   turn?: Turn | undefined
   /** What each part says of itself. */
   report?: { list: JobReport; accounts: JobReport } | undefined
@@ -61,12 +62,12 @@ export function startScreening(schedule: ScreeningSchedule) {
     const isFailed = failed > 0
     return { outcome: describeTally(counts), isFailed, waitMs: screened.after(isFailed) }
   })
-  const list = location === undefined ? undefined : keepList({ ...schedule, location })
-  function keepList(known: ListSchedule) {
+  const list = location === undefined ? undefined : keepList(location)
+  function keepList(from: string) {
     const refreshed = createPauses(REFRESH_MS)
     let isFirst = true
     return createShownJob({ ...schedule, turn, report: report?.list }, async (asked) => {
-      const { state, outcome } = await refresh(known, { asked, signal })
+      const { state, outcome } = await refresh(schedule, from, { asked, signal })
       const isFailed = state === 'failed'
       const waitMs = refreshed.after(isFailed)
       if (!isFailed) schedule.log(outcome)
@@ -103,14 +104,12 @@ function createPauses(usualMs: number) {
   }
 }
 
-type ListSchedule = ScreeningSchedule & { location: string }
-type Refreshed = { state: 'changed' | 'confirmed' | 'failed'; outcome: string }
-
 async function refresh(
-  schedule: ListSchedule,
+  schedule: ScreeningSchedule,
+  location: string,
   { asked, signal }: { asked: RunOptions | undefined; signal: AbortSignal },
-): Promise<Refreshed> {
-  const { ledger, location, clock } = schedule
+): Promise<{ state: 'changed' | 'confirmed' | 'failed'; outcome: string }> {
+  const { ledger, clock } = schedule
   try {
     const own = asked === undefined ? {} : ({ ...asked, actor: 'operator' } as const)
     const { list, isChanged } = await refreshList({ ledger, location, clock, signal, ...own })

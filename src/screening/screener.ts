@@ -12,14 +12,14 @@ import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-/** The contracts that are asked; `src/chain` has them. */
-type Oracle = {
-  isSanctioned(address: string): Promise<{ oracle: OracleAnswer; issuers: OracleAnswer }>
-}
-
 export type ScreenerOptions = {
   ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList'>
-  oracle?: Oracle | undefined
+  /** The contracts that are asked; `src/chain` has them. */
+  oracle?:
+    | {
+        isSanctioned(address: string): Promise<{ oracle: OracleAnswer; issuers: OracleAnswer }>
+      }
+    | undefined
   clock: Clock
   /** Time since its last confirmation after which the list is no longer relied upon. */
   staleAfterMs: number
@@ -42,7 +42,7 @@ export function createScreener(options: ScreenerOptions) {
   return {
     async screen(anyCase: string): Promise<Verdict> {
       const address = anyCase.toLowerCase()
-      // On no list, for certain; but nobody can be meant by it.
+      // On no list, for certain; but it can mean no wallet.
       if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
       const chain = oracle ? await oracle.isSanctioned(address).catch(() => silent) : unasked
       try {
