@@ -9,7 +9,6 @@ import {
   assertAsked,
   giveKey,
   GRANT_DAYS_MAX,
-  type KeyGiven,
   type KeyRow,
   listKeyRows,
   sanctionedFault,
@@ -107,7 +106,11 @@ async function screen(context: CliContext, ledger: Ledger, address?: string): Pr
   context.printError('warning: the address could not be screened; docs/configuration.md says how')
 }
 
-function describe(ledger: Ledger, { apiKey, account }: KeyGiven, nowMs: number): string[] {
+function describe(
+  ledger: Ledger,
+  { apiKey, account }: ReturnType<typeof giveKey>,
+  nowMs: number,
+): string[] {
   const { id, address } = account
   const subscriptions = ledger.listSubscriptions(id)
   const { terms, subscription } = standingAt(subscriptions, ledger.listTiers(), nowMs)

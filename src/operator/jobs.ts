@@ -18,8 +18,6 @@ export type JobState = {
   nextMs?: number | undefined
 }
 
-/** Returns how it ended. */
-type Run = (report: JobReport, options: RunOptions) => Promise<string>
 type Entry = { state: JobState; start: ((options: RunOptions) => void) | undefined }
 
 export type JobBoard = ReturnType<typeof createJobBoard>
@@ -49,8 +47,12 @@ export function createJobBoard(clock: Clock) {
   }
 
   return {
-    /** A job; one with `run` is started by the operator alone. */
-    add(name: string, about: string, run?: Run): JobReport {
+    /** A job; one with `run`, which returns how it ended, is started by the operator alone. */
+    add(
+      name: string,
+      about: string,
+      run?: (report: JobReport, options: RunOptions) => Promise<string>,
+    ): JobReport {
       const state = { name, about, isRunning: false, isFailed: false }
       const entry: Entry = { state, start: undefined }
       const report = reportOf(entry)

@@ -16,7 +16,7 @@ import { wrongState, wrongValue } from './values.ts'
 
 export const GRANT_DAYS_MAX = 36_500
 
-type Tools = { createId: () => string; randomBytes: (length: number) => Uint8Array }
+type Random = { createId: () => string; randomBytes: (length: number) => Uint8Array }
 
 export type KeyAsked = {
   /** A tier to grant from now on. */
@@ -30,7 +30,6 @@ export type KeyAsked = {
   accountId?: string | undefined
 }
 type Asked = KeyAsked & { keysMax: number; nowMs: number }
-export type KeyGiven = { key: string; apiKey: ApiKey; account: Account }
 
 export function assertAsked({ tierId, days, address, accountId }: KeyAsked): void {
   if (days !== undefined && tierId === FREE_TIER_ID) {
@@ -42,7 +41,11 @@ export function assertAsked({ tierId, days, address, accountId }: KeyAsked): voi
 }
 
 /** An account, a grant and a key; all of it or nothing. The address was screened before. */
-export const giveKey = (ledger: Ledger, tools: Tools, asked: Asked): KeyGiven =>
+export const giveKey = (
+  ledger: Ledger,
+  random: Random,
+  asked: Asked,
+): { key: string; apiKey: ApiKey; account: Account } =>
   ledger.atomically(() => {
     const { tierId, label, days, nowMs } = asked
     assertAsked(asked)
@@ -51,14 +54,14 @@ export const giveKey = (ledger: Ledger, tools: Tools, asked: Asked): KeyGiven =>
       const text = `The tier ${redactKeys(tierId)} is none of ${known.join(', ')}.`
       throw wrongValue('tier', text)
     }
-    const account = findAccount(ledger, asked) ?? makeAccount(ledger, tools, asked)
+    const account = findAccount(ledger, asked) ?? makeAccount(ledger, random, asked)
     assertAllowed(ledger, account, asked)
     const endMs = days === undefined ? undefined : nowMs + days * DAY_MS
     const issue = { accountId: account.id, tierId, endMs, label, nowMs }
-    return { ...issueKey(tools, ledger, issue), account }
+    return { ...issueKey(random, ledger, issue), account }
   })
 
-const makeAccount = (ledger: Ledger, { createId }: Tools, { address, label, nowMs }: Asked) =>
+const makeAccount = (ledger: Ledger, { createId }: Random, { address, label, nowMs }: Asked) =>
   ledger.createAccount({ id: `acc_${createId()}`, address, label }, byOperator(nowMs))
 
 function findAccount(ledger: Ledger, { address, accountId }: KeyAsked): Account | undefined {
@@ -90,21 +93,26 @@ function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, aske
   )
 }
 
-type Issue = {
-  accountId: string
-  /** What to grant from now on; nothing is granted for the Free tier, which everybody has. */
-  tierId: string
-  /** Exclusive end of the grant; undefined for ever. */
-  endMs?: number | undefined
-  label?: string | undefined
-  nowMs: number
-}
-
-/** Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. */
+/**
+ * Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. The tier is
+ * granted from now until `endMs` (exclusive), or for ever; nothing is granted for the Free tier.
+ */
 export function issueKey(
-  { createId, randomBytes }: Tools,
+  { createId, randomBytes }: Random,
   ledger: Ledger,
-  { accountId, tierId, endMs, label, nowMs }: Issue,
+  {
+    accountId,
+    tierId,
+    endMs,
+    label,
+    nowMs,
+  }: {
+    accountId: string
+    tierId: string
+    endMs?: number | undefined
+    label?: string | undefined
+    nowMs: number
+  },
 ): { key: string; apiKey: ApiKey } {
   const by = byOperator(nowMs)
   if (tierId !== FREE_TIER_ID) {
@@ -157,6 +165,6 @@ export function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): strin
   return expiresMs > nowMs ? 'expiring' : 'expired'
 }
 
-/** Of a key that nobody has: somebody may have pasted the key in place of its id. */
+/** The ids are not repeated as they are: a key may have been pasted in place of one. */
 export const unknownKeys = (ids: string) =>
   wrongState('id', `Unknown: ${redactKeys(ids)}. bookfeed keys list shows the ids.`)

@@ -23,7 +23,7 @@ export function findPayments(
   return open.reverse().slice(0, limit).map(toPaymentJson)
 }
 
-/** Transfers to the address that no payment explains, and nobody has decided about. */
+/** Transfers to the address that no payment explains, and without a decision. */
 export const listTransfers = ({ payments }: Ledger) =>
   payments.listUnmatchedTransfers(false).map(toTransferJson)
 

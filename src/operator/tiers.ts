@@ -40,10 +40,11 @@ export const tierReaders = {
   rank: integerIn(1, RANK_MAX),
 }
 type Readers = typeof tierReaders
-type Values = { [K in keyof Readers]?: ReturnType<Readers[K]> }
 
 /** What is absent stays as it is. */
-export type TierChange = Values & { isForSale?: boolean | undefined }
+export type TierChange = { [K in keyof Readers]?: ReturnType<Readers[K]> } & {
+  isForSale?: boolean | undefined
+}
 
 /** Throws a `wrong_value` or `wrong_state` fault, naming the value. */
 export function readTierChange(
@@ -56,7 +57,7 @@ export function readTierChange(
   })
   // Each was read by the reader of its name.
   return {
-    ...(Object.fromEntries(values) as Values),
+    ...(Object.fromEntries(values) as TierChange),
     ...(forSale === undefined ? {} : { isForSale: forSale === 'yes' }),
   }
 }

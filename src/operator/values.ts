@@ -6,7 +6,7 @@ import { Fault, isFault } from '#src/platform/fault.ts'
 
 export const wrongValue = (param: string, message: string): Fault =>
   new Fault(message, { kind: 'wrong_value', param })
-/** Of something that is not possible as things are. */
+/** For what is not possible as things are. */
 export const wrongState = (param: string, message: string): Fault =>
   new Fault(message, { kind: 'wrong_state', param })
 
@@ -27,7 +27,8 @@ export const integerIn =
   (text: string): number => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value
-    const [least, most] = [min.toLocaleString('en-US'), max.toLocaleString('en-US')]
+    const least = min.toLocaleString('en-US')
+    const most = max.toLocaleString('en-US')
     throw refuse(`It must be an integer from ${least} to ${most}.`)
   }
 

@@ -38,7 +38,7 @@ const withChecksum = (body: string): string => body + checksumOf(body)
 /** The token of a header `Authorization`; its scheme has no case (RFC 9110, 11.1). */
 export function tokenOf(authorization: string | null): string | undefined {
   if (authorization === null) return undefined
-  // Nearly everybody writes it alike.
+  // Nearly all clients write it alike.
   if (authorization.startsWith(SCHEME)) return authorization.slice(SCHEME.length).trim()
   return otherSpelling.exec(authorization)?.[1]?.trim()
 }

@@ -3,7 +3,7 @@ import { AppError } from '#src/domain/errors.ts'
 import type { Standing } from './subscription.ts'
 import { FREE_TIER_ID } from './tier.ts'
 
-/** Whose key a request came with: a key that is valid now. */
+/** The owner of the valid key that a request came with. */
 export type Caller = {
   keyId: string
   accountId: string
@@ -18,7 +18,7 @@ export type Caller = {
   address?: string
 }
 
-/** Who is served first where there is not room for all: a level is its place in this list. */
+/** Which callers are served first under load: a level is an index in this list. */
 export const callerLevels = ['paid', 'free', 'guest'] as const
 
 /** The level of a caller; without a caller that of a guest. */

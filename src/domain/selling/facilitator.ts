@@ -1,4 +1,4 @@
-/** Port to whoever relays signed payments to the chain; `src/facilitator` has the real ones. */
+/** Port to a relay of signed payments to the chain; `src/facilitator` has the real ones. */
 import type { PaymentRequirements } from './payment.ts'
 
 /**
@@ -14,7 +14,7 @@ export type SettleResult =
   | { kind: 'failed'; reason: string; txHash?: string | undefined }
   /** It did not take the request at all: not authorized (401, 403) or too many (429). */
   | { kind: 'refused'; reason: string }
-  /** Timeout, connection lost, 5xx, redirect, garbage: nobody knows. */
+  /** Timeout, connection lost, 5xx, redirect, garbage: the outcome is not known. */
   | { kind: 'unknown'; reason: string; txHash?: string | undefined }
 
 export type SupportedKind = { x402Version: number; scheme: string; network: string }

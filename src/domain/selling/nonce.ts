@@ -1,6 +1,6 @@
 /**
  * Nonces of messages that wallets sign. Giving one out stores nothing: it has the time of issue,
- * random bytes, and a seal of both and of whom it is for.
+ * random bytes, and a seal of both and of the address that it is for.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -13,14 +13,16 @@ const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`
 /** Stands for one that is not ours: issued in 1970. */
 export const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
 
-type NonceDeps = {
-  /** A secret. */
+/**
+ * `key` is a secret. `holder`: an address in any case; the empty text for any address that signs.
+ */
+export function createNonces({
+  key,
+  randomBytes,
+}: {
   key: Uint8Array
   randomBytes: (length: number) => Uint8Array
-}
-
-/** `holder`: an address in any case; the empty text for whoever signs. */
-export function createNonces({ key, randomBytes }: NonceDeps) {
+}) {
   function sealOf(holder: string, sealed: Uint8Array): Uint8Array {
     const hmac = createHmac('sha256', key).update('challenge').update(holder.toLowerCase())
     return hmac.update(sealed).digest().subarray(0, SEAL_BYTES)
@@ -42,6 +44,6 @@ export function createNonces({ key, randomBytes }: NonceDeps) {
   }
 }
 
-/** Of a genuine one, Unix milliseconds. */
+/** When a genuine nonce was issued, Unix milliseconds. */
 export const issuedMsOf = (nonce: string): number =>
   Number.parseInt(nonce.slice(0, 2 * TIME_BYTES), 16)

@@ -125,7 +125,7 @@ export type Payment = {
   identifier?: string | undefined
   /** How often the facilitator was asked to settle. */
   attempts: number
-  /** While in the future, somebody holds the lease. */
+  /** While in the future, a process holds the lease. */
   leaseUntilMs?: number | undefined
   /** As the facilitator reported it, or as it was found. */
   txHash?: string | undefined

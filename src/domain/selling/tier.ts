@@ -24,7 +24,7 @@ export type Tier = Terms & {
   amountMillionths?: Millionths | undefined
   /** Length of what is bought; undefined where nothing is. */
   periodDays?: number | undefined
-  /** Of a pack: how many requests are bought in place of a period. */
+  /** For a pack: how many requests are bought in place of a period. */
   requests?: number | undefined
   isForSale: boolean
   contact?: string | undefined
@@ -43,7 +43,7 @@ export function streamsMaxOf({ requestsPerMinute }: Pick<Terms, 'requestsPerMinu
   return requestsPerMinute >= 60 ? 2 : 1
 }
 
-/** The tier of everybody without another: it must always be in the catalogue. */
+/** The tier of every account without another: it must always be in the catalogue. */
 export const FREE_TIER_ID = 'free'
 
 const forSale = { routes: tierRoutes, periodDays: 30, isForSale: true }
@@ -51,20 +51,41 @@ const forSale = { routes: tierRoutes, periodDays: 30, isForSale: true }
 /** The catalogue of a new ledger, lowest first. */
 export const defaultTiers: readonly Tier[] = [
   {
-    ...{ tierId: FREE_TIER_ID, name: 'Free', rank: 1, requestsPerMinute: 10 },
-    ...{ coins: ['btc'], routes: ['markets', 'prices'], amountMillionths: 0, isForSale: false },
+    tierId: FREE_TIER_ID,
+    name: 'Free',
+    rank: 1,
+    coins: ['btc'],
+    routes: ['markets', 'prices'],
+    requestsPerMinute: 10,
+    amountMillionths: 0,
+    isForSale: false,
   },
   {
-    ...{ tierId: 'starter', name: 'Starter', rank: 2, requestsPerMinute: 60 },
-    ...{ ...forSale, coins: ['btc', 'eth'], amountMillionths: 19_000_000 },
+    ...forSale,
+    tierId: 'starter',
+    name: 'Starter',
+    rank: 2,
+    coins: ['btc', 'eth'],
+    requestsPerMinute: 60,
+    amountMillionths: 19_000_000,
   },
   {
-    ...{ tierId: 'pro', name: 'Pro', rank: 3, requestsPerMinute: 300 },
-    ...{ ...forSale, coins, amountMillionths: 49_000_000 },
+    ...forSale,
+    tierId: 'pro',
+    name: 'Pro',
+    rank: 3,
+    coins,
+    requestsPerMinute: 300,
+    amountMillionths: 49_000_000,
   },
   {
-    ...{ tierId: 'enterprise', name: 'Enterprise', rank: 4, requestsPerMinute: 1000 },
-    ...{ coins, routes: tierRoutes, isForSale: false },
+    tierId: 'enterprise',
+    name: 'Enterprise',
+    rank: 4,
+    coins,
+    routes: tierRoutes,
+    requestsPerMinute: 1000,
+    isForSale: false,
     contact: 'Ask the operator of this server.',
   },
 ]
@@ -79,24 +100,49 @@ const pack = { coins, requestsPerMinute: 120, isForSale: true }
 /** What is sold without a key while the catalogue has no packs of its own. */
 export const defaultPacks: readonly Pack[] = [
   {
-    ...{ ...pack, rank: 1001, tierId: 'request-lists', name: 'A request of markets or prices' },
-    ...{ routes: ['markets', 'prices'], requests: 1, amountMillionths: 1000 },
+    ...pack,
+    tierId: 'request-lists',
+    name: 'A request of markets or prices',
+    rank: 1001,
+    routes: ['markets', 'prices'],
+    requests: 1,
+    amountMillionths: 1000,
   },
   {
-    ...{ ...pack, rank: 1002, tierId: 'request-quotes', name: 'A request of quotes' },
-    ...{ routes: ['quotes'], requests: 1, amountMillionths: 2000 },
+    ...pack,
+    tierId: 'request-quotes',
+    name: 'A request of quotes',
+    rank: 1002,
+    routes: ['quotes'],
+    requests: 1,
+    amountMillionths: 2000,
   },
   {
-    ...{ ...pack, rank: 1003, tierId: 'request-snapshots', name: 'A request of order books' },
-    ...{ routes: ['snapshots', 'prices'], requests: 1, amountMillionths: 5000 },
+    ...pack,
+    tierId: 'request-snapshots',
+    name: 'A request of order books',
+    rank: 1003,
+    routes: ['snapshots', 'prices'],
+    requests: 1,
+    amountMillionths: 5000,
   },
   {
-    ...{ ...pack, rank: 1004, tierId: 'pack-1000', name: '1,000 requests' },
-    ...{ routes: tierRoutes, requests: 1000, amountMillionths: 1_000_000 },
+    ...pack,
+    tierId: 'pack-1000',
+    name: '1,000 requests',
+    rank: 1004,
+    routes: tierRoutes,
+    requests: 1000,
+    amountMillionths: 1_000_000,
   },
   {
-    ...{ ...pack, rank: 1005, tierId: 'pack-20000', name: '20,000 requests' },
-    ...{ routes: tierRoutes, requests: 20_000, amountMillionths: 10_000_000 },
+    ...pack,
+    tierId: 'pack-20000',
+    name: '20,000 requests',
+    rank: 1005,
+    routes: tierRoutes,
+    requests: 20_000,
+    amountMillionths: 10_000_000,
   },
 ]
 

@@ -30,7 +30,7 @@ export type Wallets = {
   readonly chainId: number
   /** Writes the message exactly as a wallet shows and signs it. */
   writeSignIn(fields: SignIn): Promise<string>
-  /** Reads what it can of a message of anybody's; what is missing or malformed is undefined. */
+  /** Reads what it can of any message; what is missing or malformed is undefined. */
   readSignIn(message: string): Promise<Partial<SignIn>>
   /** Checks a signature (EIP-191) of a plain account or a contract (ERC-1271). Never rejects. */
   checkSignature(signed: {

@@ -3,6 +3,7 @@
  * a document of their own and are not in that of customers.
  */
 
+import type { Static } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 
 import type { Billing } from '#src/billing/billing.ts'
@@ -26,6 +27,7 @@ import {
 import { changeTier, planTier, readTierChange } from '#src/operator/tiers.ts'
 import { integerIn, readAddress, readAs, readText } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
+import type { Recorder as RunningRecorder } from '#src/recorder/recorder.ts'
 
 import {
   AccountList,
@@ -54,24 +56,21 @@ import { followersOf, toAccount, toAudit, toJob, toOverview, toTier } from './vi
 export type OperatorPorts = {
   startedMs: number
   jobs: Pick<JobBoard, 'list' | 'run'>
-  recorder: () => Heard | undefined
+  recorder: () => RecorderReport | undefined
   disk: () => Disk
 }
 
-/** As `bookfeed status --json` has it. */
-export type Heard = Omit<
-  Recorder,
-  'fault' | 'warning' | 'driftMs' | 'sink' | 'connections' | 'markets'
-> & {
-  driftMs?: number | undefined
-  sink: Omit<Recorder['sink'], 'lagMs'> & { lagMs?: number | undefined }
-  fault?: string | undefined
-  warning?: string | undefined
-  connections: (Omit<Recorder['connections'][number], 'lastMessageMs'> & {
-    lastMessageMs?: number | undefined
-  })[]
-  markets: { slug: string; lastMs?: number | undefined; unknown: string[] }[]
-}
+/** What a recorder says of itself, with more members than are shown. */
+export type RecorderReport = Pick<
+  RecorderStatus,
+  'messages' | 'faults' | 'driftMs' | 'connections'
+> &
+  Partial<Pick<RecorderStatus, 'fault' | 'warning'>> &
+  Pick<Recorder, 'startedMs' | 'writtenMs' | 'perSecond'> & {
+    sink: Pick<RecorderStatus['sink'], 'rows' | 'waiting' | 'dropped' | 'lagMs'>
+    markets: Pick<RecorderStatus['markets'][number], 'slug' | 'lastMs' | 'unknown'>[]
+  }
+type RecorderStatus = ReturnType<RunningRecorder['status']>
 
 export type AdminDeps = {
   history: Pick<MarketHistory, 'totals'>
@@ -229,9 +228,7 @@ const accountRoutes = (api: Api, deps: AdminDeps) =>
       },
     )
 
-type Draft = { tier: string; label?: string; days?: string; address?: string; account?: string }
-
-async function makeKey(deps: AdminDeps, body: Draft): Promise<MadeKey> {
+async function makeKey(deps: AdminDeps, body: Static<typeof KeyDraft>): Promise<MadeKey> {
   const asked = attempt(() => ({
     tierId: body.tier,
     label: body.label === undefined ? undefined : readAs('label', readText, body.label),

@@ -9,7 +9,7 @@ import type { JobBoard } from '#src/operator/jobs.ts'
 import { statusOf } from '#src/operator/keys.ts'
 import { toTierJson } from '#src/operator/tiers.ts'
 
-import type { AdminDeps, Heard } from './routes.ts'
+import type { AdminDeps, RecorderReport } from './routes.ts'
 import type { Account, AuditList, Job, Overview, Recorder, Tier } from './schema.ts'
 
 export function toOverview(deps: AdminDeps): Overview {
@@ -44,23 +44,28 @@ export function toOverview(deps: AdminDeps): Overview {
   }
 }
 
-/** Member by member: a status has more, and what is added to it is not meant for this. */
-function toRecorder(status: Heard | undefined): Recorder | null {
-  if (status === undefined) return null
-  const { startedMs, writtenMs, fault, warning, perSecond, messages, faults } = status
-  const { driftMs = null } = status
-  const { rows, waiting, dropped, lagMs = null } = status.sink
+/** Member by member: a report has more, and what is added to it is not meant for this. */
+function toRecorder(report: RecorderReport | undefined): Recorder | null {
+  if (report === undefined) return null
+  const { fault, warning } = report
+  const { rows, waiting, dropped, lagMs = null } = report.sink
   return {
-    ...{ startedMs, writtenMs, perSecond, messages, faults, driftMs },
+    startedMs: report.startedMs,
+    writtenMs: report.writtenMs,
+    perSecond: report.perSecond,
+    messages: report.messages,
+    faults: report.faults,
+    driftMs: report.driftMs ?? null,
     ...(fault === undefined ? {} : { fault }),
     ...(warning === undefined ? {} : { warning }),
     sink: { rows, waiting, dropped, lagMs },
-    connections: status.connections.map(({ lastMessageMs, ...connection }) => ({
+    connections: report.connections.map(({ lastMessageMs, ...connection }) => ({
       ...connection,
       ...(lastMessageMs === undefined ? {} : { lastMessageMs }),
     })),
-    markets: status.markets.map(({ slug, lastMs, unknown }) => ({
-      ...{ slug, unknown },
+    markets: report.markets.map(({ slug, lastMs, unknown }) => ({
+      slug,
+      unknown,
       ...(lastMs === undefined ? {} : { lastMs }),
     })),
   }
@@ -80,13 +85,18 @@ export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount):
   const nowMs = clock()
   const standing = standingAt(ledger.listSubscriptions(id), ledger.listTiers(), nowMs)
   return {
-    ...{ id, address, label },
+    id,
+    address,
+    label,
     createdAt: formatTime(createdMs),
     isBlocked: blockedMs !== undefined,
     tier: standing.terms.tierId,
     tierUntil: formatTime(standing.subscription?.endMs) ?? null,
     keys: ledger.listKeys(id).map((key) => ({
-      ...{ id: key.id, label: key.label ?? null, hint: key.hint, status: statusOf(key, nowMs) },
+      id: key.id,
+      label: key.label ?? null,
+      hint: key.hint,
+      status: statusOf(key, nowMs),
       createdAt: formatTime(key.createdMs),
       lastUsedAt: formatTime(key.lastUsedMs) ?? null,
       expiresAt: formatTime(key.expiresMs) ?? null,
@@ -100,7 +110,7 @@ export function toTier({ ledger, clock }: AdminDeps, tier: StoredTier): Tier {
   return { ...rest, coins: [...coins], routes: [...routes], ...holders }
 }
 
-/** Whom a change holds for at once: those who did not buy. Free is what everybody else has. */
+/** Accounts that a change holds for at once: those that did not buy. All others have Free. */
 export function followersOf({ ledger, clock }: AdminDeps, tierId: string): number {
   const nowMs = clock()
   if (tierId !== FREE_TIER_ID) return ledger.countHolders(tierId, nowMs).granted
@@ -133,9 +143,9 @@ export function toAudit(
   const after = Math.max(0, end - 1 - limit)
   const rows = ledger.listAudit(after, end - 1 - after).reverse()
   return {
-    data: rows.map(({ seq, timeMs, actor, action, subject, state }) => ({
-      ...{ seq, time: formatTime(timeMs), actor, action, subject, state },
-    })),
+    data: rows.map(({ seq, timeMs, actor, action, subject, state }) => {
+      return { seq, time: formatTime(timeMs), actor, action, subject, state }
+    }),
     next: after === 0 ? null : after + 1,
     head: head === undefined ? null : `${head.seq}:${head.hash}`,
   }
