@@ -27,7 +27,6 @@ import {
 import { changeTier, planTier, readTierChange } from '#src/operator/tiers.ts'
 import { integerIn, readAddress, readAs, readText } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
-import type { Recorder as RunningRecorder } from '#src/recorder/recorder.ts'
 
 import {
   AccountList,
@@ -60,17 +59,20 @@ export type OperatorPorts = {
   disk: () => Disk
 }
 
-/** What a recorder says of itself, with more members than are shown. */
-export type RecorderReport = Pick<
-  RecorderStatus,
-  'messages' | 'faults' | 'driftMs' | 'connections'
-> &
-  Partial<Pick<RecorderStatus, 'fault' | 'warning'>> &
-  Pick<Recorder, 'startedMs' | 'writtenMs' | 'perSecond'> & {
-    sink: Pick<RecorderStatus['sink'], 'rows' | 'waiting' | 'dropped' | 'lagMs'>
-    markets: Pick<RecorderStatus['markets'][number], 'slug' | 'lastMs' | 'unknown'>[]
-  }
-type RecorderStatus = ReturnType<RunningRecorder['status']>
+/** As `bookfeed status --json` has it. */
+export type RecorderReport = Omit<
+  Recorder,
+  'fault' | 'warning' | 'driftMs' | 'sink' | 'connections' | 'markets'
+> & {
+  driftMs?: number | undefined
+  sink: Omit<Recorder['sink'], 'lagMs'> & { lagMs?: number | undefined }
+  fault?: string | undefined
+  warning?: string | undefined
+  connections: (Omit<Recorder['connections'][number], 'lastMessageMs'> & {
+    lastMessageMs?: number | undefined
+  })[]
+  markets: { slug: string; lastMs?: number | undefined; unknown: string[] }[]
+}
 
 export type AdminDeps = {
   history: Pick<MarketHistory, 'totals'>
