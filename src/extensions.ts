@@ -1,5 +1,6 @@
 /** The extensions of this program, in the order in which their routes and jobs are listed. */
 
+import { archive } from './extensions/archive/extension.ts'
 import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
@@ -8,6 +9,7 @@ import type { Extension } from './server/extension.ts'
 
 export const extensions: readonly Extension[] = [
   dayFiles, // Parquet files of days that are final.
+  archive, // Books of old markets in a bucket.
   trust, // What changed after it was served, signed manifests, citations.
   mcp, // Tools for agents.
   keyless, // Purchases without a key.

@@ -4,6 +4,7 @@ import { realpathSync } from 'node:fs'
 
 import { version } from '../package.json'
 import { type Config, readConfig } from './config/config.ts'
+import { addStores } from './database/stores.ts'
 import { extensions } from './extensions.ts'
 import { createIdGenerator } from './platform/id-generator.ts'
 import { compileLittle } from './platform/jit.ts'
@@ -84,7 +85,6 @@ async function run(): Promise<void> {
  * here; from source only those that need this file begin with it.
  */
 const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
-  ['archive', () => import('./archive/range-reader.ts')],
   ['checkpoints', () => import('./database/sqlite/checkpoints.ts')],
   ['copy', () => import('./server/copy-in-worker.ts')],
   ['exports', () => import('./features/exports/thread.ts')],
@@ -94,6 +94,8 @@ const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
   ['verify', async () => (await import('./server/verify-in-worker.ts')).verifyWorker(context)],
   ...extensions.flatMap((extension) => Object.entries(extension.workers ?? {})),
 ])
+
+for (const { stores } of extensions) if (stores !== undefined) addStores(stores)
 
 const worker = workerName()
 await (worker === undefined ? run() : workers.get(worker)?.(context))

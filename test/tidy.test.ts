@@ -18,9 +18,8 @@ const layers: Record<string, string[]> = {
   ...{ platform: [], domain: ['platform'], db: [], venue: ['domain', 'platform'] },
   database: ['domain', 'platform', 'db'],
   postgres: ['domain', 'database', 'platform', 'db'],
-  archive: ['database', 'platform'],
-  backup: ['archive', 'database', 'platform'],
-  history: ['archive', 'domain', 'venue', 'database', 'postgres', 'platform', 'db'],
+  backup: ['database', 'platform'],
+  history: ['domain', 'venue', 'database', 'postgres', 'platform', 'db'],
   tables: ['domain', 'history', 'platform'],
   ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
   http: ['domain', 'history', 'tables', 'platform'],
@@ -40,7 +39,7 @@ const layers: Record<string, string[]> = {
   ],
   config: ['domain', 'postgres', 'platform'],
   server: [
-    ...['access', 'archive', 'backup', 'billing', 'chain', 'config', 'database', 'domain', 'db'],
+    ...['access', 'backup', 'billing', 'chain', 'config', 'database', 'domain', 'db'],
     ...['facilitator', 'features', 'history', 'http', 'ingest', 'ledger', 'live'],
     ...['operator', 'platform', 'postgres', 'recorder', 'screening', 'simulator', 'venue'],
     'web/paths',
@@ -48,12 +47,12 @@ const layers: Record<string, string[]> = {
   cli: [
     ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'http'],
     ...['ingest', 'simulator', 'platform', 'operator', 'screening', 'history', 'ledger', 'access'],
-    ...['database', 'archive', 'postgres', 'venue', 'recorder', 'tables'],
+    ...['database', 'postgres', 'venue', 'recorder', 'tables'],
     'dev', // The command alone, which loads it when it is there.
   ],
   // What is in the folders of extensions; the list of them is `extensions`.
   extension: [
-    ...['access', 'archive', 'backup', 'billing', 'cli', 'config', 'database', 'db', 'domain'],
+    ...['access', 'backup', 'billing', 'cli', 'config', 'database', 'db', 'domain'],
     ...[
       'features',
       'history',
@@ -72,7 +71,7 @@ const layers: Record<string, string[]> = {
     ...['main', 'web/build'],
   ],
   main: [
-    ...['archive', 'cli', 'config', 'database', 'extensions', 'features', 'platform', 'postgres'],
+    ...['cli', 'config', 'database', 'extensions', 'features', 'platform', 'postgres'],
     'server',
   ],
   // The dashboard: of the server it knows the types of bodies alone.

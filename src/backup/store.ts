@@ -3,10 +3,10 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-import { createObjectStore } from '#src/archive/object-store.ts'
 import { type BucketPlace, parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { codeOf, messageOf } from '#src/platform/message.ts'
+import { createObjectStore } from '#src/platform/object-store.ts'
 
 /** Things by name, such as `blocks/ab…`; each is there whole, or not at all. */
 export type BackupStore = {

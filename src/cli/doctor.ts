@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import { probeLimits } from '#src/access/limits-link.ts'
-import { openArchive } from '#src/archive/range-reader.ts'
 import type { Config } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
@@ -82,7 +81,6 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ['ledger', () => checkLedger(config, ledger)],
       ...ofExtensions,
       ['limits', () => checkLimits(config)],
-      ['archive', () => checkArchive(config)],
       ['backup', () => checkBackup(context)],
       ['recorder', () => checkRecorder(context)],
       ['clock', () => checkClock(context)],
@@ -132,18 +130,6 @@ async function checkLimits({ limits }: Config): Promise<Finding[]> {
     const todo =
       'Start it, or correct BOOKFEED_LIMITS. Until then each server admits its part of each limit.'
     return [found('wrong', `Redis cannot be used: ${messageOf(error)}.`, todo)]
-  }
-}
-
-async function checkArchive({ archive }: Config): Promise<Finding[]> {
-  if (archive === '') return []
-  const found = finder('archive')
-  try {
-    await openArchive(archive).probe()
-    return [found('ok', `${archive} answers.`)]
-  } catch (error) {
-    const todo = 'Until it answers, books that are there are not served.'
-    return [found('wrong', messageOf(error), todo)]
   }
 }
 

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 
 import { listVariables } from '#src/config/config.ts'
+import { prepareStore } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -52,7 +53,6 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   verify: { load: async () => (await import('./verify.ts')).verifyCommand },
   doctor: { load: async () => (await import('./doctor.ts')).doctorCommand, upgradesNothing },
   prune: { load: async () => (await import('./prune.ts')).pruneCommand },
-  archive: { load: async () => (await import('./archive.ts')).archiveCommand },
   copy: { load: async () => (await import('./copy.ts')).copyCommand, upgradesNothing },
   backup: { load: async () => (await import('./backup.ts')).backupCommand, upgradesNothing },
   restore: { load: async () => (await import('./backup.ts')).restoreCommand, upgradesNothing },
@@ -72,6 +72,7 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
     printError: (line: string) => real.printError(asTyped(line, real)),
   }
   try {
+    await prepareStore()
     const program = await createProgram(context, args[0])
     await program.parseAsync(args, { from: 'user' })
     return 0

@@ -14,7 +14,6 @@ import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import { compileAsUsual } from '#src/platform/jit.ts'
-import type { JobReport } from '#src/platform/job.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { hasRecorded } from '#src/simulator/moving-market.ts'
@@ -33,7 +32,6 @@ import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
 import { startBackups } from '../server/scheduled-backups.ts'
-import { startCommand } from '../server/scheduled-command.ts'
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   atMost,
@@ -124,7 +122,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
     startBackups(timed, report?.backup),
-    startArchive(timed, report?.archive),
     ...extensions.flatMap((extension) =>
       (extension.jobs ?? []).map((job) => job.start(timed, operator?.reports.get(job.name))),
     ),
@@ -145,13 +142,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await drain(app, front, config)
   await server.stop()
   log.flush()
-}
-
-/** Undefined where there is no archive. */
-function startArchive(context: CliContext, report?: JobReport) {
-  if (context.config().archive === '') return undefined
-  const failed = 'old books could not be archived'
-  return startCommand(context, { args: ['archive'], failed }, report)
 }
 
 /** Where there is no room, the sample has no such day. */

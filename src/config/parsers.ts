@@ -1,7 +1,6 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/domain/market.ts'
 import { findChain, homeChain } from '#src/domain/selling/payment-chain.ts'
-import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
 import { bytes, integer } from '#src/platform/setting.ts'
 import { addressOf, POSTGRES_FORM } from '#src/postgres/address.ts'
@@ -12,10 +11,6 @@ export const isHttpUrl = (text: string): boolean =>
 const CACHE_MB_MAX = 65_536
 export const BYTES_PER_MB = 1024 * 1024
 export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
-
-/** A place in a bucket; empty for none. */
-export const parseArchive = (text: string): string | undefined =>
-  text === '' || parseBucketPlace(text) ? text : undefined
 
 /** It may have a password; empty for none. */
 function parsePostgres(text: string): string | undefined {

@@ -18,7 +18,6 @@ import {
 import {
   isHttpUrl,
   megabytes,
-  parseArchive,
   parseListener,
   parseNodes,
   parseOrigin,
@@ -58,21 +57,6 @@ export const variables = {
     ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
     description:
       'PostgreSQL database that stores accounts, keys and payments, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file in the data folder. A secret; never shown.',
-  },
-  archive: {
-    ...{ name: 'BOOKFEED_ARCHIVE', default: '', parse: parseArchive },
-    accepts: 's3://bucket/prefix',
-    description:
-      'Bucket to which the books of old markets are moved from the database; the server serves them from there. It is accessed with S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…. Empty: no bucket.',
-  },
-  archiveDays: {
-    ...{ name: 'BOOKFEED_ARCHIVE_DAYS', default: '30', ...integer(0, 36_500) },
-    description: 'Days for which a market stays whole in the database after its end.',
-  },
-  archiveCacheBytes: {
-    ...{ name: 'BOOKFEED_ARCHIVE_CACHE_GB', default: '0', ...bytes(0, 100_000, 1e9) },
-    description:
-      'Room in the data folder for data read from the bucket, in GB. The data survives a restart; the data that was read longest ago is removed first. 0 keeps none.',
   },
   limits: {
     ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },

@@ -1,12 +1,15 @@
-import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
 import { openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
+import { type DiskCachePlace, prepareStore } from '#src/database/stores.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { isPostgres } from '#src/postgres/address.ts'
 import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
 import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'
+
+/** Loads what a history may be in besides a file; to be called before it is opened. */
+export const prepareHistory = (): Promise<void> => prepareStore()
 
 export type HistoryOptions = {
   /** Bytes of chunks kept in memory. */

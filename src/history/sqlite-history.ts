@@ -1,7 +1,7 @@
 /** The embedded engine: books in one SQLite file. */
-import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
+import type { DiskCachePlace } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'

@@ -5,6 +5,7 @@
  */
 
 import { setPriority } from 'node:os'
+import { join } from 'node:path'
 import {
   MessageChannel,
   type MessagePort,
@@ -22,8 +23,11 @@ type WorkerOptions = {
   name: string
   /** Completes the sentence "The thread that … has ended." */
   purpose: string
-  /** The file that calls `defineWorker`; in an executable, that is always `main.ts`. */
-  file: string
+  /**
+   * The file that the thread begins with, if that may be the one that calls `defineWorker`; by
+   * default, and in an executable always, it is `main.ts`, which adds what extensions bring.
+   */
+  file?: string
   /** Whether it gives way to the threads that serve. */
   isLowPriority?: boolean
   /** Whether the process stays alive for as long as the thread runs. */
@@ -107,8 +111,12 @@ export function defineWorker<Start, Result, FromThread = never, ToThread = never
   }
 }
 
+const mainFile = Bun.isStandaloneExecutable
+  ? import.meta.filename
+  : join(import.meta.dir, '../main.ts')
+
 function createWorker<Start>(options: WorkerOptions, start: Start, blocking?: BlockingLine) {
-  const { name, file, keepsProcess = false } = options
+  const { name, file = mainFile, keepsProcess = false } = options
   const data: ThreadData<Start> = { worker: name, start, ...(blocking && { blocking }) }
   const transferList = blocking === undefined ? [] : [blocking.port]
   const worker = new Worker(file, { name, workerData: data, transferList })

@@ -10,6 +10,7 @@ import type { AnyElysia } from 'elysia'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
+import type { StoreLoader } from '#src/database/stores.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { FileDigest } from '#src/domain/manifest.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
@@ -18,6 +19,7 @@ import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { HeldDays } from '#src/features/documentation/routes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { HistoryOptions } from '#src/history/open.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
 import type { Arrived, ChargeWindow, PeerSource, Visit } from '#src/http/gate.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -36,6 +38,10 @@ export type Extension = {
   commands?: Readonly<Record<string, CommandEntry>>
   /** The modules that define its workers, by the name of the worker. */
   workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
+  /** What stores may be in besides files. */
+  stores?: StoreLoader
+  /** How a history is opened. */
+  historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'archiveCache'>
   /** Checks of `bookfeed doctor`, by name. */
   checks?: Readonly<Record<string, (context: CliContext) => Promise<Finding[]>>>
   /** A sentence for each fault of what it keeps in a data folder, for `bookfeed verify`. */
@@ -130,6 +136,13 @@ export type ExtensionJob = {
   /** Undefined where the configuration asks for none. */
   start(context: CliContext, report: JobReport | undefined): Job | undefined
 }
+
+/** How a history is opened, as extensions say. */
+export const historyOptionsOf = (
+  config: Config,
+  extensions: readonly Extension[],
+): Pick<HistoryOptions, 'isArchiving' | 'archiveCache'> =>
+  Object.assign({}, ...extensions.map(({ historyOptions }) => historyOptions?.(config)))
 
 /** Files of days that extensions keep in a data folder. */
 export async function listFilesIn(

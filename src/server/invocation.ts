@@ -47,7 +47,7 @@ const quote = (text: string): string =>
 const coreCommands = [
   ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'doctor', 'prune'],
   ...['backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
-  ...['archive', 'copy'],
+  'copy',
 ] as const
 export type CoreCommand = (typeof coreCommands)[number]
 

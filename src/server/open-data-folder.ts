@@ -9,7 +9,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { RESTORING } from '#src/backup/restore.ts'
 import type { Config } from '#src/config/config.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
@@ -23,13 +22,7 @@ import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 import { createTurn } from '#src/postgres/turn.ts'
 
 import { type CliContext, commandError } from './context.ts'
-
-/** In each data folder, for whoever serves from it. */
-export const archiveCacheOf = ({
-  archiveCacheBytes: bytesMax,
-  dataPath,
-}: Pick<Config, 'archiveCacheBytes' | 'dataPath'>): DiskCachePlace | undefined =>
-  bytesMax > 0 ? { folder: join(dataPath, 'archive-cache'), bytesMax } : undefined
+import { historyOptionsOf } from './extension.ts'
 
 /** Where the books are: the address of a PostgreSQL, or the file in the data folder. */
 export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataPath'>): string =>
@@ -63,18 +56,18 @@ export const LAG_MS = 1
  * records and serves, nor for another machine in what serves. A failure says what to change.
  */
 export function openDataFolder(
-  { config, clock, printError }: CliContext,
+  { config, clock, printError, extensions }: CliContext,
   purpose?: 'record' | 'serve',
 ): MarketHistory & Disposable {
-  const { dataPath, chunkCacheBytes, archive, history: address } = config()
+  const { dataPath, chunkCacheBytes, history: address } = config()
   makeFolder(dataPath, (line) => printError(line, 'warn'))
   if (purpose !== undefined && address === '')
     sayDropped(historyPathOf(dataPath), (line) => printError(line, 'error'))
   const history = openHistory(historyOf(config()), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
-    ...{ isRecording: purpose === 'record', isArchiving: archive !== '' },
-    archiveCache: archiveCacheOf(config()),
+    isRecording: purpose === 'record',
+    ...historyOptionsOf(config(), extensions),
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }

@@ -47,7 +47,6 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
     reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
     backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
-    archive: jobs.add('archive', 'Moves old books to the bucket of BOOKFEED_ARCHIVE, every hour.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }
   const ofExtensions = extensions.flatMap((extension) => extension.jobs ?? [])

@@ -4,6 +4,7 @@
  */
 
 import { createLimits, type LimitMemory } from '#src/access/limits.ts'
+import { prepareStore } from '#src/database/stores.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -20,11 +21,11 @@ import { createReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
 import { dispatchByKey, type Usage } from './dispatch.ts'
-import { loadExtensions } from './extension.ts'
+import { historyOptionsOf, loadExtensions } from './extension.ts'
 import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
-import { archiveCacheOf, historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
+import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { asService } from './service-lines.ts'
@@ -93,9 +94,10 @@ async function serveThread(
   const context = asService(given)
   const config = shareOf(context.config(), threads)
   const { dataPath, chunkCacheBytes } = config
+  await prepareStore()
   const history = openHistory(historyOf(config), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
-    ...{ isArchiving: config.archive !== '', archiveCache: archiveCacheOf(config) },
+    ...historyOptionsOf(config, context.extensions),
   })
   const ledger = openLedger(ledgerOf(config), {
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },

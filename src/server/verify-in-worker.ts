@@ -1,6 +1,7 @@
 /** Verifies a file on a thread of its own, which gives way to the one that serves. */
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
@@ -79,12 +80,12 @@ function verify(
   return { faults, count, held }
 }
 
-/** The thread begins with the file that the process began with, which knows the extensions. */
-export const verifyWorker = ({ program, extensions }: CliContext) =>
+export const verifyWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =>
   defineWorker(
-    { name: 'verify', purpose: 'verifies', file: program, isLowPriority: true },
-    async (start: Start, parent: Parent<Progress>) =>
-      verify(start, await listFaultsIn(start.dataPath, extensions), (done, total) =>
-        parent.send({ done, total }),
-      ),
+    { name: 'verify', purpose: 'verifies', isLowPriority: true },
+    async (start: Start, parent: Parent<Progress>) => {
+      await prepareStore()
+      const ofExtensions = await listFaultsIn(start.dataPath, extensions)
+      return verify(start, ofExtensions, (done, total) => parent.send({ done, total }))
+    },
   )

@@ -1,5 +1,7 @@
-import { openArchive } from '#src/archive/range-reader.ts'
+import { openArchive } from '#src/extensions/archive/range-reader.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+
+import './stores.ts'
 
 /**
  * Puts everything that is sealed into a bucket, of every market or of those that are wanted;

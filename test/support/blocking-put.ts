@@ -1,6 +1,6 @@
 /** Puts objects into an archive, for a test that stands still until they are there. */
 
-import { openArchive } from '#src/archive/range-reader.ts'
+import { openArchive } from '#src/extensions/archive/range-reader.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 const PUT_MS_MAX = 60_000

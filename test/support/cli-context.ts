@@ -3,6 +3,7 @@ import type { CliContext } from '#src/server/context.ts'
 
 import { readConfig } from './config.ts'
 import { NOW_MS } from './now.ts'
+import './stores.ts'
 
 /**
  * A context that keeps what a command prints and logs; `stop()` is the first signal, which the next

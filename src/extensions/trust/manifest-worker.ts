@@ -1,5 +1,6 @@
 /** Makes manifests on a thread of its own, which gives way to the one that serves. */
 
+import { prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createShownJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -76,10 +77,11 @@ async function makeDue(
   return made
 }
 
-/** The thread begins with the file that the process began with, which knows the extensions. */
-export const manifestWorker = ({ program, extensions }: CliContext) =>
+export const manifestWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =>
   defineWorker(
-    { name: 'manifests', purpose: 'makes them', file: program, isLowPriority: true },
-    async (start: Start, parent: Parent<never, 'stop'>) =>
-      makeDue(start, await listFilesIn(start.dataPath, extensions), parent),
+    { name: 'manifests', purpose: 'makes them', isLowPriority: true },
+    async (start: Start, parent: Parent<never, 'stop'>) => {
+      await prepareStore()
+      return makeDue(start, await listFilesIn(start.dataPath, extensions), parent)
+    },
   )

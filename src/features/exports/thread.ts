@@ -5,7 +5,7 @@
 
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/domain/errors.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
+import { openHistory, prepareHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { createScheduler } from '#src/platform/scheduler.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
@@ -66,6 +66,7 @@ function toFault(error: unknown): SentError {
 async function makeExports(path: string, parent: Parent<never, Ask>): Promise<never> {
   // Not where the thread is only asked: a start is spared the writer of Parquet.
   const { makePieces } = await import('./pieces.ts')
+  await prepareHistory()
   let history: MarketHistory | undefined
   const scheduler = createScheduler()
   const running = new Map<number, { pieces: Generator<Uint8Array>; progress: Progress }>()
@@ -117,6 +118,6 @@ async function makeExports(path: string, parent: Parent<never, Ask>): Promise<ne
 }
 
 const exportWorker = defineWorker(
-  { name: 'exports', purpose: 'makes exports', file: import.meta.filename, isLowPriority: true },
+  { name: 'exports', purpose: 'makes exports', isLowPriority: true },
   makeExports,
 )

@@ -3,13 +3,9 @@
  * objects. Where they were is where they are now, sealed for its place as they are for theirs.
  */
 
-import {
-  createRangeReader,
-  type RangeReader,
-  type ReaderOptions,
-} from '#src/archive/range-reader.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { type Database, storageError } from '#src/database/database.ts'
+import { type ObjectReader, type ObjectReaderOptions, openObjects } from '#src/database/stores.ts'
 import { atOnce, type Eventual, Reading, readingNow } from '#src/platform/eventually.ts'
 
 import type { LogMeta } from './meta-table.ts'
@@ -56,14 +52,14 @@ export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
 /** `isServing`: whoever cannot run again waits for a moment only. */
-export function createArchive(db: Database, logMeta: LogMeta, options: ReaderOptions) {
-  let reader: RangeReader | undefined
+export function createArchive(db: Database, logMeta: LogMeta, options: ObjectReaderOptions) {
+  let reader: ObjectReader | undefined
   const anySegment = db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1')
 
-  function openReader(): RangeReader {
+  function openReader(): ObjectReader {
     const place = logMeta.archivePlace()
     if (place === undefined) throw storageError('It is not known where the archive is.')
-    reader = createRangeReader(place, options)
+    reader = openObjects(place, options)
     return reader
   }
   const eventually: Eventual = (read) =>

@@ -1,6 +1,6 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
-import type { DiskCachePlace } from '#src/archive/disk-cache.ts'
 import { createClock, type Database } from '#src/database/database.ts'
+import type { DiskCachePlace } from '#src/database/stores.ts'
 import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import { createObjectStore, type ObjectStore } from '#src/archive/object-store.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { isFault } from '#src/platform/fault.ts'
+import { createObjectStore, type ObjectStore } from '#src/platform/object-store.ts'
 
 import { hasS3, type S3, startS3 } from '../support/engines/s3.ts'
 

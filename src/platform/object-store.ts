@@ -5,10 +5,10 @@
 
 import type { S3Options } from 'bun'
 
-import type { BucketPlace } from '#src/platform/bucket-place.ts'
-import { Fault } from '#src/platform/fault.ts'
-import { codeOf } from '#src/platform/message.ts'
-import { within } from '#src/platform/patience.ts'
+import type { BucketPlace } from './bucket-place.ts'
+import { Fault } from './fault.ts'
+import { codeOf } from './message.ts'
+import { within } from './patience.ts'
 
 /**
  * Every method rejects with an `object_missing` or `object_unreachable` fault alone. After the

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, conditionIdOf, someSnapshots } from '../history/books.ts'
-import { archiveAll } from '../support/archive-all.ts'
-import { onBucket } from '../support/engines/bucket.ts'
-import { createHarness } from '../support/harness.ts'
-import { until } from '../support/until.ts'
+import { appendAll, conditionIdOf, someSnapshots } from '../../history/books.ts'
+import { archiveAll } from '../../support/archive-all.ts'
+import { onBucket } from '../../support/engines/bucket.ts'
+import { createHarness } from '../../support/harness.ts'
+import { until } from '../../support/until.ts'
 
 const [first, second] = [conditionIdOf(1), conditionIdOf(2)]
 

@@ -2,16 +2,16 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { openArchive } from '#src/archive/range-reader.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
+import { openArchive } from '#src/extensions/archive/range-reader.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { createCommandLine } from '../support/command-line.ts'
-import { onBucket } from '../support/engines/bucket.ts'
-import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { startKillableServer } from '../support/killable-server.ts'
-import { addOldMarkets } from '../support/old-markets.ts'
-import { bookfeed } from '../support/program.ts'
+import { createCommandLine } from '../../support/command-line.ts'
+import { onBucket } from '../../support/engines/bucket.ts'
+import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { startKillableServer } from '../../support/killable-server.ts'
+import { addOldMarkets } from '../../support/old-markets.ts'
+import { bookfeed } from '../../support/program.ts'
 
 const MARKETS = 3
 const WAIT_MS_MAX = 60_000

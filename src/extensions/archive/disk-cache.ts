@@ -6,9 +6,8 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import type { DiskCachePlace } from '#src/database/stores.ts'
 import { crc32 } from '#src/platform/crc32.ts'
-
-export type DiskCachePlace = { folder: string; bytesMax: number }
 
 const SUM_BYTES = 4
 /** How often it is looked what is to go, in parts of the whole, and what stays then. */

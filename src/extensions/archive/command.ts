@@ -1,16 +1,18 @@
 import { Command } from 'commander'
 
-import type { ObjectStore } from '#src/archive/object-store.ts'
-import { openArchive } from '#src/archive/range-reader.ts'
+import { integerIn } from '#src/cli/command-line.ts'
+import { settingsOf } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { Archiver } from '#src/history/archiver.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { inTurn } from '#src/platform/job.ts'
+import type { ObjectStore } from '#src/platform/object-store.ts'
+import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
+import { openDataFolder, turnOf } from '#src/server/open-data-folder.ts'
 
-import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
-import { openDataFolder, turnOf } from '../server/open-data-folder.ts'
-import { integerIn } from './command-line.ts'
+import { openArchive } from './range-reader.ts'
+import { variables } from './variables.ts'
 
 const DAYS_MAX = 36_500
 const PROGRESS_EVERY_MS = 2000
@@ -42,7 +44,7 @@ type Target = { store: ObjectStore; place: string; days: number }
 
 async function archive(context: CliContext, flags: { days?: number }): Promise<void> {
   const { config, print } = context
-  const { archive: place, archiveDays } = config()
+  const { archive: place, archiveDays } = settingsOf(config(), variables)
   if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
   const store = openArchive(place)
   using history = openDataFolder(context)

@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, conditionIdOf, someSnapshots } from '../history/books.ts'
-import { archiveAll } from '../support/archive-all.ts'
-import { onBucket } from '../support/engines/bucket.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { createHarness } from '../support/harness.ts'
+import { appendAll, conditionIdOf, someSnapshots } from '../../history/books.ts'
+import { archiveAll } from '../../support/archive-all.ts'
+import { onBucket } from '../../support/engines/bucket.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { createHarness } from '../../support/harness.ts'
 
 const MARKETS = 12
 /** PostgreSQL has longer for a connection; the bucket for an answer, too. */

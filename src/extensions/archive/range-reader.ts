@@ -4,15 +4,21 @@
  */
 
 import { SOON_SECONDS, storageError } from '#src/database/database.ts'
+import type {
+  DiskCachePlace,
+  ObjectReader,
+  ObjectReaderOptions,
+  Part,
+} from '#src/database/stores.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { Missing, readingNow } from '#src/platform/eventually.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
+import { createObjectStore, type ObjectStore } from '#src/platform/object-store.ts'
 import { createTrials } from '#src/platform/patience.ts'
 import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
-import { createDiskCache, type DiskCachePlace } from './disk-cache.ts'
-import { createObjectStore, type ObjectStore } from './object-store.ts'
+import { createDiskCache } from './disk-cache.ts'
 
 const BLOCK_BYTES = 128 * 1024
 /** What was fetched besides what was asked for. */
@@ -25,13 +31,9 @@ const PAUSE_MS = 1000
 /** Of a read that others do not wait for. */
 const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
 
-/** `size` is that of the whole object, in bytes. */
-export type Part = { name: string; size: number; at: number; length: number }
 type Range = Pick<Part, 'name' | 'at' | 'length'>
 type Reason = 'missing' | 'unreachable'
 type WaitingAnswer = { bytes: Uint8Array } | { reason: Reason }
-
-export type RangeReader = ReturnType<typeof createRangeReader>
 
 export function openArchive(place: string): ObjectStore {
   const bucket = parseBucketPlace(place)
@@ -39,14 +41,11 @@ export function openArchive(place: string): ObjectStore {
   return createObjectStore(bucket, { reads: patience })
 }
 
-export type ReaderOptions = {
-  isServing: boolean
-  /** Of what is read without waiting. */
-  cache?: DiskCachePlace | undefined
-}
-
 /** `place` is `s3://bucket/prefix`. */
-export function createRangeReader(place: string, { isServing, cache }: ReaderOptions) {
+export function createRangeReader(
+  place: string,
+  { isServing, cache }: ObjectReaderOptions,
+): ObjectReader {
   const store = openArchive(place)
   const disk = cache && createBlocksOnDisk(cache)
   const { missingRange, keep, copy } = createBlocks()
@@ -92,11 +91,7 @@ export function createRangeReader(place: string, { isServing, cache }: ReaderOpt
   }
 
   return {
-    /**
-     * A copy. Throws `Missing` within a read that runs again, `storage_unavailable` and a `damage`
-     * fault.
-     */
-    read(part: Part): Uint8Array {
+    read(part) {
       const reading = readingNow()
       const range = missingRange(part)
       if (range !== undefined) {

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, rm, stat, truncate, utimes } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createDiskCache } from '#src/archive/disk-cache.ts'
+import { createDiskCache } from '#src/extensions/archive/disk-cache.ts'
 
 const BLOCK = 10_000
 const BYTES_MAX = 200_000

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 
-import { createCommandLine } from '../support/command-line.ts'
-import { addOldMarkets } from '../support/old-markets.ts'
+import { createCommandLine } from '../../support/command-line.ts'
+import { addOldMarkets } from '../../support/old-markets.ts'
 
 function createArchiveLine(env: Record<string, string>) {
   const cli = createCommandLine({ BOOKFEED_FREE_MB: '0', ...env })

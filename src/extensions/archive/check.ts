@@ -1,0 +1,20 @@
+/** What `bookfeed doctor` looks at. */
+import { type Config, settingsOf } from '#src/config/config.ts'
+import { messageOf } from '#src/platform/message.ts'
+import { finder, type Finding } from '#src/server/finding.ts'
+
+import { openArchive } from './range-reader.ts'
+import { variables } from './variables.ts'
+
+export async function checkArchive(config: Config): Promise<Finding[]> {
+  const { archive } = settingsOf(config, variables)
+  if (archive === '') return []
+  const found = finder('archive')
+  try {
+    await openArchive(archive).probe()
+    return [found('ok', `${archive} answers.`)]
+  } catch (error) {
+    const todo = 'Until it answers, books that are there are not served.'
+    return [found('wrong', messageOf(error), todo)]
+  }
+}

@@ -1,0 +1,25 @@
+/** The archive: books of old markets in a bucket, from which they are served. */
+import { join } from 'node:path'
+
+import { settingsOf } from '#src/config/config.ts'
+import type { Extension } from '#src/server/extension.ts'
+
+import { variables } from './variables.ts'
+
+export const archive: Extension = {
+  name: 'archive',
+  variables,
+  commands: { archive: { load: async () => (await import('./command.ts')).archiveCommand } },
+  workers: { archive: () => import('./range-reader.ts') },
+  stores: { objects: async () => (await import('./range-reader.ts')).createRangeReader },
+  historyOptions(config) {
+    const { archive: place, archiveCacheBytes: bytesMax } = settingsOf(config, variables)
+    const folder = join(config.dataPath, 'archive-cache')
+    return {
+      isArchiving: place !== '',
+      archiveCache: bytesMax > 0 ? { folder, bytesMax } : undefined,
+    }
+  },
+  checks: { archive: async ({ config }) => (await import('./check.ts')).checkArchive(config()) },
+  load: async () => (await import('./server.ts')).archiveServer,
+}
