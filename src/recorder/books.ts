@@ -48,7 +48,7 @@ export function createMarketBooks(options: BooksOptions) {
     if (event.kind !== 'trade' && event.kind !== 'book' && event.kind !== 'tick') return
     const outcome = findOutcome(event.assetId)
     if (outcome === undefined) fault(event.kind !== 'trade')
-    else if (event.kind === 'tick') both[outcome].takeTick(event)
+    else if (event.kind === 'tick') both[outcome].takeTick(event.tickSize)
     else if (event.kind === 'book') {
       trades.note(event.lastTradePrice, event.timestampMs)
       both[outcome].takeBook(event, receivedMs)

@@ -172,7 +172,7 @@ export function createDiscovery({
   async function askStrike(window: MarketWindow, signal: AbortSignal): Promise<number | undefined> {
     const { coin, timeframe, startMs } = window
     const nowMs = clock()
-    const strike = await catalogue.strike?.(window, { nowMs, signal })
+    const strike = await catalogue.strike?.(window, { signal })
     const market = [...live.values()].find(
       (each) =>
         each.coin === coin && each.timeframe === timeframe && each.windowStartMs === startMs,

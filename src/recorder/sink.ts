@@ -111,10 +111,12 @@ export function createSink(options: SinkOptions) {
     const dropped = waiting.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
     waiting = kept
     for (const states of Map.groupBy(dropped, tokenOf).values()) {
-      const [first, last] = [states[0], states.at(-1)]
+      const first = states[0]
+      const last = states.at(-1)
       if (first === undefined || last === undefined) continue
       const { conditionId, outcome } = first
-      const [fromMs, toMs] = [missedFromMs(first), last.timestampMs + 1]
+      const fromMs = missedFromMs(first)
+      const toMs = last.timestampMs + 1
       const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
       waiting.push({ kind: 'opened', conditionId, gap })
       droppedTo.set(tokenOf(first), toMs)

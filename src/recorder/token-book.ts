@@ -2,7 +2,7 @@ import type { GapReason, Span } from '#src/domain/coverage.ts'
 import type { Millionths } from '#src/domain/decimal.ts'
 import type { Outcome } from '#src/domain/market.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
-import type { BookEvent, LevelChange, TickEvent } from '#src/venue/feed.ts'
+import type { BookEvent, LevelChange } from '#src/venue/feed.ts'
 
 import type { BooksOptions } from './book-output.ts'
 import { agrees, areMirrored, isCrossed, type Levels, LiveLadders } from './live-ladders.ts'
@@ -140,7 +140,7 @@ export class TokenBook {
     batch.isWhole = false
   }
 
-  takeTick({ tickSize }: TickEvent): void {
+  takeTick(tickSize: Millionths): void {
     if (tickSize === this.#tickSize) return
     this.#tickSize = tickSize
     this.#isTickDoubtful = true

@@ -1,4 +1,4 @@
-/** Readers of members of JSON that others wrote. They throw a `record` fault with the name. */
+/** Readers of members of others' JSON. They throw a `record` fault with the path of the member. */
 
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -16,21 +16,34 @@ import { isRecord } from '#src/platform/record.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** Numbers that are kept as they are written, because a float could lose digits of them. */
+/** Members whose numbers are kept as text, because a float could lose digits of them. */
 const exactKeys = new Set([
-  ...['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'],
-  ...['openPrice', 'closePrice', 'value', 'full_accuracy_value', 'strike'],
-  ...['price', 'size', 'minimum_tick_size', 'asset', 'asset_id', 'token_id'],
+  'priceToBeat',
+  'finalPrice',
+  'orderPriceMinTickSize',
+  'lastTradePrice',
+  'openPrice',
+  'closePrice',
+  'value',
+  'full_accuracy_value',
+  'strike',
+  'price',
+  'size',
+  'minimum_tick_size',
+  'asset',
+  'asset_id',
+  'token_id',
 ])
 
 /** Whether an object has the members of a kind, and none that make it another one. */
-export const fitsKind = ({ required, forbidden }: Members, value: JsonObject): boolean =>
-  required.every((members) => members.some((member) => Object.hasOwn(value, member))) &&
-  !forbidden.some((member) => Object.hasOwn(value, member))
+export const fitsKind = (
+  kind: { required: readonly (readonly string[])[]; forbidden: readonly string[] },
+  value: JsonObject,
+): boolean =>
+  kind.required.every((members) => members.some((member) => Object.hasOwn(value, member))) &&
+  !kind.forbidden.some((member) => Object.hasOwn(value, member))
 
-type Members = { required: readonly (readonly string[])[]; forbidden: readonly string[] }
-
-/** Undefined for what is no JSON. Exact members come as the text of their number. */
+/** Undefined for text that is not JSON. Exact members are the text of their number. */
 export function parseJson(text: string): unknown {
   const keepExact = (key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
@@ -53,24 +66,22 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 export type Reading = {
   nowMs: number
-  /** Refuses an object for a fact that could also be left out of it. */
+  /** Whether an object is refused for a fact that could also be left out. */
   isStrict: boolean
 }
 
-type Path = string
-
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-export function readText(value: unknown, path: Path): string {
+export function readText(value: unknown, path: string): string {
   const text = readOptionalText(value, path)
   if (text === undefined) throw recordFault(`${path}: missing`)
   return text
 }
 
-/** Longest text of a member; the longest that the venue writes are a tenth of it. */
+/** The longest text of a member; the venue's longest are a tenth of it. */
 const TEXT_LENGTH_MAX = 2000
 
-export function readOptionalText(value: unknown, path: Path): string | undefined {
+export function readOptionalText(value: unknown, path: string): string | undefined {
   if (isAbsent(value)) return undefined
   if (typeof value !== 'string') throw recordFault(`${path}: not a string`)
   if (value.length > TEXT_LENGTH_MAX) {
@@ -85,7 +96,7 @@ export function readConditionId(value: unknown): string {
   return id
 }
 
-export function readAssetId(value: unknown, path: Path): string {
+export function readAssetId(value: unknown, path: string): string {
   const text = readText(value, path)
   if (!assetIdPattern.test(text)) throw recordFault(`${path}: not ${assetIdRule}`)
   return text
@@ -96,27 +107,27 @@ export function toOutcome(text: string): Outcome | undefined {
   return outcome === 'up' || outcome === 'down' ? outcome : undefined
 }
 
-export function readOutcome(value: unknown, path: Path): Outcome {
+export function readOutcome(value: unknown, path: string): Outcome {
   const outcome = toOutcome(readText(value, path))
   if (outcome === undefined) throw recordFault(`${path}: neither "up" nor "down"`)
   return outcome
 }
 
-/** An ISO date-time in UTC, or Unix milliseconds or seconds; none before there was the venue. */
-export function readTimeMs(value: unknown, path: Path): number {
+/** Reads an ISO date-time in UTC, or Unix milliseconds or seconds, since the venue opened. */
+export function readTimeMs(value: unknown, path: string): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
   const timeMs = toTimestampMs(text, path)
   if (timeMs < VENUE_OPENED_MS) throw recordFault(`${path}: before 2020, when the venue opened`)
   return timeMs
 }
 
-export const readOptionalTimeMs = (value: unknown, path: Path): number | undefined =>
+export const readOptionalTimeMs = (value: unknown, path: string): number | undefined =>
   isAbsent(value) ? undefined : readTimeMs(value, path)
 
 export const tryTimeMs = (value: unknown): number | undefined =>
   tolerate([], () => readOptionalTimeMs(value, ''))
 
-/** Reads something that others can do without: what is wrong with it goes to `faults`. */
+/** Reads an optional fact: what is wrong with it goes to `faults`. */
 export function tolerate<T>(faults: string[], read: () => T): T | undefined {
   try {
     return read()
@@ -128,7 +139,7 @@ export function tolerate<T>(faults: string[], read: () => T): T | undefined {
 }
 
 /** Reads a price between 0 and 1, both exclusive. */
-export function readPrice(value: unknown, path: Path): Millionths {
+export function readPrice(value: unknown, path: string): Millionths {
   const price = parseMillionths(withoutExponent(readText(value, path)))
   if (price === undefined || price === 0 || price >= MILLIONTHS_PER_UNIT) {
     throw recordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
@@ -136,8 +147,8 @@ export function readPrice(value: unknown, path: Path): Millionths {
   return price
 }
 
-/** As many plain digits as its text has: `1e5` is `100000`. What is no price is out of bounds. */
-export function readOptionalDecimal(value: unknown, path: Path): string | undefined {
+/** Reads plain digits, as many as the text has: `1e5` is `100000`. */
+export function readOptionalDecimal(value: unknown, path: string): string | undefined {
   const text = readOptionalText(value, path)
   if (text === undefined) return undefined
   const plain = withoutExponent(text)
@@ -173,7 +184,7 @@ export function withoutExponent(text: string): string {
 }
 
 /** Reads a schedule of fees, in the one form in which it is kept. */
-export function readOptionalFees(value: unknown, path: Path): string | undefined {
+export function readOptionalFees(value: unknown, path: string): string | undefined {
   if (isAbsent(value)) return undefined
   if (!isRecord(value)) throw recordFault(`${path}: not an object`)
   const decimal = (name: 'rate' | 'exponent' | 'rebateRate'): string => {
@@ -195,7 +206,7 @@ export function readOptionalFees(value: unknown, path: Path): string | undefined
 }
 
 /** Reads an array of strings, which may be JSON inside a string. */
-export function readOptionalList(value: unknown, path: Path): string[] | undefined {
+export function readOptionalList(value: unknown, path: string): string[] | undefined {
   if (isAbsent(value)) return undefined
   const list = typeof value === 'string' ? parseJson(value) : value
   if (!Array.isArray(list)) throw recordFault(`${path}: not an array`)

@@ -1,4 +1,4 @@
-/** Markets as our own API answers with them. */
+/** Markets as our own API returns them. */
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -45,7 +45,7 @@ export const ownKinds: readonly RecordKind[] = [
   },
 ]
 
-const optional = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value)
+const numberText = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value)
 
 function readMarket(value: JsonObject): MarketRecord {
   const coin = readText(value.symbol, 'symbol')
@@ -60,21 +60,24 @@ function readMarket(value: JsonObject): MarketRecord {
   }
   if (!isTimeframe(timeframe)) throw recordFault('timeframe: not one that is kept')
   const winnerSource = winnerSources.find((each) => each === value.winnerSource)
-  const tickSize = readOptionalDecimal(optional(value.tickSize), 'tickSize')
+  const tickSize = readOptionalDecimal(numberText(value.tickSize), 'tickSize')
   return {
     kind: 'facts',
     source: value.source === 'simulated' ? 'simulated' : 'recorded',
     facts: {
-      ...{ conditionId: readConditionId(value.conditionId), coin, timeframe },
+      conditionId: readConditionId(value.conditionId),
+      coin,
+      timeframe,
       slug: readOptionalText(value.slug, 'slug'),
       question: readOptionalText(value.question, 'question'),
       windowStartMs: readOptionalTimeMs(value.windowStart, 'windowStart'),
       windowEndMs: readOptionalTimeMs(value.windowEnd, 'windowEnd'),
-      assetIds: readAssets(value.outcomes),
+      assetIds: readAssetIds(value.outcomes),
       tickSize: tickSize === undefined ? undefined : parseMillionths(tickSize),
-      strike: readOptionalDecimal(optional(value.strike), 'strike'),
-      finalPrice: readOptionalDecimal(optional(value.finalPrice), 'finalPrice'),
-      ...(winnerSource && { winner: readResult(value), winnerSource }),
+      strike: readOptionalDecimal(numberText(value.strike), 'strike'),
+      finalPrice: readOptionalDecimal(numberText(value.finalPrice), 'finalPrice'),
+      winner: winnerSource && readResult(value),
+      winnerSource,
       feeSchedule: readOptionalFees(value.feeSchedule, 'feeSchedule'),
     },
   }
@@ -83,7 +86,7 @@ function readMarket(value: JsonObject): MarketRecord {
 const readResult = ({ result, winner }: JsonObject): Result =>
   result === 'void' ? result : readOutcome(winner, 'winner')
 
-function readAssets(value: unknown): OutcomeMap<string> {
+function readAssetIds(value: unknown): OutcomeMap<string> {
   const list = (Array.isArray(value) ? value : []).filter(isRecord)
   return Object.fromEntries(
     outcomes.flatMap((outcome) => {

@@ -5,17 +5,17 @@ import { ownKinds } from './own-records.ts'
 import type { MarketRecord, RecordKind } from './venue.ts'
 import { venues } from './venues.ts'
 
-/** In one form for every venue, which `domain/wire/snapshot-json.ts` reads from bytes. */
+/** Has one form for every venue, which `domain/wire/snapshot-json.ts` reads from bytes. */
 const snapshot = { name: 'a snapshot', required: [['bids'], ['asks']], forbidden: [] } as const
 const described = [...ownKinds, ...Object.values(venues).flatMap(({ kinds }) => kinds)]
 const kinds: readonly (typeof snapshot | RecordKind)[] = [snapshot, ...described]
 
-/** Members that make a second kind of what is a snapshot. */
+/** Members that make a snapshot an object of another kind, too. */
 export const foreignToSnapshots: readonly string[] = described
   .filter(({ forbidden }) => !snapshot.required.some(([side]) => forbidden.includes(side)))
   .flatMap(({ required }) => required.flat())
 
-/** Undefined for a snapshot. Throws a `record` fault for what is of no kind, of two, or unsound. */
+/** Undefined for a snapshot. Throws a `record` fault for an object of no kind or two, or unsound. */
 export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
   const [first, second] = kinds.filter((kind) => fitsKind(kind, value))
   if (first === undefined) throw recordFault(`is none of: ${kinds.map(describe).join('; ')}`)

@@ -7,31 +7,34 @@ import type { Catalogue, CataloguePorts } from './catalogue.ts'
 import type { PricePage, SpotFeed, VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
-/** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
+/** A venue. Each one is a folder beside this file, and a line in `venues.ts`. */
 export type Venue = {
-  /** The kinds of objects, beside snapshots, that its catalogue and recordings of it hold. */
+  /** The kinds of objects, beside snapshots, in its catalogue and in recordings of it. */
   kinds: readonly RecordKind[]
-  /** A snapshot as recordings of it hold it: decimals quoted, the best level of a side last. */
+  /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
   toRecordedLine(snapshot: Snapshot): string
-  createBookVerifier(limits?: VerifierLimits): BookVerifier
-  /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
+  /**
+   * `searchesMax` limits the searches through everything that a hash might hold, in a second of the
+   * books' own time. A verifier without a limit is for books whose verdicts are kept.
+   */
+  createBookVerifier(limits?: { searchesMax?: number | undefined }): BookVerifier
+  /** The slug of a market in the venue's addresses, which `kinds` read. */
   slugOf(window: Omit<MarketWindow, 'endMs'>): string
   titleOf(window: Omit<MarketWindow, 'endMs'>): string
-  /** Why a market of this slug is not kept; undefined where it may be. */
+  /** Why a market of this slug is not kept; undefined where it is. */
   whyNotKept(slug: string): string | undefined
   /**
    * Starts of the window that is open at `nowMs` and of the `ahead` ones after it, Unix
    * milliseconds, ascending.
    */
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
-  /** Its catalogue, and where that is when no other address is configured. */
+  /** Where the catalogue is when no other address is configured. */
   catalogueUrl: string
   createCatalogue(ports: CataloguePorts): Catalogue
-  /** Its market data as it happens. */
   feed: VenueFeed
-  /** Where it passes reference prices on, by the names of the configuration. */
+  /** Its sources of reference prices, by their names in the configuration. */
   spotFeeds: Readonly<Record<'live' | 'rtds', SpotFeed>>
-  /** Where it shows prices of windows while they are open. */
+  /** The page with prices of windows while they are open. */
   pricePage: PricePage
 }
 
@@ -43,41 +46,32 @@ export type MarketWindow = {
   endMs: number
 }
 
-/** An object is of a kind by its members alone; members that no kind names are ignored. */
+/** The members of an object decide its kind. Members that no kind names are ignored. */
 export type RecordKind = {
   /** With its article: `a token`. */
   name: string
-  /** Members that it has: of each of these lists at least one. */
+  /** Lists of members; the object has at least one of each list. */
   required: readonly (readonly string[])[]
-  /** Members that it never has: they make it another kind, which may have all the others too. */
+  /** Members that make an object another kind, even if it has all the others too. */
   forbidden: readonly string[]
-  /** Throws a `record` fault for what is not sound. */
+  /** Throws a `record` fault for an object that is not sound. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
 }
 
-/** What a file says of a market; whether it is recorded or simulated is said by who imports it. */
+/** Facts of a market, of which the importer says whether it is recorded or simulated. */
 export type KnownFacts = Omit<MarketFacts, 'source'>
 
-/** `conditionId` where the object names it. */
+/** `conditionId` is there if the object names it. */
 export type LeftOut = { kind: 'left_out'; reason: string; conditionId?: string | undefined }
 
 export type MarketRecord =
-  /**
-   * `leftOut` names facts that could not be read, and why; `source` is there where the object says
-   * it itself.
-   */
+  /** `leftOut` says which facts could not be read, and why; `source` is what the object says. */
   | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[]; source?: Source }
-  /** `facts` is what the trade's market is made from, if it is not known yet. */
+  /** The trade's market is made from `facts` if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   /** One of several records of an object that could not be read. */
   | { kind: 'fault'; reason: string }
   | LeftOut
-
-/**
- * `searchesMax` bounds the searches through everything that a hash might hold, in a second of the
- * books' own time. A verifier without limits is for books whose verdicts are kept.
- */
-export type VerifierLimits = { searchesMax?: number | undefined }
 
 /** What a stream says beside the book that goes into its hash. */
 export type BookTerms = {
@@ -86,18 +80,18 @@ export type BookTerms = {
   isNegRisk?: boolean | undefined
   /**
    * Of the last trades of the market, the newest first, as the venue prints them; empty when
-   * nothing was traded. Several, because a book may be older than the last of them.
+   * nothing was traded. Several, because a book may be older than the last trade.
    */
   tradePrices?: readonly string[] | undefined
-  /** Whether only what is likely is tried: a book that is right may then be called wrong. */
+  /** Whether only likely guesses are tried: then a book that is right may be called wrong. */
   isQuick?: boolean | undefined
 }
 
 export type BookVerifier = {
   /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. What is said
-   * of the book, or remembered of others, makes it quicker. A verdict of true follows from the
-   * snapshot alone; one of false too, but for quick looks and limits.
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. The terms, and
+   * what is remembered of other books, only make it quicker. True follows from the snapshot alone;
+   * so does false, unless the look was quick or the limit was reached.
    */
   verify(snapshot: Snapshot, said?: BookTerms): boolean | undefined
 }

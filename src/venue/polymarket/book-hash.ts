@@ -1,9 +1,10 @@
 /**
  * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
  * level last on both sides, with the market's minimum size, tick and last trade price after it.
- * What is not said of these is found by trying: the prefix is hashed once, and each guess costs one
+ * Where these are unknown, guesses are tried: the prefix is hashed once, and each guess costs one
  * more block.
  */
+
 import { createHash } from 'node:crypto'
 
 import { parseMillionths } from '#src/domain/decimal.ts'
@@ -11,12 +12,12 @@ import { shortConditionId } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import { createCache } from '#src/platform/cache.ts'
 
-import type { BookTerms, BookVerifier, VerifierLimits } from '../venue.ts'
+import type { BookTerms, BookVerifier } from '../venue.ts'
 import { createBookText } from './book-text.ts'
 
 /**
- * What follows the levels. The venue added members over time and may again: the first of these is
- * that of 2026, and the others are tried where it fails.
+ * Which members follow the levels. The venue added members over time and may add more: the first
+ * recipe is that of 2026, and the others are tried where it fails.
  */
 const recipes = [
   { hasTerms: true, hasTrade: true },
@@ -25,7 +26,7 @@ const recipes = [
   { hasTerms: false, hasTrade: false },
 ] as const
 
-/** Steps of prices, the usual ones first; and of trade prices, in units of `PRICE_UNIT`. */
+/** Ticks, the usual ones first; `tradeStep` is that of trade prices in units of `PRICE_UNIT`. */
 const ticks = [
   { text: '0.01', millionths: 10_000, tradeStep: 10 },
   { text: '0.001', millionths: 1000, tradeStep: 10 },
@@ -33,7 +34,7 @@ const ticks = [
   { text: '0.0025', millionths: 2500, tradeStep: 5 },
 ] as const
 
-/** Trade prices are counted in ten-thousandths: 1 to 9,999; 0 is no trade so far. */
+/** Millionths in the unit of trade prices, which are 1 to 9,999; 0 is no trade so far. */
 const PRICE_UNIT = 100
 const PRICES = 10_000
 const NO_TRADE = 0
@@ -49,107 +50,128 @@ const tradeStepOf = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICE
 
 /** Guesses remembered of each market: trade prices alternate between few. */
 const RECENT_MAX = 4
-/** How much older than others a book may be that counts with them. */
+/** A book that is this much older than the last begins a new second of the limit. */
 const BACK_SECONDS_MAX = 60
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
 
-/** What is expected of a market's next book: what was right last, and what was said by then. */
+/** What is expected of a market's next book. */
 type Memory = {
+  /** What was right, the last first. */
   recent: readonly Guess[]
+  /** What the stream said by then. */
   saidTick: number | undefined
   saidPrice: number | undefined
   /** Whether the venue hashes the id of 31 bytes of this market. */
   hasShortId: boolean
 }
-/** Whether the book's hash is that with this guess. */
-type Probe = (guess: Guess) => boolean
 
 /**
  * Creates a verifier that remembers markets from row to row; best fed in order of time. A book that
  * does not reproduce its hash costs 5,300 tries of a block or two, where searches are not limited.
  */
-export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = {}): BookVerifier {
+export function createBookVerifier({
+  searchesMax = Infinity,
+}: { searchesMax?: number | undefined } = {}): BookVerifier {
   const text = createBookText()
   const terms = createMarketTerms()
   const tailOf = createTails(terms.textsOf)
   const memories = createCache<string, Memory>(MARKETS_MAX)
-  const budget = createBudget(searchesMax)
-  /** The one that was right last, of any market: all change at once. */
-  let recipe = USUAL.recipe
+  /** The recipe that was right last, of any market: all change at once. */
+  let lastRecipe = USUAL.recipe
+  let second = -1
+  let searchesLeft = searchesMax
 
-  function findOther(snapshot: Snapshot, expectation: Expectation): Guess | undefined {
-    const prefix = createHash('sha1').update(text.bytes())
-    const probe: Probe = (guess) =>
-      guess.price % tradeStepOf(guess) === 0 &&
-      prefix.copy().update(tailOf(guess)).digest('hex') === snapshot.sourceHash
-    if (probe(expectation.hint)) return expectation.hint
-    const likely = findLikely(snapshot, expectation, probe)
-    if (likely !== undefined || expectation.said.isQuick) return likely
-    return budget.take(snapshot.timestampMs) ? search(expectation.last, probe) : undefined
+  /** Whether another search fits into the limit of the book's second. */
+  function takeSearch(timestampMs: number): boolean {
+    const now = Math.floor(timestampMs / 1000)
+    // Books may come a little out of order; one that is much older is of another recording.
+    if (now > second || now < second - BACK_SECONDS_MAX) {
+      second = now
+      searchesLeft = searchesMax
+    }
+    return searchesLeft-- > 0
   }
 
-  /** What reproduces the hash, where the venue writes the market's id like that. */
-  function findWith(
+  /** Returns the guess that reproduces the hash, with the market's id in one form. */
+  function find(
     snapshot: Snapshot,
-    expectation: Expectation,
     marketId: string | undefined,
+    said: BookTerms,
+    memory: Memory,
+    hint: Guess,
+    last: Guess,
   ): Guess | undefined {
-    const { hint, said } = expectation
+    const { sourceHash, timestampMs } = snapshot
     text.write(snapshot, marketId)
-    // That settles nearly every book of a stream, so its text is hashed in one piece.
-    const isAsExpected =
-      said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === snapshot.sourceHash
-    return isAsExpected ? hint : findOther(snapshot, expectation)
+    // The hint settles nearly every book of a stream, so its text is hashed in one piece.
+    if (said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === sourceHash) return hint
+    const prefix = createHash('sha1').update(text.bytes())
+    const fits = (guess: Guess): boolean =>
+      guess.price % tradeStepOf(guess) === 0 &&
+      prefix.copy().update(tailOf(guess)).digest('hex') === sourceHash
+    if (fits(hint)) return hint
+    const { recent, saidTick = last.tick } = memory
+    const prices = new Set([
+      ...(said.tradePrices ?? []).map((price) => toTradePrice(price) ?? NO_TRADE),
+      ...bestPrices(snapshot),
+      ...recent.map(({ price }) => price),
+      NO_TRADE,
+    ])
+    // Servers of the venue may change their recipe one after the other.
+    for (const recipe of new Set([last.recipe, lastRecipe, ...recent.map((each) => each.recipe)]))
+      for (const tick of new Set([hint.tick, last.tick, saidTick]))
+        for (const price of prices) {
+          const guess = { recipe, tick, price, terms: last.terms }
+          if (!isSame(guess, hint) && fits(guess)) return guess
+        }
+    return said.isQuick || !takeSearch(timestampMs) ? undefined : search(last, fits)
   }
 
   return {
     verify(snapshot, said = {}) {
       const { sourceHash, conditionId } = snapshot
       if (sourceHash === undefined) return undefined
-      const memory = memories.get(conditionId) ?? createMemory()
+      const memory = memories.get(conditionId) ?? {
+        recent: [],
+        saidTick: undefined,
+        saidPrice: undefined,
+        hasShortId: false,
+      }
       const [last = USUAL] = memory.recent
-      const hint = hintOf(said, memory, last)
+      const hint = toHint(said, memory, last)
       const shortId = shortConditionId(conditionId)
       const usualId = memory.hasShortId ? shortId : conditionId
       const otherId = memory.hasShortId ? conditionId : shortId
       let found: Guess | undefined
       for (const index of new Set([terms.indexOf(said, last.terms), last.terms, USUAL.terms])) {
-        const expectation = {
-          memory,
-          hint: { ...hint, terms: index },
-          last: { ...last, terms: index },
-          said,
-          recipe,
-        }
-        found = findWith(snapshot, expectation, usualId)
+        const ownHint = { ...hint, terms: index }
+        const ownLast = { ...last, terms: index }
+        found = find(snapshot, usualId, said, memory, ownHint, ownLast)
         if (found === undefined && otherId !== undefined) {
-          found = findWith(snapshot, expectation, otherId)
+          found = find(snapshot, otherId, said, memory, ownHint, ownLast)
           if (found !== undefined) memory.hasShortId = otherId === shortId
         }
         if (found !== undefined) break
       }
       if (found === undefined) return false
-      recipe = found.recipe
+      lastRecipe = found.recipe
       if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
-      learn(memory, found)
+      const right = found
+      if (memory.recent[0] === undefined || !isSame(memory.recent[0], right)) {
+        const others = memory.recent.filter((guess) => !isSame(guess, right))
+        memory.recent = [right, ...others].slice(0, RECENT_MAX)
+      }
       return true
     },
   }
 }
 
-const createMemory = (): Memory => ({
-  recent: [],
-  saidTick: undefined,
-  saidPrice: undefined,
-  hasShortId: false,
-})
-
 /**
- * What is tried first: what was right last, unless something else was said since. What is said is
- * only a hint, so that whoever hears nothing comes to the same verdict.
+ * What is tried first: what was right last, unless the stream said something else since. It is only
+ * a hint, so that the verdict is the same without the stream.
  */
-function hintOf(said: BookTerms, memory: Memory, last: Guess): Guess {
+function toHint(said: BookTerms, memory: Memory, last: Guess): Guess {
   const tick = ticks.findIndex(({ millionths }) => millionths === said.tickSize)
   const saidTick = tick < 0 ? undefined : tick
   const saidPrice = toTradePrice(said.tradePrices?.[0])
@@ -167,7 +189,7 @@ function hintOf(said: BookTerms, memory: Memory, last: Guess): Guess {
   return hint.price % tradeStepOf(hint) === 0 ? hint : last
 }
 
-/** Reads a trade price as the venue prints it, or else; undefined where it is not one to try. */
+/** Reads a trade price as the venue prints it; undefined where it is not one to try. */
 function toTradePrice(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (text === '') return NO_TRADE
@@ -175,118 +197,60 @@ function toTradePrice(text: string | undefined): number | undefined {
   return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
 }
 
-type Expectation = { memory: Memory; hint: Guess; last: Guess; said: BookTerms; recipe: number }
+const isSame = (a: Guess, b: Guess): boolean =>
+  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price && a.terms === b.terms
 
-/** What was said or used lately, or traded at the best prices. */
-function findLikely(
-  snapshot: Snapshot,
-  { memory, hint, last, said, recipe }: Expectation,
-  probe: Probe,
-): Guess | undefined {
-  const { recent, saidTick = last.tick } = memory
-  const prices = new Set([
-    ...(said.tradePrices ?? []).map((text) => toTradePrice(text) ?? NO_TRADE),
-    ...touchOf(snapshot),
-    ...recent.map(({ price }) => price),
-    NO_TRADE,
-  ])
-  // Servers of the venue may change their recipe one after the other.
-  const likelyRecipes = new Set([last.recipe, recipe, ...recent.map((guess) => guess.recipe)])
-  for (const each of likelyRecipes) {
-    for (const tick of new Set([hint.tick, last.tick, saidTick])) {
-      for (const price of prices) {
-        const guess = { recipe: each, tick, price, terms: last.terms }
-        if (!isSame(guess, hint) && probe(guess)) return guess
-      }
-    }
-  }
-  return undefined
-}
-
-function search(last: Guess, probe: Probe): Guess | undefined {
+/** Tries every recipe, tick and price, those of the last guess first. */
+function search(last: Guess, fits: (guess: Guess) => boolean): Guess | undefined {
   for (const recipe of new Set([last.recipe, ...recipes.keys()])) {
     const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
     for (const tick of hasTerms ? new Set([last.tick, ...ticks.keys()]) : [0]) {
       const guess = { ...last, recipe, tick }
-      const found = hasTrade
-        ? searchOutwards(guess, probe)
-        : toFound(probe, { ...guess, price: NO_TRADE })
+      const found = hasTrade ? searchPrices(guess, fits) : undefined
       if (found !== undefined) return found
+      const untraded = { ...guess, price: NO_TRADE }
+      if (fits(untraded)) return untraded
     }
   }
   return undefined
 }
 
-function learn(memory: Memory, found: Guess): void {
-  const [last] = memory.recent
-  if (last !== undefined && isSame(last, found)) return
-  const others = memory.recent.filter((guess) => !isSame(guess, found))
-  memory.recent = [found, ...others].slice(0, RECENT_MAX)
-}
-
-const isSame = (a: Guess, b: Guess): boolean =>
-  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price && a.terms === b.terms
-
-function toFound(probe: Probe, guess: Guess): Guess | undefined {
-  return probe(guess) ? guess : undefined
-}
-
-/** Returns the guess whose price is nearest to that of `start`. */
-function searchOutwards(start: Guess, probe: Probe): Guess | undefined {
+/** Tries all prices outwards from that of a guess. */
+function searchPrices(start: Guess, fits: (guess: Guess) => boolean): Guess | undefined {
   const step = tradeStepOf(start)
   const middle = start.price === NO_TRADE ? PRICES / 2 : start.price - (start.price % step)
   for (let distance = 0; distance < PRICES; distance += step) {
     for (const price of distance === 0 ? [middle] : [middle - distance, middle + distance]) {
       if (price <= NO_TRADE || price >= PRICES) continue
       const guess = { ...start, price }
-      if (probe(guess)) return guess
+      if (fits(guess)) return guess
     }
   }
-  return toFound(probe, { ...start, price: NO_TRADE })
+  return undefined
 }
 
-/**
- * Where trades happen: at the best prices of this outcome's book, or of
- * the other's, which mirrors it.
- */
-function touchOf({ bids, asks }: Snapshot): number[] {
+/** Where trades happen: at the best prices of this outcome's book or of the other's, its mirror. */
+function bestPrices({ bids, asks }: Snapshot): number[] {
   const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
     price === undefined || price % PRICE_UNIT !== 0 ? [] : [price / PRICE_UNIT],
   )
   return [...best, ...best.map((price) => PRICES - price)]
 }
 
-/** How often a second something is done at most. */
-function createBudget(timesMax: number) {
-  let second = -1
-  let left = timesMax
-  return {
-    /** Books may come a little out of order; one that is hours older is of another recording. */
-    take(timestampMs: number): boolean {
-      const now = Math.floor(timestampMs / 1000)
-      if (now > second || now < second - BACK_SECONDS_MAX) {
-        second = now
-        left = timesMax
-      }
-      return left-- > 0
-    },
-  }
-}
-
 /** What a book says of its market, which its hash covers. */
-type MarketTerms = { minOrderSize: string; isNegRisk: boolean }
-const USUAL_TERMS: MarketTerms = { minOrderSize: '5', isNegRisk: false }
-/** Terms remembered: recordings of others may name any number of them. */
+const USUAL_TERMS = { minOrderSize: '5', isNegRisk: false }
+/** The most terms remembered: recordings of others may name any number of them. */
 const TERMS_MAX = 64
 
 function createMarketTerms() {
-  const all: MarketTerms[] = [USUAL_TERMS]
+  const all = [USUAL_TERMS]
+  const textsOf = (index: number) => all[index] ?? USUAL_TERMS
   return {
-    textsOf: (index: number): MarketTerms => all[index] ?? USUAL_TERMS,
-    /** The index of what is said; of what it does not say, that of `usual`. */
+    textsOf,
+    /** The index of the terms that a book says; those that it does not say are as in `usual`. */
     indexOf({ minOrderSize, isNegRisk }: BookTerms, usual: number): number {
       if (minOrderSize === undefined && isNegRisk === undefined) return usual
-      const known = all[usual] ?? USUAL_TERMS
+      const known = textsOf(usual)
       const said = {
         minOrderSize: minOrderSize ?? known.minOrderSize,
         isNegRisk: isNegRisk ?? known.isNegRisk,
@@ -302,24 +266,20 @@ function createMarketTerms() {
 
 const encoder = new TextEncoder()
 
-/** What follows the levels, by what goes into it; made when it is first tried. */
-function createTails(textsOf: (index: number) => MarketTerms): (guess: Guess) => Uint8Array {
+/** Returns the function that prints what follows the levels; each text is made once. */
+function createTails(textsOf: ReturnType<typeof createMarketTerms>['textsOf']) {
   const made = new Map<number, Uint8Array>()
-  return (guess) => {
-    const { recipe, tick, price, terms } = guess
+  return ({ recipe, tick, price, terms }: Guess): Uint8Array => {
     const key = ((terms * recipes.length + recipe) * ticks.length + tick) * PRICES + price
     const known = made.get(key)
     if (known !== undefined) return known
-    const tail = encoder.encode(tailTextOf(guess, textsOf(terms)))
+    const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
+    const { minOrderSize, isNegRisk } = textsOf(terms)
+    const market = `,"min_order_size":"${minOrderSize}","tick_size":"${ticks[tick]?.text}","neg_risk":${isNegRisk}`
+    const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
+    const trade = `,"last_trade_price":"${text}"`
+    const tail = encoder.encode(`${hasTerms ? market : ''}${hasTrade ? trade : ''}}`)
     made.set(key, tail)
     return tail
   }
-}
-
-function tailTextOf({ recipe, tick, price }: Guess, market: MarketTerms): string {
-  const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
-  const { minOrderSize, isNegRisk } = market
-  const terms = `,"min_order_size":"${minOrderSize}","tick_size":"${ticks[tick]?.text}","neg_risk":${isNegRisk}`
-  const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
-  return `${hasTerms ? terms : ''}${hasTrade ? `,"last_trade_price":"${text}"` : ''}}`
 }

@@ -2,6 +2,7 @@
  * A book as the venue writes it to hash it: compact JSON without its own hash, best level last on
  * both sides, up to the end of the levels.
  */
+
 import { hash } from 'node:crypto'
 
 import type { Millionths } from '#src/domain/decimal.ts'
@@ -10,16 +11,6 @@ import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import { putMillionths } from '#src/domain/wire/row-bytes.ts'
 import { createCache } from '#src/platform/cache.ts'
 
-/** Holds the text of one book. Ladders that are written must never change. */
-type BookText = {
-  /** `marketId` is the form of the market's id that is hashed, if not that which is kept. */
-  write(snapshot: Snapshot, marketId?: string): void
-  /** What was written last; valid until the next one is. */
-  bytes(): Uint8Array
-  /** The SHA-1 of what was written last and this after it, 40 hex digits. */
-  hashWith(tail: Uint8Array): string
-}
-
 const encoder = new TextEncoder()
 const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"asks":[') }
 const CLOSE_BRACKET = 93
@@ -27,35 +18,29 @@ const CLOSE_BRACKET = 93
 /** Tokens remembered, more than are live at once; the longest unused are forgotten first. */
 const TOKENS_MAX = 256
 
-/** The finest of the usual steps of prices. */
+/** The finest of the usual ticks. */
 const TICK: Millionths = 1000
 
-/** More than what is around the levels takes, and than one level takes. */
+/** More than the text around the levels takes. */
 const HEAD_BYTES_MAX = 512
+/** More than one level takes. */
 const LEVEL_BYTES_MAX = 64
 
-/** A side as text, of a ladder that never changes; `ends` are those of its levels' texts. */
+/** The text of a side, whose ladder never changes; `ends` are those of its levels' texts. */
 type SideText = { ladder: Ladder; bytes: Uint8Array; ends: number[]; length: number }
-type Sides = { bids: SideText; asks: SideText }
 
-export function createBookText(): BookText {
+/** Holds the text of one book. Ladders that are written must never change. */
+export function createBookText() {
   let bytes = new Uint8Array(65_536)
   let end = 0
   const prices = createPriceTexts()
-  const tokens = createCache<string, Sides>(TOKENS_MAX)
+  const tokens = createCache<string, { bids: SideText; asks: SideText }>(TOKENS_MAX)
 
-  function sidesOf(assetId: string): Sides {
-    const known = tokens.get(assetId)
-    if (known !== undefined) return known
-    const sides = { bids: emptySide(), asks: emptySide() }
-    tokens.set(assetId, sides, { size: 1 })
-    return sides
-  }
-
-  /** What is as it was at both ends is not printed again. */
+  /** Prints only the levels between those at both ends that did not change. */
   function writeLevels(side: SideText, ladder: Ladder): void {
     const { prices: newPrices, sizes } = ladder
-    const [count, oldCount] = [newPrices.length, side.ladder.prices.length]
+    const count = newPrices.length
+    const oldCount = side.ladder.prices.length
     // The ladder's best level comes first, the venue's last.
     const tail = sameBest(ladder, side.ladder)
     const head = sameWorst(ladder, side.ladder, tail)
@@ -65,7 +50,11 @@ export function createBookText(): BookText {
     const rest = side.bytes.slice(tailStart, side.length)
     const restEnds = ends.slice(oldCount - tail)
     const bytesMax = count * LEVEL_BYTES_MAX
-    if (side.bytes.length < bytesMax) side.bytes = grown(side.bytes, bytesMax)
+    if (side.bytes.length < bytesMax) {
+      const longer = new Uint8Array(bytesMax)
+      longer.set(side.bytes)
+      side.bytes = longer
+    }
     const text = side.bytes
     let at = start
     for (let index = head; index < count - tail; index++) {
@@ -94,8 +83,16 @@ export function createBookText(): BookText {
   }
 
   return {
-    write({ conditionId, assetId, timestampMs, bids, asks }, marketId = conditionId) {
-      const sides = sidesOf(assetId)
+    /** Writes a book; `marketId` is the form of its market's id that is hashed. */
+    write(
+      { conditionId, assetId, timestampMs, bids, asks }: Snapshot,
+      marketId: string = conditionId,
+    ): void {
+      let sides = tokens.get(assetId)
+      if (sides === undefined) {
+        sides = { bids: emptySide(), asks: emptySide() }
+        tokens.set(assetId, sides, { size: 1 })
+      }
       // In most books of a stream one side is that of the book before.
       if (sides.bids.ladder !== bids) writeLevels(sides.bids, bids)
       if (sides.asks.ladder !== asks) writeLevels(sides.asks, asks)
@@ -108,28 +105,26 @@ export function createBookText(): BookText {
       bytes[at] = CLOSE_BRACKET
       end = at + 1
     },
+    /** The last text that was written; valid until the next one is. */
     bytes: () => bytes.subarray(0, end),
-    hashWith(tail) {
+
+    /** The SHA-1 of that text and what follows it, 40 hex digits. */
+    hashWith(tail: Uint8Array): string {
       bytes.set(tail, end)
       return hash('sha1', bytes.subarray(0, end + tail.length), 'hex')
     },
   }
 }
 
-/** A side of an usual book fits; a larger one makes room for itself. */
+/** A usual book fits; a larger one makes room for itself. */
 const emptySide = (): SideText => ({
-  ...{ ladder: { prices: [], sizes: [] }, bytes: new Uint8Array(8192), ends: [], length: 0 },
+  ladder: { prices: [], sizes: [] },
+  bytes: new Uint8Array(8192),
+  ends: [],
+  length: 0,
 })
 
-function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const wider = new Uint8Array(length)
-  wider.set(bytes)
-  return wider
-}
-
-/**
- * Returns a function from a price to what a level begins with; the usual prices are printed once.
- */
+/** Returns a function that prints the start of a level; usual prices are printed once. */
 function createPriceTexts(): (price: Millionths) => Uint8Array {
   const print = (price: Millionths): Uint8Array => {
     const text = new Uint8Array(LEVEL_BYTES_MAX)

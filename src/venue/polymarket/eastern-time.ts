@@ -4,15 +4,20 @@ const HOUR_MS = 3_600_000
 /** Hours by which Eastern time can lag UTC: daylight saving time, standard time. */
 const OFFSETS = [4, 5] as const
 
-/** Made at the first use: a start does not need them. */
+/** A format is made at its first use, because a start of the service does not need it. */
 function lazyFormat(options: Intl.DateTimeFormatOptions): () => Intl.DateTimeFormat {
   let format: Intl.DateTimeFormat | undefined
   return () =>
     (format ??= new Intl.DateTimeFormat('en-US', { timeZone: 'America/New_York', ...options }))
 }
 
-const hand = 'numeric'
-const clockHands = lazyFormat({ hourCycle: 'h23', year: hand, month: hand, day: hand, hour: hand })
+const clockHands = lazyFormat({
+  hourCycle: 'h23',
+  year: 'numeric',
+  month: 'numeric',
+  day: 'numeric',
+  hour: 'numeric',
+})
 const dates = lazyFormat({ month: 'long', day: 'numeric' })
 const times = lazyFormat({ hour: 'numeric', minute: '2-digit' })
 
@@ -20,8 +25,8 @@ const times = lazyFormat({ hour: 'numeric', minute: '2-digit' })
 export type WallHour = { year: number; month: number; day: number; hour: number }
 
 /**
- * When an hour begins on an Eastern clock, Unix milliseconds: two moments in the night in which it
- * goes back, none in the hour that it skips, and on days that do not exist.
+ * The moments at which an hour begins on an Eastern clock, Unix milliseconds: two in the night in
+ * which clocks go back; none in the hour that they skip, and on days that do not exist.
  */
 export function easternMoments(wall: WallHour): number[] {
   const asUtcMs = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour)
@@ -43,7 +48,7 @@ const handAt = (momentMs: number, which: keyof WallHour): number =>
 export const easternHour = (momentMs: number): number | undefined =>
   momentMs % HOUR_MS === 0 ? handAt(momentMs, 'hour') : undefined
 
-/** A moment as titles print it: `June 24`, `3:50AM`. */
+/** Prints a moment as titles do: `June 24`, `3:50AM`. */
 export const clockTime = (momentMs: number): { date: string; time: string } => ({
   date: dates().format(momentMs),
   // Some versions of the locale data have a narrow space before AM.
@@ -51,15 +56,12 @@ export const clockTime = (momentMs: number): { date: string; time: string } => (
 })
 
 /** A moment on an Eastern clock: `month` in lower-case words, `hour` 0 to 23. */
-export function easternDate(momentMs: number): {
-  year: number
-  month: string
-  day: number
-  hour: number
-} {
+export function easternDate(momentMs: number) {
   const [month = '', day = ''] = dates().format(momentMs).toLowerCase().split(' ')
   return {
-    ...{ month, day: Number(day) },
-    ...{ year: handAt(momentMs, 'year'), hour: handAt(momentMs, 'hour') },
+    year: handAt(momentMs, 'year'),
+    month,
+    day: Number(day),
+    hour: handAt(momentMs, 'hour'),
   }
 }

@@ -12,8 +12,15 @@ import { windowStarts } from './windows.ts'
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   kinds: recordKinds,
-  ...{ createBookVerifier, toRecordedLine, slugOf, titleOf, whyNotKept, feed },
+  toRecordedLine,
+  createBookVerifier,
+  slugOf,
+  titleOf,
+  whyNotKept,
+  windowStarts,
+  catalogueUrl: GAMMA_URL,
+  createCatalogue,
+  feed,
   spotFeeds: { live, rtds },
   pricePage,
-  ...{ windowStarts, catalogueUrl: GAMMA_URL, createCatalogue },
 }

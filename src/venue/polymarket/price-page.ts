@@ -1,4 +1,5 @@
 /** The page of the venue's site with the prices at the start and the end of a window. */
+
 import { isCoin, type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -9,13 +10,17 @@ import type { MarketWindow } from '../venue.ts'
 
 /** What the page calls lengths of windows. */
 const variants: Readonly<Record<Timeframe, string>> = {
-  ...{ '5m': 'fiveminute', '15m': 'fifteen', '1h': 'hourly', '4h': 'fourhour', '1d': 'daily' },
+  '5m': 'fiveminute',
+  '15m': 'fifteen',
+  '1h': 'hourly',
+  '4h': 'fourhour',
+  '1d': 'daily',
 }
 /** The shortest windows have the most prices. */
 const TIMEFRAME = '5m'
 const PERIOD_MS = timeframeMs[TIMEFRAME]
 
-/** It answers with averages of so many seconds where it is asked for them, else with spot. */
+/** `windowSeconds` asks for averages (TWAP) of so many seconds; 0 for prices of the moment. */
 export function pricePath(
   { coin, timeframe, startMs, endMs }: MarketWindow,
   windowSeconds: number,
@@ -42,12 +47,12 @@ export const pricePage: PricePage = {
     pricePath({ coin, timeframe: TIMEFRAME, startMs, endMs: startMs + PERIOD_MS }, windowSeconds),
 
   decode(text, receivedMs) {
-    const { asked, answer } = recordOf(parseJson(text))
-    const { coin, startMs, windowSeconds } = recordOf(asked)
-    const { openPrice, closePrice, completed, timestamp, incomplete } = recordOf(answer)
+    const { asked, answer } = toRecord(parseJson(text))
+    const { coin, startMs, windowSeconds } = toRecord(asked)
+    const { openPrice, closePrice, completed, timestamp, incomplete } = toRecord(answer)
     const isKnown = [startMs, windowSeconds].every(Number.isSafeInteger) && isRecord(answer)
     if (!isKnown || typeof coin !== 'string' || !isCoin(coin)) return undefined
-    // Until a window is over, its last price, where there is one, is that of the answer's time.
+    // Until the window is over, the last price is that of the answer's time.
     const closeMs = completed === true ? Number(startMs) + PERIOD_MS : Number(timestamp)
     const prices = [
       { timestampMs: Number(startMs), value: incomplete === true ? null : openPrice },
@@ -62,4 +67,4 @@ export const pricePage: PricePage = {
   },
 }
 
-const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
+const toRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})

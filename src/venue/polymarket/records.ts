@@ -1,17 +1,25 @@
+/**
+ * The venue's objects in recordings and answers: events and markets of Gamma, its catalogue; trades
+ * of the Data API; markets of the order book API; pages of these; and rows of a common data set.
+ */
+
 import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
   finalPriceFacts,
   type Outcome,
   type OutcomeMap,
+  parseConditionId,
   type Result,
   strikeFacts,
   windowFault,
 } from '#src/domain/market.ts'
 import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { timeFault, toIso } from '#src/domain/time.ts'
+import { toTransactionHash } from '#src/domain/trade.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import {
+  fitsKind,
   type JsonObject,
   readAssetId,
   readConditionId,
@@ -29,9 +37,7 @@ import {
   toOutcome,
   tryTimeMs,
 } from '../json-fields.ts'
-import type { KnownFacts, MarketRecord, RecordKind } from '../venue.ts'
-import { apiKinds, pageKinds } from './api-records.ts'
-import { readNamed, withConditionId } from './named.ts'
+import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
 import { readSettlementRule } from './settlement.ts'
 import { readSlug, type SlugReading } from './slug.ts'
 
@@ -40,7 +46,7 @@ const marketMembers = ['clobTokenIds', 'positionIds', 'outcomePrices', 'question
 
 const singleKinds: readonly RecordKind[] = [
   { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
-  // One that has traded carries `lastTradePrice`.
+  // A market that has traded carries `lastTradePrice`.
   {
     name: "the venue's market",
     required: [['conditionId'], marketMembers],
@@ -59,12 +65,65 @@ const singleKinds: readonly RecordKind[] = [
     forbidden: [...sides, ...marketMembers],
     read: (value, reading) => [readLastTrade(value, reading)],
   },
-  ...apiKinds,
+  // Both versions of the Data API.
+  {
+    name: 'a trade of the Data API',
+    required: [
+      ['asset', 'token_id'],
+      ['conditionId', 'condition_id'],
+      ['side'],
+      ['price'],
+      ['size'],
+      ['timestamp'],
+    ],
+    forbidden: [...sides, 'event_type', 'lastTradePrice'],
+    read: (value, reading) => [readDataTrade(value, reading)],
+  },
+  {
+    name: 'a market of the order book API',
+    required: [['condition_id'], ['tokens'], ['market_slug']],
+    forbidden: [...sides, 'event_type'],
+    read: (value) => [readClobMarket(value)],
+  },
 ]
 
-export const recordKinds: readonly RecordKind[] = [...singleKinds, ...pageKinds(singleKinds)]
+export const recordKinds: readonly RecordKind[] = [
+  ...singleKinds,
+  {
+    name: "a page of the venue's events",
+    required: [['events']],
+    forbidden: ['conditionId', 'condition_id', 'slug', 'markets', 'data'],
+    read: (value, reading) => readPage('events', value.events, reading),
+  },
+  {
+    name: "a page of the venue's objects",
+    required: [['data'], ['next_cursor', 'has_more']],
+    forbidden: [...sides, 'events', 'markets'],
+    read: (value, reading) => readPage('data', value.data, reading),
+  },
+]
 
-/** A fault of one market is not one of the event: it names the market, and the others are read. */
+/** A fault of one element is not one of the page: it names the element, and others are read. */
+function readPage(member: string, list: unknown, reading: Reading): MarketRecord[] {
+  if (!Array.isArray(list)) throw recordFault(`${member}: not an array`)
+  return list.flatMap((each: unknown, index): MarketRecord[] => {
+    const fault = (reason: string): MarketRecord[] => [
+      { kind: 'fault', reason: `${member}[${index}]: ${reason}` },
+    ]
+    if (!isRecord(each)) return fault('not an object')
+    const kind = singleKinds.find((known) => fitsKind(known, each))
+    if (kind === undefined)
+      return fault(`none of: ${singleKinds.map(({ name }) => name).join('; ')}`)
+    try {
+      return kind.read(each, reading)
+    } catch (error) {
+      if (!isRecordFault(error)) throw error
+      return fault(error.message)
+    }
+  })
+}
+
+/** A fault of one market is not one of the event: it names the market, and others are read. */
 export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw recordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
@@ -78,8 +137,35 @@ export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   })
 }
 
+/** Reads which market an object is of. `nearMs` as in `readSlug`. Throws a `record` fault. */
+function readNamed(
+  slugValue: unknown,
+  conditionIdValue: unknown,
+  nearMs?: number,
+): KnownFacts | LeftOut {
+  const slug = readText(slugValue, 'slug')
+  const reading = readSlug(slug, nearMs)
+  if (reading.kind === 'left_out') return leaveOut(reading.reason, conditionIdValue)
+  const { coin, timeframe, window } = reading
+  return {
+    conditionId: readConditionId(conditionIdValue),
+    coin,
+    timeframe,
+    slug,
+    windowStartMs: window?.startMs,
+    windowEndMs: window?.endMs,
+  }
+}
+
+function leaveOut(reason: string, conditionId: unknown): LeftOut {
+  const id = typeof conditionId === 'string' ? parseConditionId(conditionId) : undefined
+  return { kind: 'left_out', reason, conditionId: id }
+}
+
+const FOREIGN_OUTCOMES = 'its outcomes are not Up and Down'
+
 function readToken(value: JsonObject): MarketRecord {
-  const named = readNamed(value, tryTimeMs(value.firstTs))
+  const named = readNamed(value.slug, value.conditionId, tryTimeMs(value.firstTs))
   if ('kind' in named) return named
   const outcome = readOutcome(value.outcome, 'outcome')
   const facts = { ...named, assetIds: { [outcome]: readAssetId(value.assetId, 'assetId') } }
@@ -90,18 +176,73 @@ function readToken(value: JsonObject): MarketRecord {
 
 function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const timestampMs = readTimeMs(value.timestamp, 'timestamp')
-  const facts = readNamed(value, timestampMs)
+  const facts = readNamed(value.slug, value.conditionId, timestampMs)
   if ('kind' in facts) return facts
   const fault = timeFault(timestampMs, nowMs) ?? windowFault(facts, timestampMs)
   if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
-  // The venue gives one price for both outcomes and not which of them was traded.
+  // The venue gives one price for both outcomes, and not which of them was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
   return { kind: 'trade', facts, trade: { timestampMs, price } }
 }
 
+/** The times of the Data API are whole seconds. */
+function readDataTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
+  const timestampMs = readTimeMs(value.timestamp, 'timestamp')
+  const named = readNamed(value.slug, value.conditionId ?? value.condition_id, timestampMs)
+  if ('kind' in named) return named
+  const outcome = toOutcome(readText(value.outcome, 'outcome'))
+  if (outcome === undefined) return leaveOut(FOREIGN_OUTCOMES, named.conditionId)
+  const fault = timeFault(timestampMs, nowMs)
+  if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
+  const side = readText(value.side, 'side').toLowerCase()
+  if (side !== 'buy' && side !== 'sell') throw recordFault('side: neither BUY nor SELL')
+  const size = parseMillionths(readOptionalDecimal(value.size, 'size') ?? '')
+  if (!size) throw recordFault('size: not a decimal above 0 with at most six digits')
+  const price = readPrice(value.price, 'price')
+  const assetId = readAssetId(value.asset ?? value.token_id, 'asset')
+  const transactionHash = toTransactionHash(value.transactionHash ?? value.transaction_hash)
+  return {
+    kind: 'trade',
+    facts: { ...named, assetIds: { [outcome]: assetId } },
+    trade: { timestampMs, price, outcome, size, side, transactionHash },
+  }
+}
+
+function readClobMarket(market: JsonObject): MarketRecord {
+  const named = readNamed(market.market_slug, market.condition_id)
+  if ('kind' in named) return named
+  const { tokens } = market
+  if (!Array.isArray(tokens)) throw recordFault('tokens: not an array')
+  const assetIds: { [outcome in Outcome]?: string } = {}
+  const winners: Outcome[] = []
+  for (const [index, token] of tokens.entries()) {
+    if (!isRecord(token)) throw recordFault(`tokens[${index}]: not an object`)
+    const outcome = toOutcome(readText(token.outcome, `tokens[${index}].outcome`))
+    if (outcome === undefined) return leaveOut(FOREIGN_OUTCOMES, named.conditionId)
+    if (assetIds[outcome] !== undefined) throw recordFault(`tokens: ${outcome} twice`)
+    assetIds[outcome] = readAssetId(token.token_id, `tokens[${index}].token_id`)
+    if (token.winner === true) winners.push(outcome)
+  }
+  if (assetIds.up !== undefined && assetIds.up === assetIds.down)
+    throw recordFault('tokens: the same id twice')
+  if (winners.length > 1) throw recordFault('tokens: two winners')
+  const [winner] = market.closed === false ? [] : winners
+  return {
+    kind: 'facts',
+    facts: {
+      ...named,
+      question: readOptionalText(market.question, 'question'),
+      assetIds,
+      tickSize: readTickSize(market.minimum_tick_size, 'minimum_tick_size'),
+      winner,
+      winnerSource: winner === undefined ? undefined : 'venue',
+    },
+  }
+}
+
 /**
- * A market of Gamma, the catalogue, alone or in its event. Throws a `record` fault where what is
- * wrong says which market it is; other facts are left out, unless reading is strict.
+ * Reads a market of Gamma, alone or in its event. Throws a `record` fault where what is wrong says
+ * which market it is; other facts are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -110,62 +251,53 @@ function readGammaMarket(
 ): MarketRecord {
   const slug = readText(market.slug, 'slug')
   const named = readSlug(slug, tryTimeMs(market.endDate))
-  if (named.kind === 'left_out') return withConditionId(named, market)
-  const sides = readOutcomes(market)
-  if (sides === 'others') {
-    const reason = 'its outcomes are not Up and Down'
-    return withConditionId({ kind: 'left_out', reason }, market)
-  }
+  if (named.kind === 'left_out') return leaveOut(named.reason, market.conditionId)
+  const names = readOptionalList(market.outcomes, 'outcomes')?.map(toOutcome)
+  const [first, second] = names ?? []
+  const hasBoth = names?.length === 2 && first && second && first !== second
+  if (names !== undefined && !hasBoth) return leaveOut(FOREIGN_OUTCOMES, market.conditionId)
+  /** The tokens and prices are in the same order. */
+  const ordered = hasBoth ? ([first, second] as const) : undefined
   const prices = readPrices(market, event)
   const leftOut: string[] = []
   const read = <T>(reader: (value: unknown, path: string) => T, value: unknown, path: string) =>
     isStrict ? reader(value, path) : tolerate(leftOut, () => reader(value, path))
   const window = readWindow(market, named)
+  const { coin, timeframe } = named
+  const catalogue = { ...window, source: 'catalogue' } as const
   const facts: KnownFacts = {
     conditionId: readConditionId(market.conditionId),
-    coin: named.coin,
-    timeframe: named.timeframe,
+    coin,
+    timeframe,
     slug,
     question: read(readOptionalText, market.question, 'question'),
     ...window,
-    assetIds: readNamedAssetIds(market, { slug, sides }),
+    assetIds: readNamedAssetIds(market, slug, ordered),
     tickSize: read(readTickSize, market.orderPriceMinTickSize, 'orderPriceMinTickSize'),
-    settlementRule: readSettlementRule(market, event, { ...named, ...window }),
-    ...strikeFacts(read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'), {
-      ...window,
-      source: 'catalogue',
-    }),
-    ...finalPriceFacts(read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'), {
-      ...window,
-      source: 'catalogue',
-    }),
+    settlementRule: readSettlementRule(market, event, timeframe, window.windowEndMs),
+    ...strikeFacts(
+      read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'),
+      catalogue,
+    ),
+    ...finalPriceFacts(
+      read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'),
+      catalogue,
+    ),
     feeSchedule:
       market.feesEnabled === false
         ? undefined
         : read(readOptionalFees, market.feeSchedule, 'feeSchedule'),
   }
   const isLate = nowMs >= (window.windowEndMs ?? 0) + VOID_AFTER_MS
-  const winner = readResult(market, { sides, isLate })
-  const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
-  return { kind: 'facts', facts: { ...facts, ...won }, leftOut }
+  const winner = readResult(market, ordered, isLate)
+  if (winner === undefined) return { kind: 'facts', facts, leftOut }
+  return { kind: 'facts', facts: { ...facts, winner, winnerSource: 'venue' }, leftOut }
 }
 
-type Sides = readonly [Outcome, Outcome]
-type Times = Pick<KnownFacts, 'windowStartMs' | 'windowEndMs'>
-type Named = Extract<SlugReading, { kind: 'market' }>
-
-/** The order of the outcomes is that of their tokens and prices. */
-function readOutcomes(market: JsonObject): Sides | 'others' | undefined {
-  const names = readOptionalList(market.outcomes, 'outcomes')
-  if (names === undefined) return undefined
-  const [first, second] = names.map(toOutcome)
-  if (names.length !== 2 || first === undefined || second === undefined || first === second) {
-    return 'others'
-  }
-  return [first, second]
-}
-
-function readWindow(market: JsonObject, { window, isEpoch }: Named): Times {
+function readWindow(
+  market: JsonObject,
+  { window, isEpoch }: Extract<SlugReading, { kind: 'market' }>,
+): Pick<KnownFacts, 'windowStartMs' | 'windowEndMs'> {
   const startMs = readOptionalTimeMs(market.eventStartTime, 'eventStartTime')
   const endMs = readOptionalTimeMs(market.endDate, 'endDate')
   if (isEpoch && window !== undefined) {
@@ -173,7 +305,7 @@ function readWindow(market: JsonObject, { window, isEpoch }: Named): Times {
     assertAgrees('endDate', endMs, window.endMs)
     return { windowStartMs: window.startMs, windowEndMs: window.endMs }
   }
-  // A name completes the object's times only where it agrees with the one that is given.
+  // A name completes the object's times only if it agrees with the one that is given.
   const agrees =
     window !== undefined &&
     (startMs ?? window.startMs) === window.startMs &&
@@ -194,10 +326,11 @@ function assertAgrees(path: string, givenMs: number | undefined, namedMs: number
 /** A fault of the ids names the market: the list of a page or an event has many. */
 function readNamedAssetIds(
   market: JsonObject,
-  { slug, sides }: { slug: string; sides: Sides | undefined },
+  slug: string,
+  ordered: readonly [Outcome, Outcome] | undefined,
 ): OutcomeMap<string> | undefined {
   try {
-    return readAssetIds(market, sides)
+    return readAssetIds(market, ordered)
   } catch (error) {
     if (!isRecordFault(error)) throw error
     throw recordFault(`${error.message} (market ${slug})`, { cause: error })
@@ -211,12 +344,12 @@ const idMembers = new Map([
 ])
 
 /**
- * Reads the ids under which books, prices and subscriptions know the outcomes. The version alone
- * says which list they are in: a market may carry both lists, with other ids.
+ * Reads the ids under which books, prices and subscriptions know the outcomes. Only the version says
+ * which list they are in: a market may carry both lists, with different ids.
  */
 function readAssetIds(
   market: JsonObject,
-  sides: Sides | undefined,
+  ordered: readonly [Outcome, Outcome] | undefined,
 ): OutcomeMap<string> | undefined {
   const version = readOptionalText(market.version, 'version')
   // Objects from before there was a second version do not name theirs.
@@ -228,12 +361,12 @@ function readAssetIds(
   if (ids === undefined && version !== undefined) {
     throw recordFault(`${member}: missing, in a market of version ${version}`)
   }
-  if (ids === undefined || sides === undefined) return undefined
+  if (ids === undefined || ordered === undefined) return undefined
   const [first, second] = ids.map((id, index) => readAssetId(id, `${member}[${index}]`))
   if (ids.length !== 2 || first === second) {
     throw recordFault(`${member}: not the ids of two different tokens`)
   }
-  return { [sides[0]]: first, [sides[1]]: second }
+  return { [ordered[0]]: first, [ordered[1]]: second }
 }
 
 function readTickSize(value: unknown, path: string): number | undefined {
@@ -248,8 +381,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
 
 /** The coin's prices belong to the event, which may contain the market or be in it. */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
-  const events: unknown = market.events
-  const own: unknown = Array.isArray(events) ? events[0] : undefined
+  const own: unknown = Array.isArray(market.events) ? market.events[0] : undefined
   for (const holder of [market, event, own]) {
     const prices = isRecord(holder) ? holder.eventMetadata : undefined
     if (isRecord(prices)) return prices
@@ -266,13 +398,14 @@ const HALF = MILLIONTHS_PER_UNIT / 2
 /** Only a market that is closed and resolved was won, at 1 to 0, or is void, at half each. */
 function readResult(
   market: JsonObject,
-  { sides, isLate }: { sides: Sides | undefined; isLate: boolean },
+  ordered: readonly [Outcome, Outcome] | undefined,
+  isLate: boolean,
 ): Result | undefined {
   if (market.closed !== true || !finalStatuses.has(market.umaResolutionStatus)) return undefined
   const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMillionths)
-  if (sides === undefined || paid?.length !== 2) return undefined
+  if (ordered === undefined || paid?.length !== 2) return undefined
   const [first, second] = paid
   if (first === HALF && second === HALF) return isLate ? 'void' : undefined
-  if (first === MILLIONTHS_PER_UNIT && second === 0) return sides[0]
-  return first === 0 && second === MILLIONTHS_PER_UNIT ? sides[1] : undefined
+  if (first === MILLIONTHS_PER_UNIT && second === 0) return ordered[0]
+  return first === 0 && second === MILLIONTHS_PER_UNIT ? ordered[1] : undefined
 }

@@ -12,7 +12,7 @@ import {
 import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 
-import type { LeftOut, MarketWindow } from '../venue.ts'
+import type { MarketWindow } from '../venue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'
 
 /** What `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17` says. */
@@ -21,17 +21,16 @@ export type SlugReading =
       kind: 'market'
       coin: Coin
       timeframe: Timeframe
-      /** Undefined where the name leaves the year or the hour open. */
+      /** Undefined where the slug leaves the year or the hour open. */
       window?: Window | undefined
-      /** Whether the name holds the window's start itself, not a wall clock's hour. */
+      /** Whether the slug holds the window's start itself, not a wall clock's hour. */
       isEpoch: boolean
     }
-  | LeftOut
+  | { kind: 'left_out'; reason: string }
 
-/** Unix milliseconds: `startMs` inclusive, `endMs` exclusive. */
-export type Window = { startMs: number; endMs: number }
+type Window = Pick<MarketWindow, 'startMs' | 'endMs'>
 
-/** Names without a year are of the year that brings them nearest to a known time, within this. */
+/** A slug without a year is of the year that brings it nearest to a known time, within this. */
 const YEAR_DISTANCE_MS_MAX = 60 * DAY_MS
 
 const months =
@@ -42,7 +41,7 @@ const hourPattern =
   /^([a-z0-9]{1,20})-up-or-down-([a-z]+)-(\d{1,2})(?:-(\d{4}))?-(\d{1,2})(am|pm)-et$/
 const dayPattern = /^([a-z0-9]{1,20})-up-or-down-on-([a-z]+)-(\d{1,2})(?:-(\d{4}))?$/
 
-/** The slug of a window in the form that every timeframe has: it holds the start itself. */
+/** The slug of a window in the form that works for every timeframe: it holds the start itself. */
 export const slugOf = ({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>): string =>
   `${coin}-updown-${timeframe}-${startMs / 1000}`
 
@@ -53,13 +52,13 @@ export function titleOf({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'
 }
 
 /**
- * Reads a slug. `nearMs` is a time known to be near the market's, best its very end: it decides the
- * year where the slug has none, and which hour is meant in the night in which clocks go back.
- * Throws a `record` fault for a window that cannot be.
+ * Reads a slug. `nearMs` is a time near the market's, best its very end: it decides the year where
+ * the slug has none, and which hour is meant in the night in which clocks go back. Throws a `record`
+ * fault for a window that cannot exist.
  */
 export function readSlug(slug: string, nearMs?: number): SlugReading {
   const [, symbol = '', length = '', epoch = ''] = epochPattern.exec(slug) ?? []
-  if (symbol !== '') return readEpochSlug({ symbol, length, epoch })
+  if (symbol !== '') return readEpochSlug(symbol, length, epoch)
   const hourly = hourPattern.exec(slug)
   const match = hourly ?? dayPattern.exec(slug)
   if (match === null) return leftOut('not an up-or-down market')
@@ -83,7 +82,6 @@ export function readSlug(slug: string, nearMs?: number): SlugReading {
   return { kind: 'market', coin, timeframe, window, isEpoch: false }
 }
 
-/** Why a market of this slug is not kept; undefined where it may be. */
 export function whyNotKept(slug: string): string | undefined {
   try {
     const reading = readSlug(slug)
@@ -94,16 +92,14 @@ export function whyNotKept(slug: string): string | undefined {
   }
 }
 
-const leftOut = (reason: string): LeftOut => ({ kind: 'left_out', reason })
+const leftOut = (reason: string): SlugReading => ({ kind: 'left_out', reason })
 
 function assertSinceVenue(window: Window | undefined): void {
   if (window === undefined || window.startMs >= VENUE_OPENED_MS) return
   throw recordFault('slug: its window is before 2020, when the venue opened')
 }
 
-type EpochSlug = { symbol: string; length: string; epoch: string }
-
-function readEpochSlug({ symbol, length, epoch }: EpochSlug): SlugReading {
+function readEpochSlug(symbol: string, length: string, epoch: string): SlugReading {
   if (!isCoin(symbol)) return leftOut(`${symbol} is not a coin that is kept`)
   if (!isTimeframe(length)) return leftOut(`${length} is not a timeframe that is kept`)
   const startMs = Number(epoch) * 1000
@@ -115,7 +111,7 @@ function readEpochSlug({ symbol, length, epoch }: EpochSlug): SlugReading {
   return { kind: 'market', coin: symbol, timeframe: length, window, isEpoch: true }
 }
 
-/** In the day after clocks change, some windows may start by the clock of the day before, too. */
+/** On the day after clocks change, some windows may start by the clock of the day before. */
 function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
   const { ms, easternHours } = timeframeTable[timeframe]
   if (easternHours === undefined) return startMs % ms === 0
@@ -126,7 +122,7 @@ function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
 const hourlyWindows = (wall: WallHour): Window[] =>
   easternMoments(wall).map((startMs) => ({ startMs, endMs: startMs + timeframeMs['1h'] }))
 
-/** From noon of the day before to noon of the day; 23 or 25 hours when clocks change. */
+/** A day's window goes from noon of the day before to its noon: 23 or 25 hours at clock changes. */
 function dailyWindows({ year, month, day }: Omit<WallHour, 'hour'>): Window[] {
   const [endMs] = easternMoments({ year, month, day, hour: 12 })
   const before = new Date(Date.UTC(year, month - 1, day - 1))
@@ -139,7 +135,7 @@ function dailyWindows({ year, month, day }: Omit<WallHour, 'hour'>): Window[] {
   return startMs === undefined || endMs === undefined ? [] : [{ startMs, endMs }]
 }
 
-/** 12am is the first hour of the day, 12pm the one after noon; 25 for an hour that there is not. */
+/** 12am is the first hour of the day, 12pm the one after noon; 25 stands for no hour. */
 function toHour(hour: number, half: string | undefined): number {
   if (hour < 1 || hour > 12) return 25
   return (hour % 12) + (half === 'pm' ? 12 : 0)

@@ -1,8 +1,9 @@
 /**
- * Reference prices as the venue passes them on: over its live-data socket (`live`, with credentials
- * of its order book), and over the one before it (`rtds`), which was being removed in autumn 2026
- * and of which there are recordings.
+ * Reference prices that the venue passes on: over its live-data socket (`live`, with credentials of
+ * its order book), and over the older one (`rtds`), which was being removed in autumn 2026 and of
+ * which there are recordings.
  */
+
 import { type Coin, coins } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -10,41 +11,36 @@ import { isRecord } from '#src/platform/record.ts'
 import type { SpotFeed } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 
-const PING = { text: 'PING', answer: 'PONG', everyMs: 5000 }
-const LIVE_PING = { text: '{"op":"ping"}', answer: '{"op":"pong"}', everyMs: 5000 }
-/** Codes of refused credentials; one of them passes by itself. */
-const AUTH_CODE = /^auth_/
-const AUTH_UNAVAILABLE = 'auth_unavailable'
-/** How long to stay away from a feed that refuses what is sent: nothing changes by itself. */
+/** How long to stay away from a feed that refuses what is sent: it does not change by itself. */
 const REFUSED_MS = 300_000
-/** Averages that the venue settles by: of a minute, and until 2026-08-14 of half a minute. */
+/** The average that the venue settles by; until 2026-08-14 it was half a minute. */
 const WINDOW_SECONDS = 60
 const RTDS_DIGITS = 18
-/** Longest text of the feed's that a line repeats. */
+/** The longest text of the feed that a line repeats. */
 const CODE_LENGTH_MAX = 40
 
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
 const coinOf = (symbol: unknown): Coin | undefined =>
   coins.find((coin) => new RegExp(`^${coin}/?usdt?$`).test(String(symbol).toLowerCase()))
 
-type Head = Omit<SpotTick, 'timestampMs' | 'price'>
-
-/** Undefined for what is no price. */
-function toTick(value: unknown, head: Head, divisor = 0): SpotTick | undefined {
-  if (!isRecord(value)) return undefined
+/** Nothing for a value that is not a price. Exact values are integers of 10^`digits`. */
+function toTicks(
+  value: unknown,
+  series: Omit<SpotTick, 'timestampMs' | 'price'>,
+  digits = 0,
+): SpotTick[] {
+  if (!isRecord(value)) return []
   const { timestamp, full_accuracy_value: full, value: plain } = value
-  const price = exactDecimal(full ?? plain, full === undefined ? 0 : divisor)
+  const price = exactDecimal(full ?? plain, full === undefined ? 0 : digits)
   const timestampMs = Number(timestamp)
-  if (price === undefined || !Number.isSafeInteger(timestampMs)) return undefined
-  return { ...head, timestampMs, price }
+  if (price === undefined || !Number.isSafeInteger(timestampMs)) return []
+  return [{ ...series, timestampMs, price }]
 }
 
-const isTick = (tick: SpotTick | undefined): tick is SpotTick => tick !== undefined
-
-/** `wss://ws-live-v2.polymarket.com/ws`: numbers in each feed, and a count of what was dropped. */
+/** Its feeds number their messages, and count those that were dropped. */
 export const live: SpotFeed = {
   url: 'wss://ws-live-v2.polymarket.com/ws',
-  ping: LIVE_PING,
+  ping: { text: '{"op":"ping"}', answer: '{"op":"pong"}', everyMs: 5000 },
   hello(_coins, key) {
     const [apiKey = '', secret = '', passphrase = ''] = key.split(':')
     return [JSON.stringify({ op: 'auth', rid: 'auth', auth: { apiKey, secret, passphrase } })]
@@ -62,8 +58,9 @@ export const live: SpotFeed = {
     const message = parseJson(text)
     if (!isRecord(message) || message.op !== 'error') return undefined
     const code = String(message.code ?? 'an error without a code').slice(0, CODE_LENGTH_MAX)
-    if (!AUTH_CODE.test(code)) return { code }
-    return { code, waitMs: code === AUTH_UNAVAILABLE ? 0 : REFUSED_MS }
+    // Credentials are refused; only this code passes by itself.
+    const isPassing = code === 'auth_unavailable'
+    return code.startsWith('auth_') ? { code, waitMs: isPassing ? 0 : REFUSED_MS } : { code }
   },
   closes: {
     4001: { text: 'the credentials are refused (4001)', waitMs: REFUSED_MS },
@@ -80,24 +77,28 @@ export const live: SpotFeed = {
     const coin = isRecord(payload) ? coinOf(payload.symbol) : undefined
     if (!isRecord(payload) || coin === undefined) return undefined
     const windowSeconds = channel === 'price.crypto.twap' ? Number(payload.window_seconds ?? 60) : 0
-    const head: Head = { coin, windowSeconds, source: String(payload.source ?? 'venue') }
+    const series = { coin, windowSeconds, source: String(payload.source ?? 'venue') }
     if (snapshot === true)
       return Array.isArray(payload.data)
-        ? payload.data.map((each: unknown) => toTick(each, head)).filter(isTick)
+        ? payload.data.flatMap((each: unknown) => toTicks(each, series))
         : undefined
-    const counted = {
-      ...{ receivedMs, sequence: typeof seq === 'number' ? seq : undefined },
-      dropped: typeof dropped === 'number' && dropped > 0 ? dropped : undefined,
-    }
-    const tick = toTick({ timestamp: message.ts, ...payload }, { ...head, ...counted })
-    return tick && [tick]
+    const ticks = toTicks(
+      { timestamp: message.ts, ...payload },
+      {
+        ...series,
+        receivedMs,
+        sequence: typeof seq === 'number' ? seq : undefined,
+        dropped: typeof dropped === 'number' && dropped > 0 ? dropped : undefined,
+      },
+    )
+    return ticks.length === 0 ? undefined : ticks
   },
 }
 
-/** `wss://ws-live-data.polymarket.com`: integers of 1e18, without numbers. */
+/** Its prices are integers of 10^18, and its messages have no numbers. */
 export const rtds: SpotFeed = {
   url: 'wss://ws-live-data.polymarket.com',
-  ping: PING,
+  ping: { text: 'PING', answer: 'PONG', everyMs: 5000 },
   hello: (wanted) => [
     JSON.stringify({
       action: 'subscribe',
@@ -120,15 +121,13 @@ export const rtds: SpotFeed = {
     const coin = coinOf(payload.symbol)
     if (coin === undefined) return []
     const isBinance = String(payload.symbol).toLowerCase().endsWith('usdt')
-    const head: Head = {
-      ...{ coin, windowSeconds: rtdsWindows[kind] ?? 0 },
-      source: isBinance ? 'binance' : 'chainlink',
-    }
+    const source = isBinance ? 'binance' : 'chainlink'
+    const series = { coin, windowSeconds: rtdsWindows[kind] ?? 0, source }
     // The batch of the last minutes comes first, under the plain topic.
     if (Array.isArray(payload.data))
-      return payload.data.map((each: unknown) => toTick(each, head)).filter(isTick)
-    const tick = toTick(payload, { ...head, receivedMs }, RTDS_DIGITS)
-    return tick && [tick]
+      return payload.data.flatMap((each: unknown) => toTicks(each, series))
+    const ticks = toTicks(payload, { ...series, receivedMs }, RTDS_DIGITS)
+    return ticks.length === 0 ? undefined : ticks
   },
 }
 

@@ -1,4 +1,5 @@
-/** Which windows the venue has at a time, and what it calls each of them. */
+/** Which windows the venue has at a time, and how it may name each of them. */
+
 import { coinTable, type Timeframe, timeframeMs, timeframeTable } from '#src/domain/market.ts'
 
 import type { MarketWindow } from '../venue.ts'
@@ -7,10 +8,6 @@ import { slugOf } from './slug.ts'
 
 const HOUR_MS = 3_600_000
 
-/**
- * Starts of the window that is open at `nowMs` and of the `ahead` ones after it, Unix milliseconds,
- * ascending.
- */
 export function windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[] {
   const { ms, easternHours } = timeframeTable[timeframe]
   if (easternHours === undefined) {
@@ -26,9 +23,9 @@ export function windowStarts(timeframe: Timeframe, nowMs: number, ahead: number)
 }
 
 /**
- * Slugs under which the venue may list a window, the likeliest first. Windows of an hour are named
- * by the Eastern hour in which they open, those of a day by the Eastern date on which they end;
- * both were printed without the year until 2026.
+ * Slugs under which the venue may list a window, the likeliest first. An hour is named by the
+ * Eastern hour in which it opens, a day by the Eastern date on which it ends; both were printed
+ * without the year until 2026.
  */
 export function namesOf(window: Omit<MarketWindow, 'endMs'>): string[] {
   const { coin, timeframe, startMs } = window

@@ -11,7 +11,7 @@ import { MarketEventSchema } from '@polymarket/bindings/subscriptions'
 import { formatMillionths, parseMillionths } from '#src/domain/decimal.ts'
 import { parseConditionId } from '#src/domain/market.ts'
 import { type JsonObject, parseJson } from '#src/venue/json-fields.ts'
-import { decodeFrames } from '#src/venue/polymarket/frames.ts'
+import { feed } from '#src/venue/polymarket/feed.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
 
 import { NOW_MS } from '../../ingest/import-harness.ts'
@@ -112,7 +112,7 @@ function venueSays(message: unknown): Said {
 }
 
 function weSay(message: unknown): Said {
-  const [event] = decodeFrames(JSON.stringify(message))
+  const [event] = feed.decode(JSON.stringify(message))
   if (event === undefined || event.kind === 'fault' || event.kind === 'unknown')
     throw new Error(`not read: ${JSON.stringify(event)}`)
   if (event.kind === 'announced') return { levels: [] }

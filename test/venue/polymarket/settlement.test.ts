@@ -7,22 +7,20 @@ const CHAINLINK = 'https://data.chain.link/streams/btc-usd'
 const BINANCE = 'https://www.binance.com/en/trade/BTC_USDT'
 
 const ruleOf = (timeframe: Timeframe, end: string, resolutionSource?: string) =>
-  readSettlementRule({ resolutionSource }, undefined, {
-    ...{ timeframe, windowEndMs: Date.parse(end) },
-  })
+  readSettlementRule({ resolutionSource }, undefined, timeframe, Date.parse(end))
 
 describe('readSettlementRule', () => {
   test('default: is what the object of the market, or of its event, says', () => {
-    const about = { timeframe: '5m', windowEndMs: Date.parse('2026-08-10T00:00:00Z') } as const
+    const about = ['5m', Date.parse('2026-08-10T00:00:00Z')] as const
     const twap = (twapLookbackSeconds: number) => ({
       cryptoMarketConfig: { id: 'btc-5m', twapEnabled: true, twapLookbackSeconds },
       resolutionSource: CHAINLINK,
     })
-    expect(readSettlementRule(twap(60), undefined, about)).toBe('twap60')
-    expect(readSettlementRule({}, twap(30), about)).toBe('twap30')
-    expect(readSettlementRule(twap(45), undefined, about)).toBeUndefined()
+    expect(readSettlementRule(twap(60), undefined, ...about)).toBe('twap60')
+    expect(readSettlementRule({}, twap(30), ...about)).toBe('twap30')
+    expect(readSettlementRule(twap(45), undefined, ...about)).toBeUndefined()
     const spot = { cryptoMarketConfig: { twapEnabled: false } }
-    expect(readSettlementRule(spot, undefined, about)).toBe('spot')
+    expect(readSettlementRule(spot, undefined, ...about)).toBe('spot')
   })
 
   test.each([

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 
 import { feed } from '#src/venue/polymarket/feed.ts'
-import { decodeFrames } from '#src/venue/polymarket/frames.ts'
 
 const recordings = '../shared/data/polymarket'
 const isAbsent = !existsSync(recordings)
@@ -66,12 +65,12 @@ const aTrade = (changes: object = {}) => ({
 })
 
 const decode = (...messages: object[]) =>
-  decodeFrames(JSON.stringify(messages.length === 1 ? messages[0] : messages))
+  feed.decode(JSON.stringify(messages.length === 1 ? messages[0] : messages))
 const ofToken = { conditionId: MARKET, assetId: UP, timestampMs: Number(TIME) }
 
 const aResolved = { event_type: 'market_resolved', market: MARKET, timestamp: TIME }
 
-describe('decodeFrames', () => {
+describe('feed.decode', () => {
   test('default: a book comes with its best levels first', () => {
     expect(decode(aBook())).toEqual([
       {
@@ -88,8 +87,8 @@ describe('decodeFrames', () => {
 
   test('behavior: an array holds a message each, and may end with a newline', () => {
     const text = `${JSON.stringify([aBook(), aBook({ asset_id: DOWN })])}\n`
-    expect(decodeFrames(text)).toMatchObject([{ assetId: UP }, { assetId: DOWN }])
-    expect(decodeFrames('[]')).toEqual([])
+    expect(feed.decode(text)).toMatchObject([{ assetId: UP }, { assetId: DOWN }])
+    expect(feed.decode('[]')).toEqual([])
   })
 
   test('behavior: a book of older form has neither hash, tick nor trade', () => {
@@ -210,8 +209,7 @@ describe('decodeFrames', () => {
     ])
   })
 
-  test('behavior: the answer to a ping says nothing', () =>
-    expect(decodeFrames('PONG')).toEqual([]))
+  test('behavior: the answer to a ping says nothing', () => expect(feed.decode('PONG')).toEqual([]))
 
   test('behavior: a type that is not known is passed on', () => {
     expect(decode({ event_type: 'fee_change' })).toEqual([{ kind: 'unknown', type: 'fee_change' }])
@@ -221,7 +219,7 @@ describe('decodeFrames', () => {
 
   test.each(['', 'PIN', '{"event_type":"book"', 'null', '7', '"book"', '[1]', '\u0000'])(
     'error: %j is a fault',
-    (text) => expect(decodeFrames(text)).toMatchObject([{ kind: 'fault' }]),
+    (text) => expect(feed.decode(text)).toMatchObject([{ kind: 'fault' }]),
   )
 
   const twice = [aBook().bids[0], aBook().bids[1], aBook().bids[0]]
@@ -297,10 +295,10 @@ describe('decodeFrames', () => {
       .map(([message, length]) => JSON.stringify(message).slice(0, length))
     const anything = fc.oneof(fc.string(), fc.json(), twisted, cut)
     fc.assert(
-      fc.property(anything, (text) => Array.isArray(decodeFrames(text))),
+      fc.property(anything, (text) => Array.isArray(feed.decode(text))),
       { numRuns: 2000 },
     )
-    expect(decodeFrames('['.repeat(100_000))).toMatchObject([{ kind: 'fault' }])
+    expect(feed.decode('['.repeat(100_000))).toMatchObject([{ kind: 'fault' }])
   })
 
   test.skipIf(isAbsent)(`behavior: reads every recorded book as it is written${reason}`, () => {
@@ -308,7 +306,7 @@ describe('decodeFrames', () => {
     const lines = new TextDecoder().decode(Bun.gunzipSync(file)).trimEnd().split('\n')
     expect(lines).toHaveLength(185)
     for (const line of lines) {
-      const [book] = decodeFrames(line)
+      const [book] = feed.decode(line)
       if (book?.kind !== 'book') throw new Error(`not a book: ${line.slice(0, 200)}`)
       const wire = JSON.parse(line)
       expect(book.hash).toBe(wire.hash)
