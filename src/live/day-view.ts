@@ -1,25 +1,24 @@
 /**
- * A recorded day as it looks while it goes by: of each market what was recorded and known up to the
- * moment of a clock, so that whoever follows gets the day as it would have come.
+ * A recorded day as it looks while it passes: of each market only what was recorded and known at the
+ * moment of a clock, so that subscribers get the day as it would have come.
  */
+
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
 import { type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { EventStream, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
-/** Rows become visible together with those of so long before. */
+/** Rows become visible in steps of this length. */
 const STEP_MS = 200
 const BLOCK = 200
-/** No window of such a day is longer. */
+/** The longest window of such a day. */
 const WINDOW_MS_MAX = 3_600_000
 
-type Until = { toMs?: number | undefined }
-
-/** Reads alone; `clock` must not run backwards. */
+/** Offers reads only; `clock` must not run backwards. */
 export function createDayView(history: MarketHistory, clock: Clock): MarketHistory {
   const nowMs = () => Math.floor(clock() / STEP_MS) * STEP_MS
-  const upTo = <Query extends Until>(query: Query): Query => ({
+  const upTo = <Query extends { toMs?: number | undefined }>(query: Query): Query => ({
     ...query,
     toMs: Math.min(query.toMs ?? Number.POSITIVE_INFINITY, nowMs() + 1),
   })
@@ -42,7 +41,7 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
   }
 }
 
-/** Without what was not known by then. */
+/** A market without what was not known by then. */
 function marketAt(market: Market, nowMs: number): Market {
   const { windowStartMs = 0, windowEndMs = Number.POSITIVE_INFINITY } = market
   const endMs = Math.max(windowEndMs, market.lastSnapshotMs ?? 0)
@@ -55,12 +54,14 @@ function marketAt(market: Market, nowMs: number): Market {
   const { up, down } = market.spans
   return {
     ...((strikeMs ?? windowStartMs) <= nowMs ? known : rest),
-    ...{ revision, isClosed: false, spans: { up: seen(up), down: seen(down) } },
+    revision,
+    isClosed: false,
+    spans: { up: seen(up), down: seen(down) },
     lastSnapshotMs: market.lastSnapshotMs && Math.min(market.lastSnapshotMs, nowMs),
   }
 }
 
-/** By their status at the moment, which is not that of the store. */
+/** Filters by the status at the moment, which is not that of the store. */
 function listAt(history: MarketHistory, query: MarketQuery, nowMs: number): Market[] {
   const { status, limit, ...asked } = query
   const openOnly = { fromMs: nowMs - WINDOW_MS_MAX, toMs: nowMs + 1 }
@@ -77,7 +78,7 @@ function listAt(history: MarketHistory, query: MarketQuery, nowMs: number): Mark
   return found
 }
 
-/** The same list as long as it is true. One that goes on has no end yet. */
+/** Returns the same list until it changes. A gap that goes on has no end yet. */
 function createGapsAt(history: MarketHistory, nowMs: Clock) {
   const lists = new Map<string, { key: string; gaps: readonly Gap[] }>()
   return (market: Market): readonly Gap[] => {
@@ -96,7 +97,7 @@ function createGapsAt(history: MarketHistory, nowMs: Clock) {
 
 const cutEvents = (
   stream: EventStream,
-  upTo: <Query extends Until>(query: Query) => Query,
+  upTo: <Query extends { toMs?: number | undefined }>(query: Query) => Query,
 ): EventStream => ({
   event: stream.event,
   rows: (query, before) => stream.rows(upTo(query), before),

@@ -1,16 +1,14 @@
 /** A cursor over the rows and gaps of a market, which waits at their end for new ones. */
+
 import type { Gap } from '#src/domain/coverage.ts'
 import type { Market } from '#src/domain/market.ts'
-import type { Position } from '#src/domain/snapshot.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 
-import { gapKeyOf, takenBack } from './gaps.ts'
+import { gapKey, takenBack } from './gaps.ts'
 import type { FeedQuery } from './rows.ts'
 
-/** Rows that were read, and the position to continue from, whether there was a row or not. */
+/** `resume` is the position to continue from, whether there was a row or not. */
 type Page = { resume: Position; hasMore: boolean }
-
-/** A page may be without a row. */
-export type FeedEvent<Rows extends Page> = { kind: 'rows'; rows: Rows } | { kind: 'gap'; gap: Gap }
 
 export type FeedSources = {
   findMarket: (conditionId: string) => Market | undefined
@@ -28,7 +26,7 @@ export class MarketCursor {
   /** The revision of which all rows before `#readMs` were read. */
   #readRevision: number | undefined
   #readMs = 0
-  /** The list that the pending and the sent gaps were made from. */
+  /** The list from which the pending and the sent gaps were made. */
   #gaps: readonly Gap[] | undefined
   #pendingGaps: Gap[] = []
   /** By key: gaps that were returned, and gaps that had ended before the start. */
@@ -47,14 +45,14 @@ export class MarketCursor {
   }
 
   /**
-   * Reads on: at most `limit` rows, or the next gap, which comes after the rows before it began.
-   * Returns undefined where there is nothing new. What `read` throws is thrown once; the cursor
-   * then waits until the market is written to.
+   * Reads at most `limit` rows, or the next gap, which comes after the rows before its start.
+   * Returns undefined if there is nothing new. An error of `read` is thrown once; then the cursor
+   * waits until the market is written to.
    */
   next<Rows extends Page>(
     read: (query: FeedQuery) => Rows,
     limit: number,
-  ): FeedEvent<Rows> | undefined {
+  ): { kind: 'rows'; rows: Rows } | { kind: 'gap'; gap: Gap } | undefined {
     const { revision } = this.look()
     const gap = this.#pendingGaps[0]
     if (gap === undefined && revision === this.#readRevision && this.#readMs === ALL_MS)
@@ -63,7 +61,7 @@ export class MarketCursor {
     if (!this.#isRead(toMs)) return { kind: 'rows', rows: this.#read(read, toMs, limit) }
     if (gap === undefined) return undefined
     this.#pendingGaps.shift()
-    this.#sentGaps = new Map(this.#sentGaps).set(gapKeyOf(gap), gap)
+    this.#sentGaps = new Map(this.#sentGaps).set(gapKey(gap), gap)
     return { kind: 'gap', gap }
   }
 
@@ -73,25 +71,21 @@ export class MarketCursor {
     const gaps = this.#sources.gaps(this.market)
     if (gaps === this.#gaps) return this.market
     this.#gaps = gaps
-    const sent = gaps.filter((gap) => this.#sentGaps.has(gapKeyOf(gap)))
-    const pending = gaps.filter((gap) => !this.#sentGaps.has(gapKeyOf(gap)))
+    const sent = gaps.filter((gap) => this.#sentGaps.has(gapKey(gap)))
+    const pending = gaps.filter((gap) => !this.#sentGaps.has(gapKey(gap)))
     this.#pendingGaps = [...takenBack(this.#sentGaps.values(), gaps), ...pending]
     this.#sentGaps = byKey(sent)
     return this.market
   }
 
-  /** Takes all rows that the market has now as read. */
+  /** Skips all rows that the market has now. */
   waitForRows(): void {
     this.#markRead()
   }
 
   /** Continues after a row, unless the cursor has passed it. */
   skipTo(position: Position): void {
-    const { timestampMs, id } = this.position
-    const isLater =
-      position.timestampMs > timestampMs ||
-      (position.timestampMs === timestampMs && position.id > id)
-    if (isLater) this.position = position
+    if (comparePositions(position, this.position) > 0) this.position = position
   }
 
   /** Whether all rows of the market as it is now were read. */
@@ -100,7 +94,7 @@ export class MarketCursor {
     return this.#isRead()
   }
 
-  /** Names all that decides what comes next: cursors with the same name return the same. */
+  /** Identifies all that decides what comes next: cursors with the same step return the same. */
   get step(): string {
     const { timestampMs, id } = this.position
     const gaps = this.#pendingGaps.length === 0 ? this.#gaps : undefined
@@ -146,9 +140,9 @@ export class MarketCursor {
 }
 
 const byKey = (gaps: readonly Gap[]): Map<string, Gap> =>
-  new Map(gaps.map((gap) => [gapKeyOf(gap), gap]))
+  new Map(gaps.map((gap) => [gapKey(gap), gap]))
 
-/** Numbers lists of gaps; undefined is like no other. */
+/** Numbers lists of gaps; each undefined list gets a number of its own. */
 const numberOf = (() => {
   const numbers = new WeakMap<readonly Gap[], number>()
   let count = 0

@@ -1,29 +1,33 @@
-/** Gaps as streams tell them. */
+/** Gaps as streams report them. */
+
 import { ENDLESS_MS, type Gap, isOver, silenceMs } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
-/** States up to so long after a recorder was last heard of may be its last; later ones are not. */
+/** How long after a recorder was last heard of its last states may be. */
 const LAST_STATES_MS = 5000
 
-export type GapViewDeps = {
+/**
+ * Returns a function that lists the gaps of a market, ascending, and returns the same list until
+ * they change: those that are stored and, while a recorder is silent, those that it will note when
+ * it runs again. The latter stay until they are noted, or the next state shows that nothing is
+ * missing.
+ */
+export function createGapView({
+  history,
+  clock,
+  silence = () => undefined,
+}: {
   history: Pick<MarketHistory, 'gaps'>
   clock: Clock
   /** When a recorder that fell silent was last heard of; undefined while none is silent. */
   silence?: (() => number | undefined) | undefined
-}
-
-/** What was derived of a market from its stored gaps, and both in order of time. */
-type View = { stored: readonly Gap[]; derived: readonly Gap[]; all: readonly Gap[] }
-
-/**
- * Returns what lists the gaps of a market, ascending, and the same list as long as it is true:
- * those that are stored, and while a recorder is silent what it will note when it runs again. That
- * stays until it is noted, or the next state shows that nothing is missing.
- */
-export function createGapView({ history, clock, silence = () => undefined }: GapViewDeps) {
-  const views = new Map<string, View>()
+}) {
+  const views = new Map<
+    string,
+    { stored: readonly Gap[]; derived: readonly Gap[]; all: readonly Gap[] }
+  >()
 
   return (market: Market): readonly Gap[] => {
     const stored = history.gaps(market)
@@ -51,7 +55,7 @@ export function createGapView({ history, clock, silence = () => undefined }: Gap
   }
 }
 
-/** As the recorder notes it when it begins to record a market that is open, or closes one. */
+/** The gap that a recorder notes when it begins to record an open market, or closes one. */
 function gapAfterLast(market: Market, outcome: Outcome, nowMs: number): Gap | undefined {
   const { source, timeframe, windowStartMs, windowEndMs, spans } = market
   if (source !== 'recorded' || isOver(market)) return undefined
@@ -64,7 +68,7 @@ function gapAfterLast(market: Market, outcome: Outcome, nowMs: number): Gap | un
   return { outcome, fromMs, toMs, reason: 'recorder_down' }
 }
 
-/** Whether the recorder that was last heard of then heard all before the gap, and nothing of it. */
+/** Whether a recorder that fell silent at `silentMs` heard all up to the gap, and nothing of it. */
 const isLeftBy = (silentMs: number | undefined, { fromMs }: Gap, { windowEndMs = 0 }: Market) =>
   silentMs !== undefined && silentMs < windowEndMs && fromMs <= silentMs + LAST_STATES_MS
 
@@ -78,14 +82,14 @@ export function gapMembers({ conditionId }: Market, gap: Gap): string {
   return `"conditionId":"${conditionId}","outcome":"${outcome}","reason":"${reason}",${span}`
 }
 
-/** Names a gap, with its end. */
-export const gapKeyOf = ({ outcome, reason, fromMs, toMs }: Gap) =>
+/** Identifies a gap, with its end. */
+export const gapKey = ({ outcome, reason, fromMs, toMs }: Gap) =>
   `${outcome} ${reason} ${fromMs} ${toMs}`
-const keysOf = (gaps: readonly Gap[]): string => gaps.map(gapKeyOf).join()
+const keysOf = (gaps: readonly Gap[]): string => gaps.map(gapKey).join()
 
-/** Of gaps that were told, those that went on and are none any more: each ends where it began. */
-export function takenBack(told: Iterable<Gap>, now: readonly Gap[]): Gap[] {
-  return [...told].flatMap((gap) =>
+/** Open gaps that were sent and are gone: each ends where it began. */
+export function takenBack(sent: Iterable<Gap>, now: readonly Gap[]): Gap[] {
+  return [...sent].flatMap((gap) =>
     gap.toMs !== ENDLESS_MS ||
     now.some((each) => isSameStart(each, gap) && each.reason === gap.reason)
       ? []

@@ -1,20 +1,20 @@
 /**
- * Subscribers in step share what is read and encoded once. One that takes no more, or is elsewhere,
- * has a group of its own, and joins the others again when it is where they are.
+ * Subscribers at the same position share items that are read and encoded once. A subscriber that is
+ * slow, or elsewhere, has a group of its own, and joins the others when it is where they are.
  */
 
-/** Items that are handed on between two looks at the clock. */
+/** How many items are handed on between two looks at the clock. */
 const ITEMS_A_LOOK = 32
 
-/** What a group follows: a feed, and how what comes is encoded. */
+/** What a group follows: a feed and its encoding. */
 export type Source<Item, Self> = {
-  /** Reads and encodes some of what is new; nothing where it waits. */
+  /** Reads and encodes some new items; none where it waits. */
   next(): Item[]
-  /** Whether the last read left something that is there already. */
+  /** Whether the last read left items that are there already. */
   readonly hasMore: boolean
-  /** Names all that decides what comes next: sources of a key with the same name are in step. */
+  /** Identifies all that decides the next items: sources of a key with equal steps are alike. */
   readonly step: string
-  /** Another source in the same step. */
+  /** Makes another source in the same step. */
   fork(): Self
   /** Called when the last subscriber has left. */
   stop(): void
@@ -23,34 +23,39 @@ export type Source<Item, Self> = {
 export type Subscriber<Item, From> = {
   /** Returns whether the item was taken at once; else it waits. */
   push(item: Item): boolean
-  /** Whether so much waits that nothing more is to be read. */
+  /** Whether so many items wait that no more are to be read. */
   readonly isFull: boolean
   /** Follows another source in the same step from now on. */
   move(from: From, to: From): void
-  /** Why what is new cannot be read. */
+  /** New items cannot be read because of this error. */
   fail(error: unknown): void
 }
 
-export type FanoutGroup<Item, From> = {
+type FanoutGroup<Item, From> = {
   readonly source: From
   readonly subscribers: Set<Subscriber<Item, From>>
-  /** Those for whom items may wait. */
+  /** Subscribers for whom items may wait. */
   readonly late: Set<Subscriber<Item, From>>
   readonly key: string
   /** All groups with the key. */
   readonly peers: Set<FanoutGroup<Item, From>>
-  /** What was read, and who does not have it yet. */
+  /** The items that were read last. */
   items: Item[]
+  /** Subscribers that do not have them yet. */
   owed: Subscriber<Item, From>[]
 }
 
-/** Makes the groups of what follows sources of one kind. */
+export type Fanout<Item, From extends Source<Item, From>> = ReturnType<
+  typeof createFanout<Item, From>
+>
+
+/** Makes the groups of subscribers to sources of one kind. */
 export function createFanout<Item, From extends Source<Item, From>>() {
   type Group = FanoutGroup<Item, From>
   const groups = new Set<Group>()
   const byKey = new Map<string, Set<Group>>()
   const groupOf = new Map<Subscriber<Item, From>, Group>()
-  /** Those that are still to be advanced in this round. */
+  /** Groups that are still to be advanced in this round. */
   let queue: Group[] = []
 
   function enter(subscriber: Subscriber<Item, From>, group: Group): void {
@@ -59,7 +64,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     groupOf.set(subscriber, group)
   }
 
-  /** Puts a subscriber into a group of its own. `key` names what decides the items of a source. */
+  /** Puts a subscriber into a group of its own. Sources with different keys never share items. */
   function add(key: string, source: From, subscriber: Subscriber<Item, From>): void {
     const peers = byKey.get(key) ?? new Set()
     byKey.set(key, peers)
@@ -89,14 +94,14 @@ export function createFanout<Item, From extends Source<Item, From>>() {
       if (!subscriber.push(items[index] as Item)) late.add(subscriber)
   }
 
-  /** Takes one from those that are owed what was read; returns whether it was. */
+  /** Removes a subscriber from those that are owed items; returns whether it was one. */
   function forgive({ owed }: Group, subscriber: Subscriber<Item, From>): boolean {
-    const at = owed.indexOf(subscriber)
-    if (at >= 0) owed.splice(at, 1)
-    return at >= 0
+    const index = owed.indexOf(subscriber)
+    if (index >= 0) owed.splice(index, 1)
+    return index >= 0
   }
 
-  /** Gives one all that was read; returns the source that it follows. */
+  /** Gives a subscriber all items that were read; returns the source that it follows. */
   function settle(subscriber: Subscriber<Item, From>): From | undefined {
     const group = groupOf.get(subscriber)
     if (group === undefined) return undefined
@@ -104,7 +109,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     return group.source
   }
 
-  /** Gives one a group of its own, with all that was read; returns its source. */
+  /** Gives a subscriber all items that were read and a group of its own; returns its source. */
   function separate(subscriber: Subscriber<Item, From>): From | undefined {
     const source = settle(subscriber)
     const group = groupOf.get(subscriber)
@@ -165,7 +170,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     return group.source.hasMore
   }
 
-  /** Joins those that are in step. */
+  /** Joins groups that are in step. */
   function merge(some: readonly Group[]): void {
     const firsts = new Map<string, Group>()
     for (const group of some) {
@@ -193,8 +198,8 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     },
 
     /**
-     * Hands on what is new until `isOver`; the next call goes on where it stopped. Returns whether
-     * something is left to be handed on.
+     * Hands on new items until `isOver`; the next call goes on where this one stopped. Returns
+     * whether items are left to be handed on.
      */
     tick(isOver: () => boolean): boolean {
       if (queue.length === 0) queue = [...groups]
@@ -203,7 +208,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
         if (!groups.has(group)) continue
         const hasMore = advance(group, isOver)
         advanced.push(group)
-        // What was read comes first for those that do not have it; more of it waits its turn.
+        // Items that some subscribers lack come first; reading more waits its turn.
         if (group.owed.length > 0) queue.push(group)
         else if (hasMore) queue.unshift(group)
         if (isOver()) break
@@ -213,7 +218,3 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     },
   }
 }
-
-export type Fanout<Item, From extends Source<Item, From>> = ReturnType<
-  typeof createFanout<Item, From>
->

@@ -1,23 +1,29 @@
-/** Which markets of coins open, close and are resolved, and what is known of them since. */
+/** Which markets of a coin open, close, are resolved, and change. */
+
 import { type Coin, factsText, type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
-/** Markets of a coin are looked at so often. */
+/** How often the markets of a coin are looked at. */
 const LOOK_MS = 500
-/** Markets that are over and not resolved are watched for so long. */
+/** How long markets that are over and not resolved are watched. */
 export const UNRESOLVED_MS = 7_200_000
 /** Markets that are listed at a time. */
 export const MARKETS_A_READ = 200
 
 /** `update`: more is known of a market that opened. */
 export type MarketChange = { kind: 'open' | 'update' | 'closed' | 'resolved'; market: Market }
-type Watcher = (change: MarketChange) => void
 
-const endOf = ({ windowEndMs = Number.POSITIVE_INFINITY }: Market): number => windowEndMs
+const sinceEnd = ({ windowEndMs = Number.POSITIVE_INFINITY }: Market, nowMs: number): number =>
+  nowMs - windowEndMs
 
-type CoinState = { watchers: Set<Watcher>; open: Map<string, Market>; over: Map<string, Market> }
+/** `over` are markets that closed and are not resolved. */
+type CoinState = {
+  watchers: Set<(change: MarketChange) => void>
+  open: Map<string, Market>
+  over: Map<string, Market>
+}
 
 /** `tick` is to be called every few milliseconds. */
 export function createMarketWatch(
@@ -29,12 +35,12 @@ export function createMarketWatch(
 
   const listOpen = (coin: Coin, nowMs: number) => list({ coin, nowMs, status: 'open' })
 
-  /** Those that closed before anybody watched, and whose winner may still be announced. */
+  /** Markets that closed before the watch began, and whose winner may still be announced. */
   function listOver(coin: Coin, nowMs: number): Map<string, Market> {
     // The longest window is a day.
     const fromMs = Math.max(0, nowMs - UNRESOLVED_MS - DAY_MS)
     const closed = [...list({ coin, nowMs, status: 'closed', fromMs })]
-    return new Map(closed.filter(([, market]) => nowMs - endOf(market) <= UNRESOLVED_MS))
+    return new Map(closed.filter(([, market]) => sinceEnd(market, nowMs) <= UNRESOLVED_MS))
   }
 
   function list(query: Omit<MarketQuery, 'limit'>): Map<string, Market> {
@@ -42,41 +48,37 @@ export function createMarketWatch(
     return new Map([...pages].flat().map((market) => [market.conditionId, market]))
   }
 
-  /** What became of a market that was open; undefined while that is not known. */
-  function becomeOf(known: Market, nowMs: number, { over }: CoinState): MarketChange | undefined {
-    const market = history.findMarket(known.conditionId) ?? known
-    if (statusOf(market, nowMs) === 'resolved') return { kind: 'resolved', market }
-    if (!over.has(market.conditionId)) return { kind: 'closed', market }
-    return factsText(market) === factsText(known) ? undefined : { kind: 'update', market }
-  }
-
-  /** Of markets that were open before `now`. */
-  function* endings(state: CoinState, now: CoinState['open'], nowMs: number) {
-    const { open, over } = state
-    for (const [id, known] of [...open, ...over]) {
-      if (now.has(id)) continue
-      const change = becomeOf(known, nowMs, state)
-      if (change) over.set(id, change.market)
-      if (change?.kind === 'resolved' || nowMs - endOf(known) > UNRESOLVED_MS) over.delete(id)
-      if (change) yield change
-    }
-  }
-
   function look(coin: Coin, state: CoinState, nowMs: number): void {
-    const now = listOpen(coin, nowMs)
-    const changes = [...now.values()].flatMap((market): MarketChange[] => {
-      const known = state.open.get(market.conditionId)
-      if (known === undefined) return [{ kind: 'open', market }]
-      return factsText(market) === factsText(known) ? [] : [{ kind: 'update', market }]
-    })
-    changes.push(...endings(state, now, nowMs))
-    state.open = now
+    const { open, over } = state
+    const openNow = listOpen(coin, nowMs)
+    const changes: MarketChange[] = []
+    for (const [id, market] of openNow) {
+      const known = open.get(id)
+      if (known === undefined) changes.push({ kind: 'open', market })
+      else if (factsText(market) !== factsText(known)) changes.push({ kind: 'update', market })
+    }
+    for (const [id, known] of [...open, ...over]) {
+      if (openNow.has(id)) continue
+      const market = history.findMarket(id) ?? known
+      const isResolved = statusOf(market, nowMs) === 'resolved'
+      let kind: MarketChange['kind'] = over.has(id) ? 'update' : 'closed'
+      if (isResolved) kind = 'resolved'
+      if (kind !== 'update' || factsText(market) !== factsText(known)) {
+        over.set(id, market)
+        changes.push({ kind, market })
+      }
+      if (isResolved || sinceEnd(known, nowMs) > UNRESOLVED_MS) over.delete(id)
+    }
+    state.open = openNow
     for (const watcher of [...state.watchers]) changes.forEach(watcher)
   }
 
   return {
-    /** Open markets of a coin now, and what becomes of them from now on, until `stop`. */
-    watch(coin: Coin, watcher: Watcher): { open: Market[]; stop: () => void } {
+    /** Returns the open markets of a coin, and reports changes from now on, until `stop`. */
+    watch(
+      coin: Coin,
+      watcher: (change: MarketChange) => void,
+    ): { open: Market[]; stop: () => void } {
       const nowMs = clock()
       const state: CoinState = states.get(coin) ?? {
         watchers: new Set(),

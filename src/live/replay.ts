@@ -1,4 +1,5 @@
-/** What was recorded, as events in the order in which a live stream would have had them. */
+/** Recorded history as events, in the order in which a live stream would have sent them. */
+
 import { ENDLESS_MS, type Gap, type GapReason } from '#src/domain/coverage.ts'
 import type { Coin, Market, MarketAsOf, Timeframe } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -15,9 +16,8 @@ const ROWS_A_READ = 50
 const TICKS_A_READ = 100
 const MARKETS_A_READ = 50
 
-export type ReplayEvent = MarketEvent | SpotEvent
-
-type SpotEvent = { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick; isPart?: boolean }
+export type ReplayEvent =
+  MarketEvent | { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick; isPart?: boolean }
 
 export type MarketEvent = { timeMs: number; market: Market } & (
   | { kind: 'open' | 'update' | 'closed' | 'resolved' | 'end' }
@@ -29,26 +29,24 @@ export type ReplayRange = {
   filter: RowFilter
   coin: Coin
   timeframe: Timeframe | undefined
-  /** The only market; undefined for all whose windows are in the range. */
+  /** Undefined for all markets whose windows are in the range. */
   market: Market | undefined
   fromMs: number | undefined
   /** Exclusive. */
   toMs: number | undefined
-  /** Of one market, or of prices of the coin alone: exclusive, in place of `fromMs`. */
+  /** In place of `fromMs`, exclusive: a position in the one market, or in the coin's prices. */
   after: Position | undefined
   /** False where only prices of the coin are asked for. */
   hasMarkets: boolean
-  /** False where only what becomes of markets is asked for. */
+  /** False where only the opening, closing and resolution of markets are asked for. */
   hasRows: boolean
   /** Undefined without prices of the coin. */
   spot: SpotFilter | undefined
 }
 
-type Events<Event extends ReplayEvent = ReplayEvent> = Generator<Event, void>
-
 /**
- * Events of all markets of a range by time. Yields undefined where it only read something: others
- * may go between.
+ * Yields the events of all markets of a range by time, and undefined after a long read, so that
+ * other work may go between.
  */
 export function* replayEvents(
   range: ReplayRange,
@@ -59,16 +57,17 @@ export function* replayEvents(
   const coming = range.market ? [range.market].values() : marketsIn(range, history)
   let next = coming.next()
   // First, so that of one moment prices come first.
-  const playing: Playing[] = range.spot ? begin(spotEvents(range.spot, range, history)) : []
+  const playing = range.spot ? begin(spotEvents(range.spot, range, history)) : []
   while (!next.done || playing.length > 0) {
-    const first = earliest(playing)
+    let [first] = playing
+    // Of several at one moment the one that began first comes first.
+    for (const each of playing) if (first && each.event.timeMs < first.event.timeMs) first = each
     const startMs = next.done ? Number.POSITIVE_INFINITY : startOf(next.value, range)
     if (!next.done && startMs <= (first?.event.timeMs ?? startMs)) {
       const market = next.value
-      const marks = marksOf(market, range, history, nowMs)
-      playing.push(
-        ...begin(marketEvents(market, range, marks, rowEvents(market, range, history, rows))),
-      )
+      const marks = listMarks(market, range, history, nowMs)
+      const events = rowEvents(market, range, history, rows)
+      playing.push(...begin(marketEvents(market, range, marks, events)))
       next = coming.next()
       yield undefined
     } else if (first) {
@@ -78,29 +77,24 @@ export function* replayEvents(
   }
 }
 
-type Playing = { event: ReplayEvent; events: Events }
-
-/** A market with its next event; nothing where there is none. */
-function begin(events: Events): Playing[] {
+/** Returns events with the next one of them; nothing if there is none. */
+function begin(events: Generator<ReplayEvent, void>) {
   const next = events.next()
   return next.done ? [] : [{ event: next.value, events }]
 }
 
-/** Of several at one moment that which came first. */
-const earliest = (playing: readonly Playing[]): Playing | undefined =>
-  playing.reduce<Playing | undefined>(
-    (least, each) => (least && least.event.timeMs <= each.event.timeMs ? least : each),
-    undefined,
-  )
-
-function* spotEvents(filter: SpotFilter, range: ReplayRange, history: MarketHistory): Events {
-  const { fromMs = 0, toMs, after: place } = range
-  if (place === undefined) {
+function* spotEvents(
+  filter: SpotFilter,
+  range: ReplayRange,
+  history: MarketHistory,
+): Generator<ReplayEvent, void> {
+  const { fromMs = 0, toMs } = range
+  if (range.after === undefined) {
     const ticks = latestTicks(history, { ...filter, toMs: fromMs })
     for (const tick of ticks)
       yield { kind: 'lastTick', timeMs: fromMs, tick, isPart: tick !== ticks.at(-1) }
   }
-  let after = place ?? { timestampMs: fromMs, id: 0 }
+  let after = range.after ?? { timestampMs: fromMs, id: 0 }
   for (;;) {
     const ticks = history.spot({ ...filter, toMs, after, order: 'asc', limit: TICKS_A_READ })
     for (const tick of ticks) yield { kind: 'tick', timeMs: tick.timestampMs, tick }
@@ -136,48 +130,46 @@ function* marketEvents(
   market: Market,
   range: ReplayRange,
   marks: readonly MarketEvent[],
-  rows: Events<MarketEvent>,
-): Events<MarketEvent> {
+  rows: Generator<MarketEvent, void>,
+): Generator<MarketEvent, void> {
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
   const fromMs = range.after?.timestampMs ?? startOf(market, range)
   const inRange = marks.filter(
     (mark) => mark.timeMs >= fromMs && (mark.timeMs < endMs || isEndAt(mark, endMs)),
   )
-  let atMs = fromMs
-  for (const event of mergedOf(inRange, rows)) {
-    atMs = event.timeMs
-    yield event
+  let lastMs = fromMs
+  let next = 0
+  for (const row of rows) {
+    // Of one moment marks come first.
+    for (let mark = inRange[next]; mark && mark.timeMs <= row.timeMs; mark = inRange[++next])
+      yield mark
+    lastMs = row.timeMs
+    yield row
   }
-  yield { kind: 'end', timeMs: atMs, market }
+  for (const mark of inRange.slice(next)) {
+    lastMs = mark.timeMs
+    yield mark
+  }
+  yield { kind: 'end', timeMs: lastMs, market }
 }
 
-/** Whether a mark is of a moment as the end of what was before it, and so of a range to there. */
+/** Whether a mark ends something at a moment, and so belongs to a range up to there. */
 function isEndAt(mark: MarketEvent, timeMs: number): boolean {
   if (mark.timeMs !== timeMs) return false
   if (mark.kind === 'gap') return mark.gap.toMs === timeMs
   return mark.kind === 'closed' || mark.kind === 'resolved'
 }
 
-/** By time; of one moment marks come first. */
-function* mergedOf(marks: readonly MarketEvent[], rows: Events<MarketEvent>): Events<MarketEvent> {
-  let next = 0
-  for (const row of rows) {
-    for (let mark = marks[next]; mark && mark.timeMs <= row.timeMs; mark = marks[++next]) yield mark
-    yield row
-  }
-  yield* marks.slice(next)
-}
-
-/** They are among the marks. */
+/** Gaps are among the marks. */
 const noGaps: readonly Gap[] = []
 
-/** Rows of a market; without a position, after the states that a live stream would begin with. */
+/** Rows of a market; without a position, after the states with which a live stream begins. */
 function* rowEvents(
   market: Market,
   range: ReplayRange,
   history: MarketHistory,
   rows: RowReader,
-): Events<MarketEvent> {
+): Generator<MarketEvent, void> {
   const { filter, after, toMs, hasRows } = range
   const startMs = startOf(market, range)
   if (!hasRows || startMs >= (toMs ?? Number.POSITIVE_INFINITY)) return
@@ -197,11 +189,14 @@ function* rowEvents(
   }
 }
 
-/** Gaps that somebody noticed when they began; of the others one knows when they are over. */
+/** Gaps that a recorder notices at their start; others are known when they are over. */
 const noticed: ReadonlySet<GapReason> = new Set(['recorder_down', 'hash_mismatch'])
 
-/** What became of a market, by time. When its winner was known is not on record: at its end. */
-function marksOf(
+/**
+ * The changes and gaps of a market, by time. It is not on record when its winner was known, so it
+ * is resolved at its end.
+ */
+function listMarks(
   market: Market,
   range: ReplayRange,
   history: MarketHistory,
@@ -226,11 +221,11 @@ function marksOf(
   return marks.sort((a, b) => a.timeMs - b.timeMs)
 }
 
-/** When the strike is of a time after the start: `market_open` has any other. */
+/** When a strike is of a time after the start; `market_open` has any other. */
 const struckLateMs = ({ strike, strikeMs = 0, windowStartMs = strikeMs }: Market): number =>
   strike !== undefined && strikeMs > windowStartMs ? strikeMs : Number.POSITIVE_INFINITY
 
-/** What was known of a market at a moment. It is resolved last: then all of it is past. */
+/** What was known of a market at an event. It is resolved last: then everything is known. */
 export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market | MarketAsOf {
   if (kind === 'resolved') return market
   const { conditionId, coin, timeframe, source, slug, question, assetIds } = market

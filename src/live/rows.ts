@@ -1,7 +1,8 @@
 /**
- * Rows of a channel, read back from the history after a place: the same bytes that the routes of
+ * Rows of a channel, read from the history after a position: the same bytes with which the routes of
  * the same name answer.
  */
+
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/domain/series.ts'
 import { ROW_BYTES_MAX } from '#src/domain/series.ts'
@@ -15,12 +16,12 @@ import type { Steps } from '#src/platform/scheduler.ts'
 export const rowChannels = ['snapshots', 'quotes', 'prices', 'trades'] as const
 export type RowChannel = (typeof rowChannels)[number]
 
-/** What of a market is followed. */
+/** Which rows of a market are followed. */
 export type RowFilter = {
   channel: RowChannel
   /** Undefined for both. */
   outcome?: Outcome | undefined
-  /** Levels a side; undefined for all. Of snapshots only. */
+  /** Levels a side, of snapshots only; undefined for all. */
   depth?: number | undefined
 }
 
@@ -31,15 +32,15 @@ export type LiveRow = {
   outcome: Outcome | null
   /** The JSON object. */
   text: string
-  /** True of a row without a cursor: a client cut off before the last of them starts over. */
+  /** Whether the row has no cursor: a client that is cut off before the last row starts over. */
   isPart?: boolean
-  /** What every message of it has in common, once it was made for the first of them. */
+  /** The text that every message of the row has in common, made for the first of them. */
   shared?: string
 }
 
-export type RowPage = {
+type RowPage = {
   rows: LiveRow[]
-  /** Where to go on from, whether there was a row or not. */
+  /** The position to continue from, whether there was a row or not. */
   resume: Position
   hasMore: boolean
 }
@@ -51,71 +52,71 @@ export type FeedQuery = {
   toMs?: number | undefined
   limit: number
 }
-type RowQuery = RowFilter & FeedQuery
-type LastQuery = RowFilter & { market: Market; toMs?: number | undefined }
-type LatestQuery = LastQuery & { outcome: Outcome }
-export type RowReader = {
-  /** Reads ascending after a place, exclusive. */
-  after(query: RowQuery): RowPage
-  /** The position after which every row is new. */
-  end(market: Market, filter: RowFilter): Position
-  /** The last row of an outcome, before `toMs` if that is given; undefined where there is none. */
-  latest(query: LatestQuery): LiveRow | undefined
-}
-export type SeriesReaders = Record<
-  'quotes' | 'prices',
-  (request: SeriesRequest) => Steps<SeriesPage>
->
+export type RowReader = ReturnType<typeof createRowReader>
 
 /** Makes the reader of every channel. */
-export function createRowReader(history: MarketHistory, series: SeriesReaders): RowReader {
+export function createRowReader(
+  history: MarketHistory,
+  series: Record<'quotes' | 'prices', (request: SeriesRequest) => Steps<SeriesPage>>,
+) {
+  const read = (
+    query: RowFilter & Parameters<typeof readSnapshots>[1],
+    order: 'asc' | 'desc',
+  ): RowPage =>
+    query.channel === 'quotes' || query.channel === 'prices'
+      ? readSeries(series[query.channel], query, order)
+      : readSnapshots(history, query, order)
   return {
-    after(query) {
-      const { channel } = query
-      if (channel === 'snapshots') return readSnapshots(history, query, 'asc')
-      if (channel === 'trades') return readTrades(history, query)
-      return readSeries(series[channel], query, 'asc')
-    },
-    end(market, { channel }) {
-      if (channel === 'trades') return lastTradePosition(history, market)
-      return history.page({ market, order: 'desc', limit: 1 }).last ?? START
-    },
-    latest(query) {
-      const { channel } = query
-      if (channel === 'trades') return lastTrade(history, query)
-      const last = { ...query, after: undefined, limit: 1 }
-      return channel === 'snapshots'
-        ? readSnapshots(history, last, 'desc').rows[0]
-        : readSeries(series[channel], last, 'desc').rows[0]
-    },
+    /** Reads ascending after a position, exclusive. */
+    after: (query: RowFilter & FeedQuery): RowPage =>
+      query.channel === 'trades' ? readTrades(history, query) : read(query, 'asc'),
+
+    /** The position after which every row is new. */
+    end: (market: Market, { channel }: RowFilter): Position =>
+      channel === 'trades'
+        ? lastTradePosition(history, market)
+        : (history.page({ market, order: 'desc', limit: 1 }).last ?? START),
+
+    /** The last row of an outcome, before `toMs` if that is given; undefined where there is none. */
+    latest: (
+      query: RowFilter & { market: Market; outcome: Outcome; toMs?: number | undefined },
+    ): LiveRow | undefined =>
+      query.channel === 'trades'
+        ? lastTrade(history, query)
+        : read({ ...query, after: undefined, limit: 1 }, 'desc').rows[0],
   }
 }
 
 /** The last row of each outcome that has one, before `toMs` if that is given, in order of time. */
-export const lastRows = (read: RowReader, query: LastQuery): LiveRow[] =>
+export const lastRows = (
+  reader: RowReader,
+  query: RowFilter & { market: Market; toMs?: number | undefined },
+): LiveRow[] =>
   (query.outcome === undefined ? outcomes : [query.outcome])
-    .flatMap((outcome) => read.latest({ ...query, outcome }) ?? [])
+    .flatMap((outcome) => reader.latest({ ...query, outcome }) ?? [])
     .sort((a, b) => comparePositions(a.position, b.position))
     .map((row, index, { length }) => ({ ...row, isPart: index < length - 1 }))
 
-type Order = 'asc' | 'desc'
-type PageQuery = Omit<RowQuery, 'after'> & { after: Position | undefined }
 /** Before every row. */
 export const START: Position = { timestampMs: 0, id: 0 }
 
 const decoder = new TextDecoder()
 
-function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): RowPage {
+function readSnapshots(
+  history: MarketHistory,
+  query: Omit<RowFilter, 'channel'> & Omit<FeedQuery, 'after'> & { after: Position | undefined },
+  order: 'asc' | 'desc',
+): RowPage {
   const { market, outcome, depth, after, limit, toMs } = query
   const page = history.page({ market, outcome, after, limit, order, toMs })
   const cut = createRowCut({ depth, fields: undefined })
   const rows: LiveRow[] = []
-  // A text is valid until the next one is asked for.
+  // A text is valid until the next one is read.
   for (const bytes of page.texts()) rows.push(toRow(decoder.decode(cut(bytes))))
   return { rows, resume: page.last ?? after ?? START, hasMore: page.hasMore }
 }
 
-/** Rows have one id, time and outcome before any list, in this form: domain/wire/snapshot-json.ts. */
+/** Rows have their id, time and outcome before any list, as domain/wire/snapshot-json.ts has them. */
 function toRow(text: string): LiveRow {
   const idAt = text.indexOf(ID) + ID.length
   const id = Number(text.slice(idAt, text.indexOf('"', idAt)))
@@ -131,9 +132,9 @@ const OUTCOME = '"outcome":"'
 const ISO_LENGTH = '2026-04-14T08:00:10.672Z'.length
 
 function readSeries(
-  read: SeriesReaders['quotes'],
-  { market, outcome, after, limit, toMs }: PageQuery,
-  order: Order,
+  read: (request: SeriesRequest) => Steps<SeriesPage>,
+  { market, outcome, after, limit, toMs }: Parameters<typeof readSnapshots>[1],
+  order: 'asc' | 'desc',
 ): RowPage {
   const range = { outcome, after, limit, order, fromMs: undefined, toMs }
   const steps = read({ market, stepMs: undefined, range })
@@ -147,13 +148,13 @@ function readSeries(
   return { rows, resume: resume ?? last ?? after ?? START, hasMore }
 }
 
-/** A page does not end within a millisecond, so that all that follow a market have one place. */
-function readTrades(history: MarketHistory, query: RowQuery): RowPage {
+/** A page never ends within a millisecond, so that all followers of a market share positions. */
+function readTrades(history: MarketHistory, query: RowFilter & FeedQuery): RowPage {
   const { market, outcome, after, toMs, limit } = query
   const placed = readTradesAfter(history.trades, { market, after, toMs, first: limit + 1 })
   let end = Math.min(limit, placed.length)
-  const timeOf = (index: number): number | undefined => placed[index]?.trade.timestampMs
-  while (end < placed.length && timeOf(end) === timeOf(end - 1)) end++
+  const timeAt = (index: number): number | undefined => placed[index]?.trade.timestampMs
+  while (end < placed.length && timeAt(end) === timeAt(end - 1)) end++
   const page = placed.slice(0, end)
   const rows = page
     .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
@@ -168,17 +169,22 @@ function lastTradePosition(history: MarketHistory, market: Market): Position {
   return placeTrades(same).at(-1)?.at ?? { timestampMs: last.timestampMs, id: 0 }
 }
 
-function lastTrade(history: MarketHistory, query: LatestQuery): LiveRow | undefined {
-  const { market, outcome, toMs } = query
+function lastTrade(
+  history: MarketHistory,
+  { market, outcome, toMs }: { market: Market; outcome: Outcome; toMs?: number | undefined },
+): LiveRow | undefined {
   const [last] = history.trades({ market, outcome, toMs, last: 1 })
   if (last === undefined) return undefined
   const { timestampMs } = last
-  // Its place is among all of its millisecond.
+  // Its position follows from all trades of its millisecond.
   const same = history.trades({ market, fromMs: timestampMs, toMs: timestampMs + 1 })
   const found = placeTrades(same).find(({ trade }) => trade.id === last.id)
   return found && toTradeRow(found)
 }
 
 const toTradeRow = ({ trade, at }: PlacedTrade): LiveRow => ({
-  ...{ position: at, seq: trade.id, outcome: trade.outcome ?? null, text: tradeText(trade) },
+  position: at,
+  seq: trade.id,
+  outcome: trade.outcome ?? null,
+  text: tradeText(trade),
 })

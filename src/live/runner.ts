@@ -1,23 +1,25 @@
-/** Reads of connections that take long: in turns with everybody's work, and at their own pace. */
+/** Long reads for connections: in turns with the work of all callers, and at their own pace. */
+
 import type { Clock } from '#src/domain/time.ts'
 
-/** Work at one go; everybody else waits that long. */
+/** The longest piece of work without a turn of others. */
 const SLICE_MS = 4
 
-/** Work in short steps; each yields for how many milliseconds it wants to rest, usually none. */
+/** Work in short steps, each of which yields how many milliseconds it rests, usually none. */
 export type Paced = Generator<number, void>
 
-export type RunnerOptions = {
+type Job = { owner: string; level: number; steps: Paced; onError: (error: unknown) => void }
+
+/** Makes a runner; `tick` resumes work whose rest is over. */
+export function createRunner({
+  turn,
+  timer,
+}: {
   /** Resolves when it is the owner's turn. */
   turn: (owner: string, level: number) => Promise<void>
   /** Monotonic milliseconds. */
   timer: Clock
-}
-
-type Job = { owner: string; level: number; steps: Paced; onError: (error: unknown) => void }
-
-/** Makes a runner; `tick` wakes those whose rest is over. */
-export function createRunner({ turn, timer }: RunnerOptions) {
+}) {
   const resting = new Map<Job, number>()
 
   function runSlice({ steps }: Job): IteratorResult<number, void> {

@@ -1,13 +1,14 @@
-/** Prices of coins: a cursor that walks them as they are recorded, and waits at the end. */
+/** A cursor over prices of coins as they are recorded, which waits at their end. */
+
 import type { Coin } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { seriesOf, type SpotQuery, type StoredTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
-/** Sources are not equally late: a price may be recorded so long after one of a later time. */
+/** How long after a price of a later time another source's price may still be recorded. */
 const LATE_MS = 30_000
 const PAGE_TICKS = 200
-/** Among so many of the last prices are the last of every series that goes on. */
+/** So many of the last prices contain the last one of every series that goes on. */
 const LATEST_TICKS = 64
 
 export type SpotFilter = {
@@ -15,19 +16,18 @@ export type SpotFilter = {
   source?: string | undefined
   windowSeconds?: number | undefined
 }
-/** Read are all prices but those after the position, and those with an id above `seen`. */
+/** All prices up to the position were read, but those with an id above `seen`. */
 export type SpotPosition = Position & { seen: number }
-type PositionedTick = { tick: StoredTick; position: SpotPosition }
 export type SpotReads = Pick<MarketHistory, 'spot' | 'lastSpotId'>
 
 export class SpotCursor {
   position: SpotPosition
-  /** Whether something may be there already that was not read. */
+  /** Whether prices may be there that were not read. */
   hasMore: boolean
   readonly #history: SpotReads
   readonly #filter: SpotFilter
 
-  /** Begins after all that is recorded where no position is given. */
+  /** Without a position it begins after all recorded prices. */
   constructor(history: SpotReads, filter: SpotFilter, position?: SpotPosition) {
     this.#history = history
     this.#filter = filter
@@ -35,8 +35,7 @@ export class SpotCursor {
     this.hasMore = position !== undefined
   }
 
-  /** Reads on; nothing where there is nothing new. */
-  next(limit: number): PositionedTick[] {
+  next(limit: number): { tick: StoredTick; position: SpotPosition }[] {
     const uptoId = this.#history.lastSpotId()
     if (uptoId === this.position.seen && !this.hasMore) return []
     const found = [...this.#ticks(uptoId).take(limit)]
@@ -46,13 +45,13 @@ export class SpotCursor {
     return found
   }
 
-  /** Names what comes next: cursors of a filter with the same name return the same. */
+  /** Identifies what comes next: cursors of a filter with the same step return the same. */
   get step(): string {
     const { timestampMs, id, seen } = this.position
     return `${timestampMs} ${id} ${seen} ${this.hasMore}`
   }
 
-  /** Another one at the same place. */
+  /** Returns a second cursor at the same position. */
   fork(): SpotCursor {
     const copy = new SpotCursor(this.#history, this.#filter, this.position)
     copy.hasMore = this.hasMore
@@ -60,7 +59,7 @@ export class SpotCursor {
   }
 
   /** First prices that were recorded late, by id, then the others by time, up to an id. */
-  *#ticks(uptoId: number): Generator<PositionedTick, void> {
+  *#ticks(uptoId: number): Generator<{ tick: StoredTick; position: SpotPosition }, void> {
     const { position } = this
     const { timestampMs, id, seen } = position
     const filter = { ...this.#filter, uptoId }
