@@ -65,20 +65,21 @@ const UINT32_VALUES = 4_294_967_296
 /** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
 const rateOf = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
 
-type MarketPlan = {
-  seed: string
-  coin: Coin
-  timeframe: Timeframe
-  windowStartMs: number
-  statesPerSecond: number
-  outcomes: readonly Outcome[]
-  maxSnapshots: number
-}
-
 export type SimulatedMarket = ReturnType<typeof createMarket>
 
-/** Opens a market; what happens in it depends on nothing but its plan, whatever runs beside it. */
-export function createMarket(plan: MarketPlan, model: Model) {
+/** Opens a market. What happens in it depends on its plan only, whatever runs beside it. */
+export function createMarket(
+  plan: {
+    seed: string
+    coin: Coin
+    timeframe: Timeframe
+    windowStartMs: number
+    statesPerSecond: number
+    outcomes: readonly Outcome[]
+    maxSnapshots: number
+  },
+  model: Model,
+) {
   const { seed, coin, timeframe, windowStartMs, statesPerSecond } = plan
   const name = `bookfeed/${seed}/${coin}/${timeframe}/${windowStartMs}/${statesPerSecond}`
   const conditionDigest = sha256(name)
@@ -95,7 +96,9 @@ export function createMarket(plan: MarketPlan, model: Model) {
     conditionId: `0x${toOwnId(conditionDigest)}`,
     assetIds: { up: nameAsset(name, 'up'), down: nameAsset(name, 'down') },
     price: {
-      ...{ random, windowStartMs, windowEndMs },
+      random,
+      windowStartMs,
+      windowEndMs,
       /** Of the last state. */
       timestampMs: startMs,
       /** A random walk; its variance over the window is one. */

@@ -93,10 +93,11 @@ export const createModel = () => ({
 export const lookUp = (table: Int32Array, rank: number): number =>
   table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
 
-type Quantiles = { ranks: readonly number[]; values: readonly number[] }
-
 /** Values between those given are interpolated. */
-function tabulateQuantiles({ ranks, values }: Quantiles, scale: number): Int32Array {
+function tabulateQuantiles(
+  { ranks, values }: { ranks: readonly number[]; values: readonly number[] },
+  scale: number,
+): Int32Array {
   let next = 1
   return Int32Array.from({ length: TABLE_LENGTH }, (_, index) => {
     const rank = (index + 0.5) / TABLE_LENGTH

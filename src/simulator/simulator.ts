@@ -41,26 +41,21 @@ export type SimulateOptions = {
   maxSnapshotsPerMarket?: number | undefined
 }
 
-/** What happened in a stretch of time; the next batch continues where this one ends. */
-type SimulatedBatch = {
-  /** In ascending order of time, markets mixed; up comes before down at equal times. */
-  snapshots: readonly Snapshot[]
-  /** Of markets that began in this batch, and with the winner of those that closed in it. */
-  facts: readonly MarketFacts[]
-  /** Of the simulated time, 0 to 1: how far the simulation is. */
-  fraction: number
-}
-
-export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
+/** Yields what happened in one stretch of time after the other. */
+export function* simulate(options: SimulateOptions) {
   const waiting = listWindows(options)
   const model = createModel()
   const { fromMs, toMs } = simulatedSpan(options)
   const live: SimulatedMarket[] = []
+  /** In ascending order of time, markets mixed; up comes before down at equal times. */
   let snapshots: Snapshot[] = []
+  /** Of markets that began in this batch, and with the winner of those that closed in it. */
   let facts: MarketFacts[] = []
-  const endBatch = (): SimulatedBatch => {
+  const endBatch = () => {
     const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
-    const batch = { snapshots, facts, fraction: Math.min(1, (lastMs - fromMs) / (toMs - fromMs)) }
+    /** The share of the simulated time that is over, 0 to 1. */
+    const fraction = Math.min(1, (lastMs - fromMs) / (toMs - fromMs))
+    const batch = { snapshots, facts, fraction }
     snapshots = []
     facts = []
     return batch
@@ -108,7 +103,9 @@ function listWindows(options: SimulateOptions) {
   const { seed, timeframes, markets, startMs, statesPerSecond = STATES_PER_SECOND } = options
   const { outcomes: only = 'both', maxSnapshotsPerMarket = Number.POSITIVE_INFINITY } = options
   const shared = {
-    ...{ seed: String(seed), statesPerSecond, maxSnapshots: maxSnapshotsPerMarket },
+    seed: String(seed),
+    statesPerSecond,
+    maxSnapshots: maxSnapshotsPerMarket,
     outcomes: only === 'both' ? outcomes : [only],
   }
   const windows = timeframes.flatMap((timeframe) => {
@@ -178,7 +175,10 @@ const OTHERS_STATES_PER_SECOND = 0.2
 /** Recordings end a few seconds after their window; the sample is of the past altogether. */
 const SETTLE_MS = 10_000
 
-/** Fills an empty history with the last few 5-minute windows of the main coins, and the last of others, for a first start. */
+/**
+ * Fills an empty history for a first start: the last few 5-minute windows of the main coins, and
+ * the last one of each other coin.
+ */
 export function makeSample(
   history: MarketHistory,
   { print, clock }: { print: (line: string) => void; clock: Clock },

@@ -11,7 +11,6 @@ import {
   coinTable,
   finalPriceFacts,
   mainCoins,
-  type Outcome,
   outcomes,
   strikeFacts,
   type Timeframe,
@@ -22,6 +21,7 @@ import type { SpotTick } from '#src/domain/spot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
+import type { MarketWindow } from '#src/venue/venue.ts'
 
 import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
 import { createModel, type Model } from './model.ts'
@@ -37,7 +37,7 @@ export const testStores = ['day', 'gap', 'stale'] as const
 export type TestStore = (typeof testStores)[number]
 export type TestHistories = Record<TestStore, MarketHistory>
 
-/** What is made of the hours: all of it, or less for tests. */
+/** How much is made of the hours: everything, or less for tests. */
 export type TestDayPart = {
   coins?: readonly Coin[]
   /** Starts of windows, in milliseconds after `TEST_DAY_MS`; the end is exclusive. */
@@ -47,9 +47,9 @@ export type TestDayPart = {
 /** States of an outcome in a window: further apart there would be gaps. */
 const STATES = 60
 const LEVELS = 10
-/** Of the simulator, which is asked for a state at each of them. */
+/** The rate of the simulator, whose last state is taken at each of them. */
 const STATES_PER_SECOND = 0.25
-/** From which share of a window to which nothing is recorded; the last state is at its end. */
+/** The shares of a window between which nothing is recorded; the last state is at its end. */
 const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
 const TICK_STATES = 5
 /** Coins that are not main ones have windows that start before this time of the day. */
@@ -60,8 +60,6 @@ function firstPriceOf(coin: Coin): { units: number; decimals: number } {
   const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
   return { units: Number(whole + fraction), decimals: fraction.length }
 }
-
-type Made = { market: SimulatedMarket; snapshots: Snapshot[]; trades: Trade[]; ticks: SpotTick[] }
 
 /** Fills empty histories, market after market; yields the share that is done. */
 export function* makeTestDay(
@@ -75,11 +73,11 @@ export function* makeTestDay(
     // Windows of 5 minutes follow each other without a break: one begins where another ends.
     const strike = timeframe === '5m' ? price.get(coin) : undefined
     const made = makeMarket(window, strike, model)
-    const final = strike === undefined ? undefined : finalOf(made.market, strike)
+    const final = strike === undefined ? undefined : toFinal(made.market, strike)
     if (final !== undefined) price.set(coin, final)
     for (const store of testStores) {
       const history = histories[store]
-      if (history !== undefined) put(history, made, { store, strike, final })
+      if (history !== undefined) put(history, made, store, strike, final)
     }
     yield (startMs - TEST_DAY_MS) / TEST_SPAN_MS
   }
@@ -96,7 +94,7 @@ function createQuietModel(): Model {
 function* windowsOf(
   some: readonly Coin[],
   ranges: readonly (readonly [fromMs: number, toMs: number])[],
-): Generator<Window, void> {
+): Generator<Omit<MarketWindow, 'endMs'>, void> {
   for (let timeMs = 0; timeMs < TEST_SPAN_MS; timeMs += timeframeMs['5m']) {
     if (!ranges.some(([fromMs, toMs]) => timeMs >= fromMs && timeMs < toMs)) continue
     const startMs = TEST_DAY_MS + timeMs
@@ -108,18 +106,28 @@ function* windowsOf(
   }
 }
 
-type Window = { coin: Coin; timeframe: Timeframe; startMs: number }
-
-function makeMarket(window: Window, strike: number | undefined, model: Model): Made {
-  const { coin, timeframe, startMs: windowStartMs } = window
-  const plan = { seed: 'test', coin, timeframe, windowStartMs, outcomes }
+function makeMarket(
+  { coin, timeframe, startMs: windowStartMs }: Omit<MarketWindow, 'endMs'>,
+  strike: number | undefined,
+  model: Model,
+) {
   const market = createMarket(
-    { ...plan, statesPerSecond: STATES_PER_SECOND, maxSnapshots: Number.POSITIVE_INFINITY },
+    {
+      seed: 'test',
+      coin,
+      timeframe,
+      windowStartMs,
+      outcomes,
+      statesPerSecond: STATES_PER_SECOND,
+      maxSnapshots: Number.POSITIVE_INFINITY,
+    },
     model,
   )
   const random = createRandom(`bookfeed/test/${market.conditionId}`)
   const stepMs = timeframeMs[timeframe] / STATES
-  const made: Made = { market, snapshots: [], trades: [], ticks: [] }
+  const snapshots: Snapshot[] = []
+  const trades: Trade[] = []
+  const ticks: SpotTick[] = []
   let last: Snapshot[] = []
   for (let state = 0; state <= STATES; state++) {
     const timestampMs = windowStartMs + state * stepMs
@@ -128,78 +136,80 @@ function makeMarket(window: Window, strike: number | undefined, model: Model): M
       advanceMarket(market, last)
     }
     const states = last.map((each) => atMoment(each, timestampMs))
-    made.snapshots.push(...states)
-    if (state < STATES && states.length > 0) made.trades.push(...drawTrade(states, random))
+    snapshots.push(...states)
+    if (state < STATES && states.length > 0) trades.push(...drawTrade(states, random))
     if (strike === undefined || state % TICK_STATES > 0 || state === STATES) continue
-    const series = { coin, source: 'simulated', windowSeconds: 0 }
-    made.ticks.push({ ...series, timestampMs, price: toDigits(coin, unitsOf(market, strike)) })
+    const price = toDigits(coin, toUnits(market, strike))
+    ticks.push({ coin, source: 'simulated', windowSeconds: 0, timestampMs, price })
   }
-  // To the end of it, which names the winner.
+  // The end of the market names the winner.
   while (advanceMarket(market, []) === undefined);
-  return made
+  return { market, snapshots, trades, ticks }
 }
 
-/** The best levels of a state, as one that still prevails at a moment. */
+/** A state that still holds at a moment, with its best levels. */
 const atMoment = ({ sourceHash: _, bids, asks, ...state }: Snapshot, timestampMs: number) => ({
-  ...{ ...state, timestampMs },
-  ...{ bids: best(bids), asks: best(asks) },
+  ...state,
+  timestampMs,
+  bids: best(bids),
+  asks: best(asks),
 })
 const best = ({ prices, sizes }: Ladder): Ladder => ({
   prices: prices.slice(0, LEVELS),
   sizes: sizes.slice(0, LEVELS),
 })
 
-type Put = { store: TestStore; strike: number | undefined; final: number | undefined }
-
-function put(history: MarketHistory, made: Made, { store, strike, final }: Put): void {
-  const { market, snapshots, trades, ticks } = made
+function put(
+  history: MarketHistory,
+  { market, snapshots, trades, ticks }: ReturnType<typeof makeMarket>,
+  store: TestStore,
+  strike: number | undefined,
+  final: number | undefined,
+): void {
   const { conditionId, plan } = market
   const { windowStartMs, windowEndMs } = market.price
-  const [fromMs, toMs] = HOLES[store].map(
+  const [holeFromMs = windowEndMs, holeToMs = windowEndMs] = HOLES[store].map(
     (share) => windowStartMs + share * (windowEndMs - windowStartMs),
   )
-  const hole = { fromMs: fromMs ?? windowEndMs, toMs: toMs ?? windowEndMs }
   const isHeard = ({ timestampMs }: { timestampMs: number }) =>
-    timestampMs < hole.fromMs || timestampMs >= hole.toMs
-  const text = (units: number | undefined) => units && toDigits(plan.coin, units)
+    timestampMs < holeFromMs || timestampMs >= holeToMs
+  const text = (units: number | undefined) => (units ? toDigits(plan.coin, units) : undefined)
   const of = { windowStartMs, windowEndMs, source: 'simulated' } as const
   history.putMarket({
     ...toFacts(market),
-    ...strikeFacts(text(strike) || undefined, of),
-    ...finalPriceFacts(text(final) || undefined, of),
+    ...strikeFacts(text(strike), of),
+    ...finalPriceFacts(text(final), of),
   })
   const heard = snapshots.filter(isHeard)
   history.record({
-    ...{ source: 'simulated', snapshots: heard, gaps: [] },
+    source: 'simulated',
+    snapshots: heard,
     trades: trades.filter(isHeard).map((trade) => ({ conditionId, trade })),
+    gaps: [],
   })
-  const gapOf = (outcome: Outcome) => gapIn(heard, { outcome, hole, endMs: windowEndMs })
-  if (store !== 'day') history.putGaps(conditionId, outcomes.map(gapOf))
+  // A recorder notes a gap from the last state before it to the next, or to the end.
+  const gaps = outcomes.map((outcome): Gap => {
+    const times = heard.flatMap((each) => (each.outcome === outcome ? each.timestampMs : []))
+    const lastMs = times.findLast((timeMs) => timeMs < holeFromMs) ?? holeFromMs
+    const toMs = times.find((timeMs) => timeMs >= holeToMs) ?? windowEndMs
+    return { outcome, reason: 'recorder_down', fromMs: lastMs + 1, toMs }
+  })
+  if (store !== 'day') history.putGaps(conditionId, gaps)
   if (ticks.length > 0) history.putSpot(ticks.filter(isHeard))
   history.close(conditionId)
 }
 
-type Hole = { outcome: Outcome; hole: { fromMs: number; toMs: number }; endMs: number }
-
-/** As a recorder notes it: from the last state before it to the next, or to the end. */
-function gapIn(heard: readonly Snapshot[], { outcome, hole, endMs }: Hole): Gap {
-  const times = heard.flatMap((each) => (each.outcome === outcome ? each.timestampMs : []))
-  const lastMs = times.findLast((timeMs) => timeMs < hole.fromMs) ?? hole.fromMs
-  const toMs = times.find((timeMs) => timeMs >= hole.toMs) ?? endMs
-  return { outcome, reason: 'recorder_down', fromMs: lastMs + 1, toMs }
-}
-
 /** The strike is the price at the start, and what moved it before does not count. */
-const unitsOf = ({ price }: SimulatedMarket, strike: number): number =>
+const toUnits = ({ price }: SimulatedMarket, strike: number): number =>
   price.timestampMs <= price.windowStartMs
     ? strike
     : strike + Math.round(strike * VOLATILITY * price.walk)
 
 /** Up wins where it is at least the strike; a walk just below 0 is a unit below. */
-const finalOf = (market: SimulatedMarket, strike: number): number =>
+const toFinal = (market: SimulatedMarket, strike: number): number =>
   market.price.winner === 'up'
-    ? unitsOf(market, strike)
-    : Math.min(unitsOf(market, strike), strike - 1)
+    ? toUnits(market, strike)
+    : Math.min(toUnits(market, strike), strike - 1)
 
 const toDigits = (coin: Coin, units: number): string => {
   const { decimals } = firstPriceOf(coin)
