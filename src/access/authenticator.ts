@@ -21,12 +21,10 @@ import type { Clock } from '#src/domain/time.ts'
 import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 
 const CALLERS_MAX = 100_000
-/** A revoked key is refused everywhere within a second, also where nobody can look. */
+/** A revoked key is refused everywhere within a second, also while the ledger cannot be read. */
 const STALE_MS_MAX = 500
-/** Beside the places of callers. */
+/** The slot of the tiers; those of callers are not negative. */
 const TIERS = -1
-
-type Deps = { ledger: Ledger; clock: Clock }
 
 export type Authenticator = {
   /**
@@ -40,53 +38,13 @@ export type Authenticator = {
 
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: number }
 
-type Asked<T> = {
-  /** Of what it is: read aside once at a time. */
-  place: number
-  read: () => T
-  keep: (found: T) => void
-  /** What holds for a while, if anything is known. */
-  known: T | undefined
-  /** When it was heard that this has changed. */
-  changedMs: number
-}
-
-/**
- * Reads the ledger, and keeps what was found. Where it is late, what is known holds for a while,
- * and it is read once more beside the requests.
- */
-function createPatientRead({ ledger, clock }: Deps) {
-  const coming = new Set<number>()
-
-  async function readAside<T>({ place, read, keep }: Asked<T>): Promise<void> {
-    if (coming.has(place)) return
-    coming.add(place)
-    try {
-      keep(await ledger.eventually(read))
-    } catch {
-      // It is tried again at the next use.
-    } finally {
-      coming.delete(place)
-    }
-  }
-
-  return <T>(asked: Asked<T>): T => {
-    try {
-      const found = asked.read()
-      asked.keep(found)
-      return found
-    } catch (error) {
-      const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
-      if (asked.known === undefined || !isPassing) throw error
-      void readAside(asked)
-      if (clock() - asked.changedMs > STALE_MS_MAX) throw error
-      return asked.known
-    }
-  }
-}
-
-export function createAuthenticator({ ledger, clock }: Deps): Authenticator {
-  const readPatiently = createPatientRead({ ledger, clock })
+export function createAuthenticator({
+  ledger,
+  clock,
+}: {
+  ledger: Ledger
+  clock: Clock
+}): Authenticator {
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()
   const digest = new Uint8Array(DIGEST_LENGTH)
@@ -97,19 +55,56 @@ export function createAuthenticator({ ledger, clock }: Deps): Authenticator {
   let changedMs: number | undefined
   let staleMs = 0
 
+  /** Slots that are being read beside the requests. */
+  const coming = new Set<number>()
+
+  async function readAside<T>(slot: number, read: () => T, keep: (found: T) => void) {
+    if (coming.has(slot)) return
+    coming.add(slot)
+    try {
+      keep(await ledger.eventually(read))
+    } catch {
+      // It is tried again at the next use.
+    } finally {
+      coming.delete(slot)
+    }
+  }
+
+  /**
+   * Reads the ledger, and keeps what was found. While it is late, what is known holds for a while
+   * from `sinceMs` on, and it is read once more beside the requests.
+   */
+  function readPatiently<T>(
+    slot: number,
+    read: () => T,
+    keep: (found: T) => void,
+    known: T | undefined,
+    sinceMs: number,
+  ): T {
+    try {
+      const found = read()
+      keep(found)
+      return found
+    } catch (error) {
+      const isPassing = error instanceof AppError && error.code === 'storage_unavailable'
+      if (known === undefined || !isPassing) throw error
+      void readAside(slot, read, keep)
+      if (clock() - sinceMs > STALE_MS_MAX) throw error
+      return known
+    }
+  }
+
   function refresh(): void {
     const now = ledger.revision()
     if (now === revision) return
     staleMs = changedMs ??= clock()
-    readPatiently<readonly Tier[]>({
-      ...{ place: TIERS, read: ledger.listTiers, changedMs },
-      known: Number.isNaN(revision) ? undefined : tiers,
-      keep(found) {
-        tiers = found
-        revision = now
-        changedMs = undefined
-      },
-    })
+    const known = Number.isNaN(revision) ? undefined : tiers
+    const keep = (found: readonly Tier[]) => {
+      tiers = found
+      revision = now
+      changedMs = undefined
+    }
+    readPatiently(TIERS, ledger.listTiers, keep, known, changedMs)
   }
 
   /** `since`: the revision from which on it holds. */
@@ -127,11 +122,11 @@ export function createAuthenticator({ ledger, clock }: Deps): Authenticator {
     return { digest: sought, caller, untilMs, revision: since }
   }
 
-  function keepAt(place: number, found: Entry | undefined): void {
-    if (found === undefined) entries.delete(place)
+  function keepAt(slot: number, found: Entry | undefined): void {
+    if (found === undefined) entries.delete(slot)
     else {
       if (entries.size >= CALLERS_MAX) entries.clear()
-      entries.set(place, found)
+      entries.set(slot, found)
     }
   }
 
@@ -141,18 +136,16 @@ export function createAuthenticator({ ledger, clock }: Deps): Authenticator {
       if (token?.length !== KEY_LENGTH) return undefined
       refresh()
       digestOf(token, digest)
-      const place = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)
-      const kept = entries.get(place)
+      const slot = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)
+      const kept = entries.get(slot)
       const isKnown = kept && clock() < kept.untilMs && timingSafeEqual(kept.digest, digest)
       const known = isKnown ? kept : undefined
       if (known?.revision === revision) return known.caller
       if (!isWellFormedKey(token)) return undefined
-      const [sought, since] = [digest.slice(), revision]
-      return readPatiently<Entry | undefined>({
-        ...{ place, known, changedMs: staleMs },
-        read: () => find(sought, since),
-        keep: (found) => keepAt(place, found),
-      })?.caller
+      const sought = digest.slice()
+      const since = revision
+      const read = () => find(sought, since)
+      return readPatiently(slot, read, (found) => keepAt(slot, found), known, staleMs)?.caller
     },
 
     listTiers() {

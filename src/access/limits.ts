@@ -5,7 +5,11 @@
  */
 import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
-import { createPlaces, makePlaceMemory, type Room } from '#src/platform/places.ts'
+import {
+  createConcurrencyLimit,
+  makeConcurrencyMemory,
+  type Room,
+} from '#src/platform/concurrency-limit.ts'
 import { createRateWindows, makeRateMemory, type RateWindows } from '#src/platform/rate-windows.ts'
 
 import type { ShareWindows } from './shared-windows.ts'
@@ -50,16 +54,16 @@ export type Limits = ReturnType<typeof createLimits>
 /** `seed` is a secret: callers whose places in memory are known could be shut out by others. */
 export function makeLimitMemory(seed: number, threads = 1) {
   const windows = () => makeRateMemory(WINDOWS_MAX, seed)
-  const places = () => makePlaceMemory(threads, seed)
+  const concurrency = () => makeConcurrencyMemory(threads, seed)
   return {
     keys: { data: windows(), billing: windows() },
     addresses: { data: windows(), billing: windows() },
     guests: windows(),
     signups: makeSignupMemory(seed),
-    jobs: places(),
-    streams: places(),
-    connections: places(),
-    bytes: places(),
+    jobs: concurrency(),
+    streams: concurrency(),
+    connections: concurrency(),
+    bytes: concurrency(),
   }
 }
 
@@ -68,18 +72,17 @@ export function makeSignupMemory(seed: number) {
   return { minutes: windows(), days: windows() }
 }
 
-type Sharing = {
-  /** Counts from 0. */
-  thread?: number
-  /** Where several servers have the same windows. */
-  share?: ShareWindows | undefined
-}
-
-/** `streamsMax` is of all accounts. */
+/**
+ * `streamsMax` is for all accounts together; threads count from 0. `share` makes the windows those
+ * of several servers.
+ */
 export function createLimits(
   memory: LimitMemory,
   streamsMax: number,
-  { thread = 0, share = (_name, _windowMs, own) => own }: Sharing = {},
+  {
+    thread = 0,
+    share = (_name, _windowMs, own) => own,
+  }: { thread?: number; share?: ShareWindows | undefined } = {},
 ) {
   const windowsOf = (
     name: string,
@@ -90,12 +93,13 @@ export function createLimits(
     data: windowsOf(`${name}:data`, data),
     billing: windowsOf(`${name}:billing`, billing),
   })
-  const placesOf = (rooms: Rooms, own: SharedArrayBuffer) => createPlaces({ rooms }, own, thread)
-  const places = {
-    jobs: placesOf(JOB_ROOMS, memory.jobs),
-    streams: placesOf(streamRooms(streamsMax), memory.streams),
-    connections: placesOf(CONNECTION_ROOMS, memory.connections),
-    bytes: placesOf(BYTE_ROOMS, memory.bytes),
+  const limitOf = (rooms: Rooms, own: SharedArrayBuffer) =>
+    createConcurrencyLimit({ rooms }, own, thread)
+  const concurrency = {
+    jobs: limitOf(JOB_ROOMS, memory.jobs),
+    streams: limitOf(streamRooms(streamsMax), memory.streams),
+    connections: limitOf(CONNECTION_ROOMS, memory.connections),
+    bytes: limitOf(BYTE_ROOMS, memory.bytes),
   }
   return {
     keys: pair('key', memory.keys),
@@ -105,10 +109,10 @@ export function createLimits(
       minutes: windowsOf('signup', memory.signups.minutes),
       days: windowsOf('signup-day', memory.signups.days, DAY_MS),
     },
-    ...places,
-    /** Gives back the places of a thread that has ended. */
+    ...concurrency,
+    /** Gives back what a thread held that has ended. */
     clear(ended: number): void {
-      for (const each of Object.values(places)) each.clear(ended)
+      for (const limit of Object.values(concurrency)) limit.clear(ended)
     },
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Who is the operator: whoever sends the operator's token, or sits at this machine. A browser on
- * this machine shows pages of strangers, too, so a request from loopback counts only where no page
- * of another origin can have made it, and nothing says that it was passed on for somebody else.
+ * The operator sends the operator's token, or sits at this machine. A browser on this machine shows
+ * pages of other sites, too, so cross-origin and proxied requests from loopback need the token.
  */
+
 import { timingSafeEqual } from 'node:crypto'
 
 import { AppError } from '#src/domain/errors.ts'
@@ -19,38 +19,52 @@ export type OperatorAccess = {
   trustsLoopback: boolean
 }
 
-type Deps = OperatorAccess & {
-  addressOf: (request: Request, peers: PeerSource | undefined) => string
-  timer: Clock
-  /** Keeps others from knowing whose window is where. */
-  seed: number
-}
-
 /** Wrong tokens of an address in a minute; after these the right one is refused as well. */
 const FAILURES_MAX = 10
 const ADDRESSES_MAX = 20_000
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-/** Each says that somebody else may have asked. */
-const passedOn = [
-  ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'],
-  ...['via', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'x-forwarded-server'],
+/** Headers of proxies. */
+const proxyHeaders = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+  'cf-connecting-ip',
+  'true-client-ip',
+  'x-client-ip',
+  'x-forwarded-server',
 ]
 
-/** Throws `operator_only`, and `rate_limited` after many wrong tokens. */
-export function createOperatorCheck(deps: Deps): AssertOperator {
-  const failures = createRateWindows(RATE_WINDOW_MS, makeRateMemory(ADDRESSES_MAX, deps.seed))
-  const expected = digestOf(deps.token)
+/**
+ * Throws `operator_only`, and `rate_limited` after many wrong tokens. `seed` is a secret that keeps
+ * callers from knowing where in memory a window is.
+ */
+export function createOperatorCheck({
+  token,
+  trustsLoopback,
+  addressOf,
+  timer,
+  seed,
+}: OperatorAccess & {
+  addressOf: (request: Request, peers: PeerSource | undefined) => string
+  timer: Clock
+  seed: number
+}): AssertOperator {
+  const failures = createRateWindows(RATE_WINDOW_MS, makeRateMemory(ADDRESSES_MAX, seed))
+  const expected = digestOf(token)
 
   function assertToken(sent: string, address: string): void {
-    const nowMs = deps.timer()
+    const nowMs = timer()
     const window = failures.find(address, nowMs)
     if (window !== undefined && window.used >= FAILURES_MAX) {
       const retryAfterSeconds = toSeconds(window.endMs - nowMs)
       const text = `Too many wrong tokens from this address. Wait ${retryAfterSeconds} s.`
       throw new AppError('rate_limited', text, { retryAfterSeconds })
     }
-    // Of digests, which are equally long: the time says nothing about the token.
-    if (deps.token !== '' && timingSafeEqual(digestOf(sent), expected)) return
+    // Digests are equally long: the time says nothing about the token.
+    if (token !== '' && timingSafeEqual(digestOf(sent), expected)) return
     failures.take(address, FAILURES_MAX, nowMs)
     throw refusal('This is not the token of the operator.')
   }
@@ -58,10 +72,10 @@ export function createOperatorCheck(deps: Deps): AssertOperator {
   return (request, { peers }) => {
     const sent = tokenOf(request.headers.get('authorization'))
     if (sent !== undefined) {
-      assertToken(sent, deps.addressOf(request, peers))
+      assertToken(sent, addressOf(request, peers))
       return
     }
-    const reason = deps.trustsLoopback
+    const reason = trustsLoopback
       ? strangerReason(request, peers)
       : 'This server takes the token alone.'
     if (reason !== undefined) throw refusal(reason)
@@ -81,9 +95,9 @@ function strangerReason(request: Request, peers: PeerSource | undefined): string
     return 'The request comes from another machine.'
   }
   const host = headers.get('host') ?? ''
-  // A name of somebody else's may lead here (DNS rebinding).
+  // Another domain may resolve to this machine (DNS rebinding).
   if (!loopbackHost.test(host)) return 'The request names another host than this machine.'
-  if (passedOn.some((name) => headers.has(name))) return 'A proxy has passed the request on.'
+  if (proxyHeaders.some((name) => headers.has(name))) return 'A proxy has passed the request on.'
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site') ?? 'none'
   const isOwnPage = origin === null || origin.toLowerCase() === `http://${host.toLowerCase()}`

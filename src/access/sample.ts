@@ -1,6 +1,6 @@
 /**
- * What may be read without a key, by whoever sends `Bearer sample` in place of one: what the Free
- * tier includes, and one market that is over, whole. Each address is a caller of its own.
+ * What may be read with `Bearer sample` in place of a key: what the Free tier includes, and one
+ * market that is over, whole. Each address is a caller of its own.
  */
 import type { Market } from '#src/domain/market.ts'
 import { tokenOf } from '#src/domain/selling/api-key.ts'
@@ -12,16 +12,18 @@ const TOKEN = 'sample'
 /** A page of the dashboard takes up to ten. */
 export const SAMPLE_REQUESTS_PER_MINUTE = 120
 
-type Deps = {
-  /** `auto`, `off`, or what names a market. */
+/** `choice`: `auto`, `off`, or what names a market. `findExample`: the market that shows most. */
+export function createSample({
+  choice,
+  listTiers,
+  findMarket,
+  findExample,
+}: {
   choice: string
   listTiers: () => readonly Tier[]
   findMarket: (name: string) => Market | undefined
-  /** The market that shows most. */
   findExample: () => Market | undefined
-}
-
-export function createSample({ choice, listTiers, findMarket, findExample }: Deps): Sample {
+}): Sample {
   let chosen: string | undefined = choice === 'auto' ? undefined : choice
 
   function market(): Market | undefined {
@@ -42,8 +44,11 @@ export function createSample({ choice, listTiers, findMarket, findExample }: Dep
   return {
     market,
     terms: () => ({
-      ...{ tierId: TOKEN, name: 'Sample', rank: 0 },
-      ...{ ...free(), requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE },
+      tierId: TOKEN,
+      name: 'Sample',
+      rank: 0,
+      ...free(),
+      requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE,
     }),
     assertIncluded({ method, access, coin, conditionId: name = '' }) {
       const { coins, routes } = free()

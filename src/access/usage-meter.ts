@@ -9,22 +9,25 @@ import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 import { after, type Eventually } from '#src/platform/eventually.ts'
 
 const DAYS_KEPT = 90
-/** Nobody else who counts has the same. */
+/** Random, so that no two meters have the same name. */
 const NAME_BYTES = 16
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500
 
-type UsageMeterDeps = {
-  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>
-  clock: Clock
-  randomBytes: (length: number) => Uint8Array
-}
 /** `day` counts from 1970. */
 type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
 
-export function createUsageMeter({ ledger, clock, randomBytes }: UsageMeterDeps) {
+export function createUsageMeter({
+  ledger,
+  clock,
+  randomBytes,
+}: {
+  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+}) {
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
@@ -32,14 +35,25 @@ export function createUsageMeter({ ledger, clock, randomBytes }: UsageMeterDeps)
   let part: Counter[] = []
   let number = 1
   const meter = `${toText(dayOf(clock()))} ${randomBytes(NAME_BYTES).toHex()}`
-  const prune = createPrune(ledger)
+  let prunedDay = 0
+
+  /** Forgets what is too old, once a day. */
+  function prune(day: number): Eventually<void> {
+    if (day === prunedDay) return undefined
+    return after(ledger.pruneUsage(toText(day - DAYS_KEPT + 1)), () => {
+      prunedDay = day
+    })
+  }
 
   function write(): Eventually<boolean> {
     if (part.length === 0) part = [...counters.values().take(ENTRIES_PER_FLUSH)]
     for (const counter of part) forget(counter)
     const written = part
     return after(ledger.addUsage(part.map(toEntry), { meter, number }), () => {
-      if (part === written) [part, number] = [[], number + 1]
+      if (part === written) {
+        part = []
+        number++
+      }
       return counters.size > 0
     })
   }
@@ -86,7 +100,7 @@ export function createUsageMeter({ ledger, clock, randomBytes }: UsageMeterDeps)
      */
     flush: (): Eventually<boolean> => after(prune(dayOf(clock())), write),
 
-    /** Moves all counters out of here; whoever has them then gives them to `put` of another. */
+    /** Moves all counters out of here, to be given to `put` of another meter. */
     take(): Counter[] {
       const taken = [...counters]
       counters.clear()
@@ -104,17 +118,6 @@ export function createUsageMeter({ ledger, clock, randomBytes }: UsageMeterDeps)
       const counted = [...part, ...counters].filter(({ caller }) => caller.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]
     },
-  }
-}
-
-/** Forgets what is too old, once a day. */
-function createPrune(ledger: UsageMeterDeps['ledger']) {
-  let prunedDay = 0
-  return (day: number): Eventually<void> => {
-    if (day === prunedDay) return undefined
-    return after(ledger.pruneUsage(toText(day - DAYS_KEPT + 1)), () => {
-      prunedDay = day
-    })
   }
 }
 

@@ -4,7 +4,7 @@
  * that has been sent, but then has no address of its request any more: so it is asked, now and then.
  */
 import { AppError } from '#src/domain/errors.ts'
-import type { Places, Refused } from '#src/platform/places.ts'
+import type { ConcurrencyLimit, Refused } from '#src/platform/concurrency-limit.ts'
 
 import type { PeerSource, Visit } from './gate.ts'
 import { holderOf } from './work.ts'
@@ -42,7 +42,7 @@ type Waiting = Sent & { release: () => void }
 
 export type Unread = ReturnType<typeof createUnread>
 
-export function createUnread({ bytes: places }: { bytes: Places }) {
+export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
   /** Not counted yet: made since the last look, and before it. */
   let fresh: Sent[] = []
   let earlier: Sent[] = []
@@ -146,7 +146,7 @@ export function createUnread({ bytes: places }: { bytes: Places }) {
       watch()
     },
 
-    /** Counts what waits on a connection that is no request; returns as `Places` does. */
+    /** Counts what waits on a connection that is no request; returns as `ConcurrencyLimit` does. */
     take,
 
     /** Bytes that wait, by all. */

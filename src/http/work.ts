@@ -8,7 +8,7 @@ import { AppError } from '#src/domain/errors.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { Places } from '#src/platform/places.ts'
+import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 
 import { callerOf, type Visit, visitOf } from './gate.ts'
@@ -41,7 +41,7 @@ const SHED_SECONDS = 1
 
 export type Work = ReturnType<typeof createWork>
 
-type WorkDeps = { timer: Clock; limits: { jobs: Places; streams: Places } }
+type WorkDeps = { timer: Clock; limits: { jobs: ConcurrencyLimit; streams: ConcurrencyLimit } }
 
 export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const scheduler = createScheduler()

@@ -3,7 +3,11 @@
 import { type Limits, makeSignupMemory } from '#src/access/limits.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
-import { type Bounds, createPlaces, makePlaceMemory } from '#src/platform/places.ts'
+import {
+  type Bounds,
+  createConcurrencyLimit,
+  makeConcurrencyMemory,
+} from '#src/platform/concurrency-limit.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
 
 const MB = 1_000_000
@@ -21,7 +25,7 @@ const bounds = {
 
 /** Rate windows are those of addresses without a key; each thread has its own for all else. */
 export function createTestLimits(limits: Limits, seed: number): Limits {
-  const places = (of: Bounds) => createPlaces(of, makePlaceMemory(1, seed))
+  const places = (of: Bounds) => createConcurrencyLimit(of, makeConcurrencyMemory(1, seed))
   const { minutes, days } = makeSignupMemory(seed)
   return {
     ...limits,

@@ -8,8 +8,8 @@ import type { Caller } from '#src/domain/selling/caller.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { bindVisit, type PeerSource, type Visit } from '#src/http/gate.ts'
 import { createWork } from '#src/http/work.ts'
+import { createConcurrencyLimit, makeConcurrencyMemory } from '#src/platform/concurrency-limit.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { createPlaces, makePlaceMemory } from '#src/platform/places.ts'
 import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 import type { StreamData } from '#src/server/app.ts'
 
@@ -30,7 +30,7 @@ const askAt = async (fetch: Fetch, path: string, { token = '', address = '192.0.
 describe('places of three levels', () => {
   test('default: the rooms lie in one another, so each level has places that no later one can take', () => {
     const rooms = [{ max: 8 }, { max: 4 }, { max: 2 }] as const
-    const places = createPlaces({ rooms: [...rooms] }, makePlaceMemory(2, 7), 1)
+    const places = createConcurrencyLimit({ rooms: [...rooms] }, makeConcurrencyMemory(2, 7), 1)
     const fill = (level: number) => {
       const closes: (() => void)[] = []
       for (let owner = 0; ; owner++) {
@@ -52,7 +52,10 @@ describe('places of three levels', () => {
 
   test('behavior: owners of a group share a bound, and a group that has none gets one of the last', () => {
     const rooms = [{ max: 3, firstMax: 4 }] as const
-    const places = createPlaces({ rooms: [...rooms], groupMax: 2 }, makePlaceMemory(1, 7))
+    const places = createConcurrencyLimit(
+      { rooms: [...rooms], groupMax: 2 },
+      makeConcurrencyMemory(1, 7),
+    )
     const open = (owner: string, group: string) => {
       const place = places.open({ owner, group, ownMax: 2 })
       return typeof place === 'string' ? place : 'taken'
@@ -62,7 +65,7 @@ describe('places of three levels', () => {
   })
 
   test('behavior: what is larger than its bound is taken where its owner has nothing', () => {
-    const places = createPlaces({ rooms: [{ max: 100 }] }, makePlaceMemory(1, 7))
+    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, makeConcurrencyMemory(1, 7))
     const open = (size: number) => places.open({ owner: 'a', ownMax: 10, size })
     const first = open(60)
     expect(first).toBeFunction()

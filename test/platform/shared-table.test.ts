@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Worker } from 'node:worker_threads'
 
-import { createPlaces, makePlaceMemory } from '#src/platform/places.ts'
+import { createConcurrencyLimit, makeConcurrencyMemory } from '#src/platform/concurrency-limit.ts'
 import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
 
 const THREADS = 3
@@ -35,17 +35,17 @@ test('behavior: threads that take from the same windows take exactly the limit',
 })
 
 test('behavior: places of a thread that has ended are given back, those of others are not', async () => {
-  const memory = makePlaceMemory(THREADS, 7)
+  const memory = makeConcurrencyMemory(THREADS, 7)
   const script = `
     const { parentPort, workerData: { memory, thread, root } } = require('node:worker_threads')
-    const { createPlaces } = require(root + 'places.ts')
-    const places = createPlaces({ rooms: [{ max: 100 }] }, memory, thread)
+    const { createConcurrencyLimit } = require(root + 'concurrency-limit.ts')
+    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, memory, thread)
     let taken = 0
     while (typeof places.open({ owner: 'acc_1', ownMax: 20 }) !== 'string') taken++
     parentPort.postMessage(taken)`
   const taken = await inThreads(script, memory)
   expect(taken.reduce((sum, count) => sum + count, 0)).toBe(20)
-  const places = createPlaces({ rooms: [{ max: 21 }] }, memory, 1)
+  const places = createConcurrencyLimit({ rooms: [{ max: 21 }] }, memory, 1)
   expect(places.open({ owner: 'acc_1', ownMax: 20 })).toBe('account')
   const mine = places.open({ owner: 'acc_2', ownMax: 20 })
   expect(places.open({ owner: 'acc_3', ownMax: 20 })).toBe('all')

@@ -2,7 +2,7 @@
 import { AppError } from '#src/domain/errors.ts'
 import { type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { Refused } from '#src/platform/places.ts'
+import type { Refused } from '#src/platform/concurrency-limit.ts'
 
 import type { CloseReason } from './schema.ts'
 

@@ -10,7 +10,7 @@ import { searchOf } from '#src/http/url.ts'
 import type { Work } from '#src/http/work.ts'
 import { createFanout } from '#src/live/group.ts'
 import type { Runner } from '#src/live/runner.ts'
-import type { Places } from '#src/platform/places.ts'
+import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 
 import { accessOf, type BeginOptions, createBegin } from './begin.ts'
 import type { Message } from './messages.ts'
@@ -35,7 +35,7 @@ const DRAIN_MS = 9_500
 
 export type StreamDeps = BeginOptions & {
   runner: Runner
-  connections: Places
+  connections: ConcurrencyLimit
   work: Pick<Work, 'tryNow'>
   /** From 0 to below 1. */
   random: () => number

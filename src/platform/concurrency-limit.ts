@@ -1,20 +1,20 @@
 /**
- * Counted places, of each owner and of all, in memory that threads share. Owners have a level, and
- * the rooms of the levels lie in one another: an owner of level 0 may use all of the first room,
- * one of level 1 what the second room has of it, one of level 2 what the third has of that. So
- * there are places that no owner of a higher number can take.
+ * A limit on what runs at the same time, for each owner and for all, counted in memory that threads
+ * share. Owners have a level, and the rooms of the levels are nested: an owner of level 0 may use
+ * all of the first room, one of level 1 the part of it that is the second room, one of level 2 the
+ * third. So a part is out of reach for owners of a higher level number.
  */
 import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
-/** Owners who have places at a time. */
+/** Owners that hold something at a time. */
 const OWNERS_MAX = 10_000
 /** Levels of owners. */
 const LEVELS = 3
 
-export type Places = ReturnType<typeof createPlaces>
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
 /** Each of `threads` counts in columns of its own, so that what it held can be given back. */
-export const makePlaceMemory = (threads: number, seed: number): SharedArrayBuffer =>
+export const makeConcurrencyMemory = (threads: number, seed: number): SharedArrayBuffer =>
   makeSharedTable({ capacity: OWNERS_MAX, columns: threads * LEVELS, seed })
 
 /** What a level and those of higher numbers may have together. */
@@ -27,13 +27,13 @@ export type Room = {
 export type Bounds = {
   /** By level; the room of a level is at most that of the level before. */
   rooms: readonly [Room, ...Room[]]
-  /** Places of the owners of one group together. */
+  /** The bound of the owners of one group together. */
   groupMax?: number
 }
 
 type Wanted = {
   owner: string
-  /** Places that the owner may have. An owner that has none gets one of any size. */
+  /** The bound of the owner. An owner that holds nothing gets one of any size. */
   ownMax: number
   level?: number
   /** Owners of one group share a bound. */
@@ -45,7 +45,7 @@ type Wanted = {
 /** Which bound is reached: that of the owner, of its group, or of all. */
 export type Refused = 'account' | 'group' | 'all'
 
-export function createPlaces(
+export function createConcurrencyLimit(
   { rooms, groupMax = Number.POSITIVE_INFINITY }: Bounds,
   memory: SharedArrayBuffer,
   own = 0,
@@ -110,14 +110,14 @@ export function createPlaces(
   }
 
   return {
-    /** Takes a place; returns what gives it back, or which bound is reached. */
+    /** Takes some; returns what gives it back, or which bound is reached. */
     open: (wanted: Wanted): Refused | (() => void) =>
       table.use(() => {
         const { rows, refused } = weigh(wanted)
         return refused ?? fill(rows, wanted.level ?? 0, wanted.size ?? 1)
       }),
 
-    /** Takes a place whatever is bounded, for what is there already; returns what gives it back. */
+    /** Takes some over every bound, for what is there already; returns what gives it back. */
     force: (wanted: Omit<Wanted, 'ownMax'>): (() => void) =>
       table.use(() => {
         const { rows } = weigh({ ...wanted, ownMax: Number.POSITIVE_INFINITY })
@@ -132,13 +132,13 @@ export function createPlaces(
       return table.use(() => weigh(wanted).refused)
     },
 
-    /** Whether an owner that has none would get a place. */
+    /** Whether an owner that holds nothing would be refused. */
     isFull: (level = 0): boolean => !hasRoom(level, 1, true),
 
-    /** Places that are taken, by all. */
+    /** What all owners hold. */
     total: (): number => sum(common),
 
-    /** Gives back all places of a thread that has ended. */
+    /** Gives back all that a thread held that has ended. */
     clear: (thread: number): void =>
       table.use(() => {
         for (let level = 0; level < LEVELS; level++) table.fill(thread * LEVELS + level, 0)
