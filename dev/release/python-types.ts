@@ -44,15 +44,20 @@ Amount = Union[float, Decimal]
 """A float, or a \`Decimal\` from a client with \`exact=True\`."""
 `
 
-/** The module \`bookfeed.api\`. */
+/** The text of `bookfeed/api.py`, by name: the same in whichever order routes are declared. */
 export function pythonTypesOf({ paths, components }: ApiDocument): string {
   const operations = Object.entries(paths)
     .filter(([path]) => path.startsWith('/v1/'))
     .flatMap(([, methods]) => Object.values(methods))
+    .toSorted((a, b) => compare(a.operationId, b.operationId))
   const filters = operations.flatMap(filtersOf)
-  const rows = Object.entries(components.schemas).flatMap(([name, schema]) => rowOf(name, schema))
+  const rows = Object.entries(components.schemas)
+    .toSorted(([a], [b]) => compare(a, b))
+    .flatMap(([name, schema]) => rowOf(name, schema))
   return [header, ...filters, ...rows, amountsOf(components.schemas)].join('\n')
 }
+
+const compare = (a: string, b: string): number => (a < b ? -1 : 1)
 
 const textOf = (value: string | number): string => JSON.stringify(String(value))
 const literal = (values: readonly (string | number)[]): string =>

@@ -21,6 +21,153 @@ Amount = Union[float, Decimal]
 """A float, or a `Decimal` from a client with `exact=True`."""
 
 
+class BuyTier(TypedDict, total=False):
+    another_period: Literal["true", "false"]
+
+
+class CreateChallenge(TypedDict, total=False):
+    address: str
+
+
+class CreateKey(TypedDict, total=False):
+    message: str
+    signature: str
+    label: str
+    keep_keys: bool
+
+
+class CreateQuote(TypedDict, total=False):
+    tier_id: str
+    network: str
+    token: str
+    payer: str
+    another_period: bool
+
+
+class ExportDay(TypedDict, total=False):
+    day: Time
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    source: Literal["recorded", "simulated", "all"]
+    shape: Literal["levels", "states"]
+    depth: int
+    include: Literal["receivedAt"]
+    outcome: Literal["up", "down"]
+    after: str
+
+
+class ExportMarket(TypedDict, total=False):
+    shape: Literal["levels", "states"]
+    depth: int
+    include: Literal["receivedAt"]
+    outcome: Literal["up", "down"]
+    from_: Time
+    to: Time
+    after: str
+
+
+class FollowCoin(TypedDict, total=False):
+    channel: Literal["snapshots", "quotes", "prices", "trades"]
+    outcome: Literal["up", "down"]
+    depth: int
+    heartbeat: int
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    cursor: str | None
+
+
+class FollowMarket(TypedDict, total=False):
+    channel: Literal["snapshots", "quotes", "prices", "trades"]
+    outcome: Literal["up", "down"]
+    depth: int
+    heartbeat: int
+    cursor: str | None
+
+
+class GetCitation(TypedDict, total=False):
+    id: str
+
+
+class GetFill(TypedDict, total=False):
+    outcome: Literal["up", "down"]
+    side: Literal["buy", "sell"]
+    size: Decimals
+    usdc: Decimals
+    view: Literal["own", "consolidated"]
+    fee_bps: Decimals
+    fee_rate: Decimals
+    limit_price: Decimals
+    max_age_ms: int
+    known_at: Time
+
+
+class GetHeatmap(TypedDict, total=False):
+    from_: Time
+    to: Time
+    outcome: Literal["up", "down"]
+    price_bins: int
+    time_bins: int
+    agg: Literal["max", "last", "time-weighted"]
+
+
+class GetManifest(TypedDict, total=False):
+    sequence: int
+    day: Time
+
+
+class GetMarketCoverage(TypedDict, total=False):
+    from_: Time
+    to: Time
+
+
+class GetPanel(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    offsets: Names
+    from_: Time
+    to: Time
+    limit: int
+    cursor: str | None
+    max_age_ms: int
+    known_at: Time
+    source: Literal["recorded", "simulated", "all"]
+
+
+class GetSnapshotsAt(TypedDict, total=False):
+    outcome: Literal["up", "down"]
+    max_age_ms: int
+    depth: int
+    fields: Names
+    view: Literal["own", "consolidated"]
+    known_at: Time
+
+
+class LabelKey(TypedDict, total=False):
+    label: str
+
+
+class ListCoverage(TypedDict, total=False):
+    from_: Time
+    to: Time
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    source: Literal["recorded", "simulated", "all"]
+
+
+class ListCurrentPrices(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+
+
+class ListFiles(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    day: Time
+    kind: Literal["snapshots", "levels", "quotes", "trades", "panel"]
+    numbers: Literal["decimal", "double"]
+    limit: int
+    cursor: str | None
+
+
+class ListManifests(TypedDict, total=False):
+    limit: int
+    cursor: str | None
+
+
 class ListMarkets(TypedDict, total=False):
     timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
     status: Literal["upcoming", "open", "closed", "resolved"]
@@ -34,16 +181,39 @@ class ListMarkets(TypedDict, total=False):
     cursor: str | None
 
 
-class GetMarketCoverage(TypedDict, total=False):
-    from_: Time
-    to: Time
+class ListPayments(TypedDict, total=False):
+    limit: int
+    cursor: str | None
 
 
-class ListCoverage(TypedDict, total=False):
+class ListPrices(TypedDict, total=False):
     from_: Time
     to: Time
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-    source: Literal["recorded", "simulated", "all"]
+    limit: int
+    cursor: str | None
+    outcome: Literal["up", "down"]
+    order: Literal["asc", "desc"]
+    interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
+    known_at: Time
+
+
+class ListQuotes(TypedDict, total=False):
+    from_: Time
+    to: Time
+    limit: int
+    cursor: str | None
+    outcome: Literal["up", "down"]
+    order: Literal["asc", "desc"]
+    interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
+    fields: Names
+    known_at: Time
+
+
+class ListRevisions(TypedDict, total=False):
+    since: Time
+    coin: Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]
+    limit: int
+    cursor: str | None
 
 
 class ListSnapshots(TypedDict, total=False):
@@ -60,129 +230,11 @@ class ListSnapshots(TypedDict, total=False):
     known_at: Time
 
 
-class GetSnapshotsAt(TypedDict, total=False):
-    outcome: Literal["up", "down"]
-    max_age_ms: int
-    depth: int
-    fields: Names
-    view: Literal["own", "consolidated"]
-    known_at: Time
-
-
 class ListSnapshotsAt(TypedDict, total=False):
     max_age_ms: int
     depth: int
     fields: Names
     view: Literal["own", "consolidated"]
-
-
-class GetFill(TypedDict, total=False):
-    outcome: Literal["up", "down"]
-    side: Literal["buy", "sell"]
-    size: Decimals
-    usdc: Decimals
-    view: Literal["own", "consolidated"]
-    fee_bps: Decimals
-    fee_rate: Decimals
-    limit_price: Decimals
-    max_age_ms: int
-    known_at: Time
-
-
-class ListQuotes(TypedDict, total=False):
-    from_: Time
-    to: Time
-    limit: int
-    cursor: str | None
-    outcome: Literal["up", "down"]
-    order: Literal["asc", "desc"]
-    interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
-    fields: Names
-    known_at: Time
-
-
-class ListCurrentPrices(TypedDict, total=False):
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-
-
-class ListPrices(TypedDict, total=False):
-    from_: Time
-    to: Time
-    limit: int
-    cursor: str | None
-    outcome: Literal["up", "down"]
-    order: Literal["asc", "desc"]
-    interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
-    known_at: Time
-
-
-class ListTrades(TypedDict, total=False):
-    from_: Time
-    to: Time
-    limit: int
-    cursor: str | None
-    outcome: Literal["up", "down"]
-    order: Literal["asc", "desc"]
-    known_at: Time
-
-
-class GetPanel(TypedDict, total=False):
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-    offsets: Names
-    from_: Time
-    to: Time
-    limit: int
-    cursor: str | None
-    max_age_ms: int
-    known_at: Time
-    source: Literal["recorded", "simulated", "all"]
-
-
-class GetHeatmap(TypedDict, total=False):
-    from_: Time
-    to: Time
-    outcome: Literal["up", "down"]
-    price_bins: int
-    time_bins: int
-    agg: Literal["max", "last", "time-weighted"]
-
-
-class ExportMarket(TypedDict, total=False):
-    shape: Literal["levels", "states"]
-    depth: int
-    include: Literal["receivedAt"]
-    outcome: Literal["up", "down"]
-    from_: Time
-    to: Time
-    after: str
-
-
-class ExportDay(TypedDict, total=False):
-    day: Time
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-    source: Literal["recorded", "simulated", "all"]
-    shape: Literal["levels", "states"]
-    depth: int
-    include: Literal["receivedAt"]
-    outcome: Literal["up", "down"]
-    after: str
-
-
-class FollowMarket(TypedDict, total=False):
-    channel: Literal["snapshots", "quotes", "prices", "trades"]
-    outcome: Literal["up", "down"]
-    depth: int
-    heartbeat: int
-    cursor: str | None
-
-
-class FollowCoin(TypedDict, total=False):
-    channel: Literal["snapshots", "quotes", "prices", "trades"]
-    outcome: Literal["up", "down"]
-    depth: int
-    heartbeat: int
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-    cursor: str | None
 
 
 class ListSpot(TypedDict, total=False):
@@ -196,45 +248,14 @@ class ListSpot(TypedDict, total=False):
     interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
 
 
-class ListFiles(TypedDict, total=False):
-    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
-    day: Time
-    kind: Literal["snapshots", "levels", "quotes", "trades", "panel"]
-    numbers: Literal["decimal", "double"]
+class ListTrades(TypedDict, total=False):
+    from_: Time
+    to: Time
     limit: int
     cursor: str | None
-
-
-class ListRevisions(TypedDict, total=False):
-    since: Time
-    coin: Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]
-    limit: int
-    cursor: str | None
-
-
-class ListManifests(TypedDict, total=False):
-    limit: int
-    cursor: str | None
-
-
-class GetManifest(TypedDict, total=False):
-    sequence: int
-    day: Time
-
-
-class GetCitation(TypedDict, total=False):
-    id: str
-
-
-class CreateChallenge(TypedDict, total=False):
-    address: str
-
-
-class CreateKey(TypedDict, total=False):
-    message: str
-    signature: str
-    label: str
-    keep_keys: bool
+    outcome: Literal["up", "down"]
+    order: Literal["asc", "desc"]
+    known_at: Time
 
 
 class RotateKey(TypedDict, total=False):
@@ -242,31 +263,104 @@ class RotateKey(TypedDict, total=False):
     label: str
 
 
-class LabelKey(TypedDict, total=False):
-    label: str
-
-
-class CreateQuote(TypedDict, total=False):
-    tier_id: str
-    network: str
-    token: str
-    payer: str
-    another_period: bool
-
-
 class SettlePayment(TypedDict, total=False):
     payment_payload: str
     quote_id: str
 
-
-class ListPayments(TypedDict, total=False):
-    limit: int
-    cursor: str | None
-
-
-class BuyTier(TypedDict, total=False):
-    another_period: Literal["true", "false"]
-
+AgedSnapshot = TypedDict(
+    "AgedSnapshot",
+    {
+        "id": str,
+        "assetId": str,
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "outcome": Literal["up", "down"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "timestamp": str,
+        "bids": list["Level"],
+        "asks": list["Level"],
+        "receivedAt": str,
+        "sources": "LadderSources",
+        "ageMs": int,
+    },
+)
+Bar = TypedDict(
+    "Bar",
+    {
+        "outcome": Literal["up", "down"],
+        "start": str,
+        "end": str,
+        "open": Amount,
+        "high": Amount,
+        "low": Amount,
+        "close": Amount,
+        "lastTrade": Amount,
+        "lastTradeTime": str,
+        "lastTradeOutcome": Literal["up", "down", "null"],
+        "lastTradeUpdates": int,
+        "states": int,
+        "covered": Amount,
+    },
+)
+Bought = TypedDict(
+    "Bought",
+    {
+        "status": Literal["active"],
+        "subscription": dict[str, Any],
+        "requests": dict[str, Any],
+        "key": str,
+        "settlement": "PaymentProof",
+    },
+)
+BoughtRequests = TypedDict(
+    "BoughtRequests",
+    {
+        "paymentId": str,
+        "packId": str,
+        "name": str,
+        "requests": int,
+        "used": int,
+        "boughtAt": str,
+    },
+)
+Chain = TypedDict(
+    "Chain",
+    {
+        "network": str,
+        "name": str,
+        "chainId": int,
+        "explorer": str,
+        "finality": str,
+        "tokens": list[dict[str, Any]],
+    },
+)
+Challenge = TypedDict(
+    "Challenge",
+    {
+        "message": str,
+        "nonce": str,
+        "expiresAt": str,
+    },
+)
+Citation = TypedDict(
+    "Citation",
+    {
+        "citation": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "day": str,
+        "revision": int,
+        "newestRevision": int,
+        "isCurrent": bool,
+        "sha256": str,
+        "markets": int,
+        "snapshots": int,
+        "knownAt": str,
+        "sequence": int,
+        "manifest": str,
+        "data": str,
+    },
+)
 Coin = TypedDict(
     "Coin",
     {
@@ -281,72 +375,33 @@ Coin = TypedDict(
         "timeframes": list[dict[str, Any]],
     },
 )
-PaymentRequirements = TypedDict(
-    "PaymentRequirements",
+Coverage = TypedDict(
+    "Coverage",
     {
-        "scheme": Literal["exact"],
-        "network": str,
-        "asset": str,
-        "amount": str,
-        "payTo": str,
-        "maxTimeoutSeconds": int,
-        "extra": dict[str, Any],
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "source": Literal["recorded", "simulated"],
+        "status": Literal["upcoming", "open", "closed", "resolved"],
+        "requested": dict[str, Any],
+        "covered": Amount,
+        "silenceMs": int,
+        "outcomes": list["OutcomeCoverage"],
+        "revision": int,
     },
 )
-PaymentRequired = TypedDict(
-    "PaymentRequired",
+CoverageDay = TypedDict(
+    "CoverageDay",
     {
-        "x402Version": Amount,
-        "error": str,
-        "resource": dict[str, Any],
-        "accepts": list["PaymentRequirements"],
-        "extensions": dict[str, Any],
-    },
-)
-PaymentFailure = TypedDict(
-    "PaymentFailure",
-    {
-        "success": bool,
-        "errorReason": str,
-        "payer": str,
-        "transaction": Literal[""],
-        "network": str,
-    },
-)
-PaymentRequirementsV1 = TypedDict(
-    "PaymentRequirementsV1",
-    {
-        "scheme": Literal["exact"],
-        "network": str,
-        "maxAmountRequired": str,
-        "resource": str,
-        "description": str,
-        "mimeType": str,
-        "payTo": str,
-        "maxTimeoutSeconds": int,
-        "asset": str,
-        "extra": dict[str, Any],
-    },
-)
-Problem = TypedDict(
-    "Problem",
-    {
-        "type": str,
-        "title": str,
-        "status": int,
-        "code": Literal["invalid_parameter", "invalid_request", "challenge_invalid", "signature_invalid", "cursor_invalid", "cursor_mismatch", "payment_invalid", "unauthenticated", "payment_required", "payment_rejected", "tier_coin", "tier_route", "operator_only", "not_found", "unknown_coin", "unknown_market", "no_snapshot", "stale", "unknown_tier", "unknown_network", "unknown_token", "unknown_offer", "unknown_payment", "unknown_file", "unknown_key", "method_not_allowed", "market_conflict", "challenge_used", "tier_not_for_sale", "offer_limit", "payment_limit", "offer_used", "payment_conflict", "payment_in_review", "key_replaced", "key_limit", "offer_expired", "allowance_required", "challenge_expired", "payload_too_large", "unsupported_media_type", "range_not_satisfiable", "idempotency_mismatch", "rate_limited", "too_many_streams", "sanctioned", "internal", "damaged", "signup_closed", "billing_unavailable", "screening_unavailable", "storage_unavailable", "unavailable"],
-        "error": str,
-        "detail": str,
-        "requestId": str,
-        "param": str,
-        "retryAfterSeconds": int,
-        "requiredTier": str,
-        "reason": str,
-        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
-        "paymentRequired": "PaymentRequired",
-        "paymentResponse": "PaymentFailure",
-        "x402Version": Amount,
-        "accepts": list["PaymentRequirementsV1"],
+        "day": str,
+        "state": Literal["available", "degraded", "missing", "pending"],
+        "markets": int,
+        "timeframes": list[dict[str, Any]],
+        "snapshots": dict[str, Any],
+        "covered": Amount,
+        "gaps": list[dict[str, Any]],
+        "verified": Amount,
+        "longestSilenceMs": int,
     },
 )
 CoverageSummary = TypedDict(
@@ -358,16 +413,149 @@ CoverageSummary = TypedDict(
         "verified": Amount,
     },
 )
-MarketOutcome = TypedDict(
-    "MarketOutcome",
+DayFile = TypedDict(
+    "DayFile",
     {
-        "outcome": Literal["up", "down"],
-        "assetId": str,
+        "name": str,
+        "url": str,
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "day": str,
+        "kind": Literal["snapshots", "levels", "quotes", "trades", "panel"],
+        "numbers": Literal["decimal", "double"],
+        "revision": int,
+        "isLatest": bool,
+        "markets": int,
+        "rows": int,
+        "bytes": int,
+        "sha256": str,
+        "madeAt": str,
+    },
+)
+Export = TypedDict(
+    "Export",
+    {
+        "exportId": str,
+        "name": str,
+        "state": Literal["running", "complete", "broken_off"],
+        "format": Literal["ndjson", "csv", "parquet"],
+        "contentEncoding": Literal["gzip", "null"],
         "snapshots": int,
-        "verifiedSnapshots": int,
-        "firstSnapshot": str,
-        "lastSnapshot": str,
-        "coverage": "CoverageSummary",
+        "bytes": int,
+        "sha256": str,
+        "startedAt": str,
+        "endedAt": str,
+    },
+)
+Fill = TypedDict(
+    "Fill",
+    {
+        "conditionId": str,
+        "outcome": Literal["up", "down"],
+        "side": Literal["buy", "sell"],
+        "view": Literal["own", "consolidated"],
+        "ts": str,
+        "timestamp": str,
+        "ageMs": int,
+        "sources": "LadderSources",
+        "asked": dict[str, Any],
+        "filled": Amount,
+        "notional": Amount,
+        "fee": Amount,
+        "total": Amount,
+        "averagePrice": Amount,
+        "bestPrice": Amount,
+        "worstPrice": Amount,
+        "slippage": Amount,
+        "levelsUsed": int,
+        "unfilled": Amount,
+        "levels": list["FillLevel"],
+    },
+)
+FillLevel = TypedDict(
+    "FillLevel",
+    {
+        "price": Amount,
+        "size": Amount,
+        "source": Literal["own", "mirror", "both"],
+        "cost": Amount,
+    },
+)
+Health = TypedDict(
+    "Health",
+    {
+        "status": Literal["ok"],
+        "version": str,
+    },
+)
+Heatmap = TypedDict(
+    "Heatmap",
+    {
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "source": Literal["recorded", "simulated"],
+        "outcome": Literal["up", "down"],
+        "agg": Literal["max", "last", "time-weighted"],
+        "from": str,
+        "to": str,
+        "stepMs": int,
+        "priceStep": Amount,
+        "columns": list[dict[str, Any]],
+    },
+)
+Key = TypedDict(
+    "Key",
+    {
+        "id": str,
+        "label": str,
+        "hint": str,
+        "status": Literal["active", "expiring"],
+        "isCurrent": bool,
+        "createdAt": str,
+        "expiresAt": str,
+        "lastUsedAt": str,
+    },
+)
+LadderSources = TypedDict(
+    "LadderSources",
+    {
+        "own": dict[str, Any],
+        "mirror": dict[str, Any],
+        "skewMs": int,
+    },
+)
+Level = TypedDict(
+    "Level",
+    {
+        "price": Amount,
+        "size": Amount,
+        "source": Literal["own", "mirror", "both"],
+    },
+)
+Manifest = TypedDict(
+    "Manifest",
+    {
+        "sequence": int,
+        "day": str,
+        "revision": int,
+        "digest": str,
+        "previous": str,
+        "signature": str,
+        "publicKey": str,
+        "manifest": dict[str, Any],
+    },
+)
+ManifestRow = TypedDict(
+    "ManifestRow",
+    {
+        "sequence": int,
+        "day": str,
+        "revision": int,
+        "digest": str,
+        "previous": str,
+        "signature": str,
+        "publicKey": str,
+        "madeAt": str,
     },
 )
 Market = TypedDict(
@@ -402,145 +590,43 @@ Market = TypedDict(
         "revision": int,
     },
 )
-OutcomeCoverage = TypedDict(
-    "OutcomeCoverage",
-    {
-        "outcome": Literal["up", "down"],
-        "covered": Amount,
-        "coveredMs": int,
-        "intervals": list[dict[str, Any]],
-        "gaps": list[dict[str, Any]],
-        "wholeMarket": dict[str, Any],
-    },
-)
-Coverage = TypedDict(
-    "Coverage",
+MarketDigest = TypedDict(
+    "MarketDigest",
     {
         "conditionId": str,
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "slug": str,
         "source": Literal["recorded", "simulated"],
-        "status": Literal["upcoming", "open", "closed", "resolved"],
-        "requested": dict[str, Any],
-        "covered": Amount,
-        "silenceMs": int,
-        "outcomes": list["OutcomeCoverage"],
         "revision": int,
+        "snapshots": int,
+        "snapshotsSha256": str,
+        "trades": int,
+        "tradesSha256": str,
+        "factsSha256": str,
     },
 )
-CoverageDay = TypedDict(
-    "CoverageDay",
+MarketOutcome = TypedDict(
+    "MarketOutcome",
     {
-        "day": str,
-        "state": Literal["available", "degraded", "missing", "pending"],
-        "markets": int,
-        "timeframes": list[dict[str, Any]],
-        "snapshots": dict[str, Any],
-        "covered": Amount,
-        "gaps": list[dict[str, Any]],
-        "verified": Amount,
-        "longestSilenceMs": int,
-    },
-)
-Level = TypedDict(
-    "Level",
-    {
-        "price": Amount,
-        "size": Amount,
-        "source": Literal["own", "mirror", "both"],
-    },
-)
-LadderSources = TypedDict(
-    "LadderSources",
-    {
-        "own": dict[str, Any],
-        "mirror": dict[str, Any],
-        "skewMs": int,
-    },
-)
-Snapshot = TypedDict(
-    "Snapshot",
-    {
-        "id": str,
+        "outcome": Literal["up", "down"],
         "assetId": str,
-        "conditionId": str,
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "outcome": Literal["up", "down"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "timestamp": str,
-        "bids": list["Level"],
-        "asks": list["Level"],
-        "receivedAt": str,
-        "sources": "LadderSources",
+        "snapshots": int,
+        "verifiedSnapshots": int,
+        "firstSnapshot": str,
+        "lastSnapshot": str,
+        "coverage": "CoverageSummary",
     },
 )
-AgedSnapshot = TypedDict(
-    "AgedSnapshot",
+NewKey = TypedDict(
+    "NewKey",
     {
+        "key": str,
         "id": str,
-        "assetId": str,
-        "conditionId": str,
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "outcome": Literal["up", "down"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "timestamp": str,
-        "bids": list["Level"],
-        "asks": list["Level"],
-        "receivedAt": str,
-        "sources": "LadderSources",
-        "ageMs": int,
-    },
-)
-FillLevel = TypedDict(
-    "FillLevel",
-    {
-        "price": Amount,
-        "size": Amount,
-        "source": Literal["own", "mirror", "both"],
-        "cost": Amount,
-    },
-)
-Fill = TypedDict(
-    "Fill",
-    {
-        "conditionId": str,
-        "outcome": Literal["up", "down"],
-        "side": Literal["buy", "sell"],
-        "view": Literal["own", "consolidated"],
-        "ts": str,
-        "timestamp": str,
-        "ageMs": int,
-        "sources": "LadderSources",
-        "asked": dict[str, Any],
-        "filled": Amount,
-        "notional": Amount,
-        "fee": Amount,
-        "total": Amount,
-        "averagePrice": Amount,
-        "bestPrice": Amount,
-        "worstPrice": Amount,
-        "slippage": Amount,
-        "levelsUsed": int,
-        "unfilled": Amount,
-        "levels": list["FillLevel"],
-    },
-)
-Quote = TypedDict(
-    "Quote",
-    {
-        "time": str,
-        "ageMs": int,
-        "id": str,
-        "outcome": Literal["up", "down"],
-        "timestamp": str,
-        "bid": Amount,
-        "bidSize": Amount,
-        "ask": Amount,
-        "askSize": Amount,
-        "mid": Amount,
-        "spread": Amount,
-        "imbalance": Amount,
-        "receivedAt": str,
+        "label": str,
+        "hint": str,
+        "tier": str,
+        "createdAt": str,
+        "expiresAt": str,
+        "address": str,
     },
 )
 OpenMarket = TypedDict(
@@ -557,47 +643,36 @@ OpenMarket = TypedDict(
         "lastTrade": dict[str, Any],
     },
 )
-Price = TypedDict(
-    "Price",
+OutcomeCoverage = TypedDict(
+    "OutcomeCoverage",
+    {
+        "outcome": Literal["up", "down"],
+        "covered": Amount,
+        "coveredMs": int,
+        "intervals": list[dict[str, Any]],
+        "gaps": list[dict[str, Any]],
+        "wholeMarket": dict[str, Any],
+    },
+)
+Pack = TypedDict(
+    "Pack",
     {
         "id": str,
-        "outcome": Literal["up", "down"],
-        "timestamp": str,
-        "bid": Amount,
-        "ask": Amount,
-        "mid": Amount,
-        "lastTrade": Amount,
-        "lastTradeTime": str,
-        "lastTradeOutcome": Literal["up", "down", "null"],
+        "name": str,
+        "requests": int,
+        "coins": list[Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]],
+        "routes": list[Literal["markets", "prices", "snapshots", "quotes"]],
+        "requestsPerMinute": int,
+        "priceUsdc": str,
+        "isForSale": bool,
     },
 )
-Bar = TypedDict(
-    "Bar",
+PaidSettlement = TypedDict(
+    "PaidSettlement",
     {
-        "outcome": Literal["up", "down"],
-        "start": str,
-        "end": str,
-        "open": Amount,
-        "high": Amount,
-        "low": Amount,
-        "close": Amount,
-        "lastTrade": Amount,
-        "lastTradeTime": str,
-        "lastTradeOutcome": Literal["up", "down", "null"],
-        "lastTradeUpdates": int,
-        "states": int,
-        "covered": Amount,
-    },
-)
-Trade = TypedDict(
-    "Trade",
-    {
-        "timestamp": str,
-        "outcome": Literal["up", "down", "null"],
-        "price": Amount,
-        "size": Amount,
-        "side": Literal["buy", "sell", "null"],
-        "transactionHash": str,
+        "status": Literal["active"],
+        "subscription": "SubscriptionPeriod",
+        "settlement": "PaymentProof",
     },
 )
 PanelRow = TypedDict(
@@ -623,35 +698,264 @@ PanelRow = TypedDict(
         "down": dict[str, Any],
     },
 )
-Heatmap = TypedDict(
-    "Heatmap",
+Payment = TypedDict(
+    "Payment",
     {
-        "conditionId": str,
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "source": Literal["recorded", "simulated"],
-        "outcome": Literal["up", "down"],
-        "agg": Literal["max", "last", "time-weighted"],
-        "from": str,
-        "to": str,
-        "stepMs": int,
-        "priceStep": Amount,
-        "columns": list[dict[str, Any]],
+        "status": Literal["active", "pending", "failed", "review"],
+        "paymentId": str,
+        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
+        "reason": str,
+        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
+        "pollUrl": str,
+        "authorizationExpiresAt": str,
+        "subscription": "SubscriptionPeriod",
+        "requests": "BoughtRequests",
+        "settlement": "PaymentProof",
     },
 )
-Export = TypedDict(
-    "Export",
+PaymentFailure = TypedDict(
+    "PaymentFailure",
     {
-        "exportId": str,
-        "name": str,
-        "state": Literal["running", "complete", "broken_off"],
-        "format": Literal["ndjson", "csv", "parquet"],
-        "contentEncoding": Literal["gzip", "null"],
-        "snapshots": int,
-        "bytes": int,
+        "success": bool,
+        "errorReason": str,
+        "payer": str,
+        "transaction": Literal[""],
+        "network": str,
+    },
+)
+PaymentProof = TypedDict(
+    "PaymentProof",
+    {
+        "paymentId": str,
+        "transaction": str,
+        "network": str,
+        "token": Literal["USDC", "USDT"],
+        "amount": str,
+        "amountUsd": str,
+        "payer": str,
+        "explorerUrl": str,
+    },
+)
+PaymentQuote = TypedDict(
+    "PaymentQuote",
+    {
+        "quoteId": str,
+        "expiresAt": str,
+        "paymentRequirements": "PaymentRequirements",
+        "paymentRequired": "PaymentRequired",
+        "payer": str,
+        "tier": dict[str, Any],
+        "startsAt": str,
+        "chain": dict[str, Any],
+        "token": dict[str, Any],
+        "paymentInFlight": dict[str, Any],
+    },
+)
+PaymentRequired = TypedDict(
+    "PaymentRequired",
+    {
+        "x402Version": Amount,
+        "error": str,
+        "resource": dict[str, Any],
+        "accepts": list["PaymentRequirements"],
+        "extensions": dict[str, Any],
+    },
+)
+PaymentRequirements = TypedDict(
+    "PaymentRequirements",
+    {
+        "scheme": Literal["exact"],
+        "network": str,
+        "asset": str,
+        "amount": str,
+        "payTo": str,
+        "maxTimeoutSeconds": int,
+        "extra": dict[str, Any],
+    },
+)
+PaymentRequirementsV1 = TypedDict(
+    "PaymentRequirementsV1",
+    {
+        "scheme": Literal["exact"],
+        "network": str,
+        "maxAmountRequired": str,
+        "resource": str,
+        "description": str,
+        "mimeType": str,
+        "payTo": str,
+        "maxTimeoutSeconds": int,
+        "asset": str,
+        "extra": dict[str, Any],
+    },
+)
+PendingSettlement = TypedDict(
+    "PendingSettlement",
+    {
+        "status": Literal["pending"],
+        "paymentId": str,
+        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
+        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
+        "pollUrl": str,
+        "authorizationExpiresAt": str,
+    },
+)
+Price = TypedDict(
+    "Price",
+    {
+        "id": str,
+        "outcome": Literal["up", "down"],
+        "timestamp": str,
+        "bid": Amount,
+        "ask": Amount,
+        "mid": Amount,
+        "lastTrade": Amount,
+        "lastTradeTime": str,
+        "lastTradeOutcome": Literal["up", "down", "null"],
+    },
+)
+Problem = TypedDict(
+    "Problem",
+    {
+        "type": str,
+        "title": str,
+        "status": int,
+        "code": Literal["invalid_parameter", "invalid_request", "challenge_invalid", "signature_invalid", "cursor_invalid", "cursor_mismatch", "payment_invalid", "unauthenticated", "payment_required", "payment_rejected", "tier_coin", "tier_route", "operator_only", "not_found", "unknown_coin", "unknown_market", "no_snapshot", "stale", "unknown_tier", "unknown_network", "unknown_token", "unknown_offer", "unknown_payment", "unknown_file", "unknown_key", "method_not_allowed", "market_conflict", "challenge_used", "tier_not_for_sale", "offer_limit", "payment_limit", "offer_used", "payment_conflict", "payment_in_review", "key_replaced", "key_limit", "offer_expired", "allowance_required", "challenge_expired", "payload_too_large", "unsupported_media_type", "range_not_satisfiable", "idempotency_mismatch", "rate_limited", "too_many_streams", "sanctioned", "internal", "damaged", "signup_closed", "billing_unavailable", "screening_unavailable", "storage_unavailable", "unavailable"],
+        "error": str,
+        "detail": str,
+        "requestId": str,
+        "param": str,
+        "retryAfterSeconds": int,
+        "requiredTier": str,
+        "reason": str,
+        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
+        "paymentRequired": "PaymentRequired",
+        "paymentResponse": "PaymentFailure",
+        "x402Version": Amount,
+        "accepts": list["PaymentRequirementsV1"],
+    },
+)
+Quote = TypedDict(
+    "Quote",
+    {
+        "time": str,
+        "ageMs": int,
+        "id": str,
+        "outcome": Literal["up", "down"],
+        "timestamp": str,
+        "bid": Amount,
+        "bidSize": Amount,
+        "ask": Amount,
+        "askSize": Amount,
+        "mid": Amount,
+        "spread": Amount,
+        "imbalance": Amount,
+        "receivedAt": str,
+    },
+)
+Readiness = TypedDict(
+    "Readiness",
+    {
+        "ready": bool,
+        "checks": dict[str, Any],
+        "signup": dict[str, Any],
+        "warning": str,
+    },
+)
+Receipt = TypedDict(
+    "Receipt",
+    {
+        "paymentId": str,
+        "quoteId": str,
+        "status": Literal["active", "pending", "failed", "review"],
+        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
+        "reason": str,
+        "tier": dict[str, Any],
+        "subscription": dict[str, Any],
+        "amount": str,
+        "amountUsd": str,
+        "token": Literal["USDC", "USDT"],
+        "network": str,
+        "payer": str,
+        "transaction": str,
+        "explorerUrl": str,
+        "createdAt": str,
+        "updatedAt": str,
+    },
+)
+ResourceList = TypedDict(
+    "ResourceList",
+    {
+        "version": int,
+        "resources": list[str],
+        "openapi": str,
+    },
+)
+Revision = TypedDict(
+    "Revision",
+    {
+        "id": str,
+        "time": str,
+        "why": Literal["late_rows", "imported", "late_trades", "fact_changed", "gap_noted", "gap_closed", "deleted"],
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "conditionId": str,
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "windowStart": str,
+        "revision": int,
+        "added": int,
+        "changed": int,
+        "removed": int,
+        "from": str,
+        "to": str,
+        "facts": list[dict[str, Any]],
+    },
+)
+RotatedKey = TypedDict(
+    "RotatedKey",
+    {
+        "key": str,
+        "id": str,
+        "label": str,
+        "hint": str,
+        "tier": str,
+        "createdAt": str,
+        "expiresAt": str,
+        "address": str,
+        "replaces": dict[str, Any],
+    },
+)
+Sample = TypedDict(
+    "Sample",
+    {
+        "coins": list[Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]],
+        "routes": list[Literal["markets", "prices", "snapshots", "quotes"]],
+        "requestsPerMinute": int,
+        "market": dict[str, Any],
+    },
+)
+SeriesDigest = TypedDict(
+    "SeriesDigest",
+    {
+        "coin": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "revision": int,
         "sha256": str,
-        "startedAt": str,
-        "endedAt": str,
+        "markets": list["MarketDigest"],
+    },
+)
+Snapshot = TypedDict(
+    "Snapshot",
+    {
+        "id": str,
+        "assetId": str,
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "outcome": Literal["up", "down"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "timestamp": str,
+        "bids": list["Level"],
+        "asks": list["Level"],
+        "receivedAt": str,
+        "sources": "LadderSources",
     },
 )
 Spot = TypedDict(
@@ -681,204 +985,29 @@ SpotBar = TypedDict(
         "ticks": int,
     },
 )
-DayFile = TypedDict(
-    "DayFile",
+Subscription = TypedDict(
+    "Subscription",
     {
-        "name": str,
-        "url": str,
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "day": str,
-        "kind": Literal["snapshots", "levels", "quotes", "trades", "panel"],
-        "numbers": Literal["decimal", "double"],
-        "revision": int,
-        "isLatest": bool,
-        "markets": int,
-        "rows": int,
-        "bytes": int,
-        "sha256": str,
-        "madeAt": str,
+        "tier": dict[str, Any],
+        "current": dict[str, Any],
+        "upcoming": list["SubscriptionPeriod"],
+        "free": bool,
     },
 )
-Revision = TypedDict(
-    "Revision",
+SubscriptionPeriod = TypedDict(
+    "SubscriptionPeriod",
     {
         "id": str,
-        "time": str,
-        "why": Literal["late_rows", "imported", "late_trades", "fact_changed", "gap_noted", "gap_closed", "deleted"],
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "conditionId": str,
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "windowStart": str,
-        "revision": int,
-        "added": int,
-        "changed": int,
-        "removed": int,
-        "from": str,
-        "to": str,
-        "facts": list[dict[str, Any]],
-    },
-)
-ManifestRow = TypedDict(
-    "ManifestRow",
-    {
-        "sequence": int,
-        "day": str,
-        "revision": int,
-        "digest": str,
-        "previous": str,
-        "signature": str,
-        "publicKey": str,
-        "madeAt": str,
-    },
-)
-MarketDigest = TypedDict(
-    "MarketDigest",
-    {
-        "conditionId": str,
-        "slug": str,
-        "source": Literal["recorded", "simulated"],
-        "revision": int,
-        "snapshots": int,
-        "snapshotsSha256": str,
-        "trades": int,
-        "tradesSha256": str,
-        "factsSha256": str,
-    },
-)
-SeriesDigest = TypedDict(
-    "SeriesDigest",
-    {
-        "coin": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "revision": int,
-        "sha256": str,
-        "markets": list["MarketDigest"],
-    },
-)
-Manifest = TypedDict(
-    "Manifest",
-    {
-        "sequence": int,
-        "day": str,
-        "revision": int,
-        "digest": str,
-        "previous": str,
-        "signature": str,
-        "publicKey": str,
-        "manifest": dict[str, Any],
-    },
-)
-Citation = TypedDict(
-    "Citation",
-    {
-        "citation": str,
-        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
-        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
-        "day": str,
-        "revision": int,
-        "newestRevision": int,
-        "isCurrent": bool,
-        "sha256": str,
-        "markets": int,
-        "snapshots": int,
-        "knownAt": str,
-        "sequence": int,
-        "manifest": str,
-        "data": str,
-    },
-)
-WellKnown = TypedDict(
-    "WellKnown",
-    {
-        "service": str,
-        "algorithm": str,
-        "publicKey": str,
-        "publicKeyPem": str,
-        "newest": dict[str, Any],
-        "manifests": str,
-        "citations": str,
+        "tierId": str,
+        "startsAt": str,
+        "endsAt": str,
+        "paymentId": str,
     },
 )
 TestKey = TypedDict(
     "TestKey",
     {
         "key": str,
-    },
-)
-Challenge = TypedDict(
-    "Challenge",
-    {
-        "message": str,
-        "nonce": str,
-        "expiresAt": str,
-    },
-)
-NewKey = TypedDict(
-    "NewKey",
-    {
-        "key": str,
-        "id": str,
-        "label": str,
-        "hint": str,
-        "tier": str,
-        "createdAt": str,
-        "expiresAt": str,
-        "address": str,
-    },
-)
-Key = TypedDict(
-    "Key",
-    {
-        "id": str,
-        "label": str,
-        "hint": str,
-        "status": Literal["active", "expiring"],
-        "isCurrent": bool,
-        "createdAt": str,
-        "expiresAt": str,
-        "lastUsedAt": str,
-    },
-)
-RotatedKey = TypedDict(
-    "RotatedKey",
-    {
-        "key": str,
-        "id": str,
-        "label": str,
-        "hint": str,
-        "tier": str,
-        "createdAt": str,
-        "expiresAt": str,
-        "address": str,
-        "replaces": dict[str, Any],
-    },
-)
-UsageDay = TypedDict(
-    "UsageDay",
-    {
-        "date": str,
-        "requests": int,
-        "bytes": int,
-        "routes": list[dict[str, Any]],
-    },
-)
-Usage = TypedDict(
-    "Usage",
-    {
-        "tier": dict[str, Any],
-        "period": dict[str, Any],
-        "windows": dict[str, Any],
-        "packs": list[dict[str, Any]],
-        "days": list["UsageDay"],
-    },
-)
-Sample = TypedDict(
-    "Sample",
-    {
-        "coins": list[Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]],
-        "routes": list[Literal["markets", "prices", "snapshots", "quotes"]],
-        "requestsPerMinute": int,
-        "market": dict[str, Any],
     },
 )
 Tier = TypedDict(
@@ -897,175 +1026,46 @@ Tier = TypedDict(
         "contact": str,
     },
 )
-Chain = TypedDict(
-    "Chain",
+Trade = TypedDict(
+    "Trade",
     {
-        "network": str,
-        "name": str,
-        "chainId": int,
-        "explorer": str,
-        "finality": str,
-        "tokens": list[dict[str, Any]],
+        "timestamp": str,
+        "outcome": Literal["up", "down", "null"],
+        "price": Amount,
+        "size": Amount,
+        "side": Literal["buy", "sell", "null"],
+        "transactionHash": str,
     },
 )
-PaymentQuote = TypedDict(
-    "PaymentQuote",
+Usage = TypedDict(
+    "Usage",
     {
-        "quoteId": str,
-        "expiresAt": str,
-        "paymentRequirements": "PaymentRequirements",
-        "paymentRequired": "PaymentRequired",
-        "payer": str,
         "tier": dict[str, Any],
-        "startsAt": str,
-        "chain": dict[str, Any],
-        "token": dict[str, Any],
-        "paymentInFlight": dict[str, Any],
+        "period": dict[str, Any],
+        "windows": dict[str, Any],
+        "packs": list[dict[str, Any]],
+        "days": list["UsageDay"],
     },
 )
-SubscriptionPeriod = TypedDict(
-    "SubscriptionPeriod",
+UsageDay = TypedDict(
+    "UsageDay",
     {
-        "id": str,
-        "tierId": str,
-        "startsAt": str,
-        "endsAt": str,
-        "paymentId": str,
-    },
-)
-PaymentProof = TypedDict(
-    "PaymentProof",
-    {
-        "paymentId": str,
-        "transaction": str,
-        "network": str,
-        "token": Literal["USDC", "USDT"],
-        "amount": str,
-        "amountUsd": str,
-        "payer": str,
-        "explorerUrl": str,
-    },
-)
-PaidSettlement = TypedDict(
-    "PaidSettlement",
-    {
-        "status": Literal["active"],
-        "subscription": "SubscriptionPeriod",
-        "settlement": "PaymentProof",
-    },
-)
-PendingSettlement = TypedDict(
-    "PendingSettlement",
-    {
-        "status": Literal["pending"],
-        "paymentId": str,
-        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
-        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
-        "pollUrl": str,
-        "authorizationExpiresAt": str,
-    },
-)
-BoughtRequests = TypedDict(
-    "BoughtRequests",
-    {
-        "paymentId": str,
-        "packId": str,
-        "name": str,
+        "date": str,
         "requests": int,
-        "used": int,
-        "boughtAt": str,
+        "bytes": int,
+        "routes": list[dict[str, Any]],
     },
 )
-Payment = TypedDict(
-    "Payment",
+WellKnown = TypedDict(
+    "WellKnown",
     {
-        "status": Literal["active", "pending", "failed", "review"],
-        "paymentId": str,
-        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
-        "reason": str,
-        "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
-        "pollUrl": str,
-        "authorizationExpiresAt": str,
-        "subscription": "SubscriptionPeriod",
-        "requests": "BoughtRequests",
-        "settlement": "PaymentProof",
-    },
-)
-Receipt = TypedDict(
-    "Receipt",
-    {
-        "paymentId": str,
-        "quoteId": str,
-        "status": Literal["active", "pending", "failed", "review"],
-        "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
-        "reason": str,
-        "tier": dict[str, Any],
-        "subscription": dict[str, Any],
-        "amount": str,
-        "amountUsd": str,
-        "token": Literal["USDC", "USDT"],
-        "network": str,
-        "payer": str,
-        "transaction": str,
-        "explorerUrl": str,
-        "createdAt": str,
-        "updatedAt": str,
-    },
-)
-Subscription = TypedDict(
-    "Subscription",
-    {
-        "tier": dict[str, Any],
-        "current": dict[str, Any],
-        "upcoming": list["SubscriptionPeriod"],
-        "free": bool,
-    },
-)
-Health = TypedDict(
-    "Health",
-    {
-        "status": Literal["ok"],
-        "version": str,
-    },
-)
-Readiness = TypedDict(
-    "Readiness",
-    {
-        "ready": bool,
-        "checks": dict[str, Any],
-        "signup": dict[str, Any],
-        "warning": str,
-    },
-)
-Pack = TypedDict(
-    "Pack",
-    {
-        "id": str,
-        "name": str,
-        "requests": int,
-        "coins": list[Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]],
-        "routes": list[Literal["markets", "prices", "snapshots", "quotes"]],
-        "requestsPerMinute": int,
-        "priceUsdc": str,
-        "isForSale": bool,
-    },
-)
-Bought = TypedDict(
-    "Bought",
-    {
-        "status": Literal["active"],
-        "subscription": dict[str, Any],
-        "requests": dict[str, Any],
-        "key": str,
-        "settlement": "PaymentProof",
-    },
-)
-ResourceList = TypedDict(
-    "ResourceList",
-    {
-        "version": int,
-        "resources": list[str],
-        "openapi": str,
+        "service": str,
+        "algorithm": str,
+        "publicKey": str,
+        "publicKeyPem": str,
+        "newest": dict[str, Any],
+        "manifests": str,
+        "citations": str,
     },
 )
 AMOUNTS = frozenset(
