@@ -138,17 +138,41 @@ const noBody = { required: false, content: { 'application/json': { schema: {}, e
 
 const nameOf = (pair: string): string => pair.split('=')[0] ?? ''
 
-/** Half of the calls have what is required in their query, and whatever else is drawn. */
+/** Optional parameters of a call that is meant to succeed: with more, few would. */
+const FEW = 2
+
+/**
+ * Half of the calls have what is required in their query. A quarter of all have a few parameters
+ * beside it, each with a value that its schema allows, so that some succeed however many there are;
+ * the others have whatever is drawn of all parameters.
+ */
 export function callsOf(ground: Ground, entry: Entry): Arbitrary<Call> {
   const inQuery = (entry.parameters ?? []).filter((parameter) => parameter.in === 'query')
-  const pairs = fc.tuple(...inQuery.map((each) => pairOf(ground, each)), extraPair)
+  const drawn = fc.tuple(...inQuery.map((each) => pairOf(ground, each)), extraPair)
+  const few = fc
+    .shuffledSubarray(inQuery, { maxLength: Math.min(FEW, inQuery.length) })
+    .chain((chosen) =>
+      fc.tuple(
+        ...chosen.map((each) => valuesOf(ground, each).map((value) => `${each.name}=${value}`)),
+      ),
+    )
+  const queries = fc.oneof(
+    { weight: 1, arbitrary: fc.tuple(fc.constant(true), few) },
+    {
+      weight: 3,
+      arbitrary: fc.tuple(
+        fc.integer({ max: 2, min: 0 }).map((one) => one === 0),
+        drawn,
+      ),
+    },
+  )
   return fc.record({
     path: pathsOf(ground, entry),
-    query: fc.tuple(fc.boolean(), pairs).map(([isSound, all]) => {
+    query: queries.map(([isSound, all]) => {
       const sound = isSound ? requiredQueryOf(entry).split('&').filter(Boolean) : []
       const given = new Set(sound.map(nameOf))
-      const drawn = all.filter((pair) => pair !== undefined && !given.has(nameOf(pair)))
-      return [...sound, ...drawn].join('&')
+      const more = all.filter((pair) => pair !== undefined && !given.has(nameOf(pair)))
+      return [...sound, ...more].join('&')
     }),
     headers: isKeyless(entry)
       ? fc.tuple(headers, payments).map((both) => Object.assign({}, ...both))
