@@ -5,12 +5,12 @@
  * answered before anything is read.
  */
 
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 import { coverageText } from '#src/domain/coverage.ts'
 import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
 import { type HistoryFilters, type HistoryList, snapshotList } from '#src/domain/lists.ts'
-import type { Market, Outcome } from '#src/domain/market.ts'
+import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/domain/tag.ts'
@@ -55,15 +55,7 @@ export const historyQuery = <Own extends TProperties>(
     knownAt: knownAtParameter,
   })
 
-type HistoryQuery = {
-  from?: number
-  to?: number
-  limit: number
-  cursor?: string
-  outcome?: Outcome
-  order: 'asc' | 'desc'
-  knownAt?: number
-}
+type HistoryQuery = Static<ReturnType<typeof historyQuery<Record<never, never>>>>
 
 /** The filters that all have. Throws `invalid_parameter`. */
 function readFilters({ conditionId }: Market, query: HistoryQuery): HistoryFilters {
