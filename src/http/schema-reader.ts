@@ -61,7 +61,7 @@ export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
   )
 
 /** Queries are texts, bodies JSON. */
-type Place = 'query' | 'body'
+type Part = 'query' | 'body'
 
 type Rule = {
   /** What to send. */
@@ -81,21 +81,21 @@ type Fields = {
 
 const compiled = { query: new WeakMap<TObject, Fields>(), body: new WeakMap<TObject, Fields>() }
 
-function fieldsOf(schema: TObject, place: Place): Fields {
-  const known = compiled[place].get(schema)
+function fieldsOf(schema: TObject, part: Part): Fields {
+  const known = compiled[part].get(schema)
   if (known !== undefined) return known
   const all = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     default: property.default,
     isRequired: !isOptional(property),
-    ...toRule(name, property, place),
+    ...toRule(name, property, part),
   }))
   const fields: Fields = {
     all,
     byName: new Map(all.map((field) => [field.name, field])),
     expected: all.filter((field) => field.isRequired || field.default !== undefined),
   }
-  compiled[place].set(schema, fields)
+  compiled[part].set(schema, fields)
   return fields
 }
 
@@ -204,21 +204,23 @@ function unknownError(param: string, what: string, { all }: Fields): AppError {
   return parameterError(param, `\`${param}\` is not a ${what}. ${hint}`)
 }
 
-function toRule(name: string, property: TSchema, place: Place): Rule {
+function toRule(name: string, property: TSchema, part: Part): Rule {
   if (hasForm(property, 'date')) return dayRule
-  if (hasForm(property, 'date-time')) return momentRule(place)
-  if (property.type === 'integer') return integerRule(property, place)
+  if (hasForm(property, 'date-time')) return momentRule(part)
+  if (property.type === 'integer') return integerRule(property, part)
   const texts = literalsOf(property)
   if (texts !== undefined) return literalRule(texts)
   if (property.type === 'string') return textRule(property)
-  if (place === 'body') {
+  if (property.type === 'boolean') return booleanRule(part)
+  if (part === 'body') {
     const { items, maxItems, 'x-max-bytes': bytesMax } = property
     if (typeof bytesMax === 'number') return objectRule(bytesMax)
     if (property.type === 'number') return numberRule(property)
-    if (property.type === 'boolean') return booleanRule
     if (items?.type === 'object' && maxItems > 0) return listRule(property)
   }
-  throw new Error(`The reader cannot read the schema of \`${name}\`.`)
+  throw new Error(
+    `The schema of \`${name}\` cannot be read in a ${part}. A query has integers, booleans, moments, days, strings and \`literals\`.`,
+  )
 }
 
 /** A bounded list of objects, each of which is read by its own fields. */
@@ -259,10 +261,10 @@ const dayRule: Rule = {
   },
 }
 
-const momentRule = (place: Place): Rule => ({
+const momentRule = (part: Part): Rule => ({
   expected: `a time: ${MOMENT_FORMS}`,
   types: 'a string or a number',
-  read: (sent) => (place === 'query' ? queryMoment(sent) : memberMoment(sent)),
+  read: (sent) => (part === 'query' ? queryMoment(sent) : memberMoment(sent)),
 })
 
 /** A space is a `+` that was not percent-encoded: the sign of an offset. */
@@ -276,7 +278,7 @@ function memberMoment(sent: unknown): number | undefined {
 }
 
 /** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
-function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
+function integerRule({ minimum, maximum }: TSchema, part: Part): Rule {
   const min: number = minimum ?? 0
   const max: number = maximum ?? Number.MAX_SAFE_INTEGER
   const expected = `an integer from ${min} to ${max}`
@@ -285,7 +287,7 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
       ? value
       : undefined
   const types = 'a number'
-  if (place === 'body') return { expected, types, read: check }
+  if (part === 'body') return { expected, types, read: check }
   return {
     expected: `${expected} in plain decimal digits`,
     types,
@@ -301,11 +303,14 @@ const numberRule = ({ minimum, maximum, 'x-expected': expected }: TSchema): Rule
     typeof sent === 'number' && sent >= minimum && sent <= maximum ? sent : undefined,
 })
 
-const booleanRule: Rule = {
+const booleanRule = (part: Part): Rule => ({
   expected: 'true or false',
   types: 'a boolean',
-  read: (sent) => (typeof sent === 'boolean' ? sent : undefined),
-}
+  read(sent) {
+    if (part === 'body') return typeof sent === 'boolean' ? sent : undefined
+    return sent === 'true' || sent === 'false' ? sent === 'true' : undefined
+  },
+})
 
 /** At most the digits of 2^53 - 1; the bounds refuse what is larger. */
 const isCanonicalInteger = (text: string): boolean => /^(0|[1-9]\d{0,15})$/.test(text)

@@ -41,6 +41,21 @@ describe('parseQuery', () => {
     })
   })
 
+  test('behavior: a boolean is `true` or `false`, and nothing else', () => {
+    const flag = Type.Object({ flag: Type.Optional(Type.Boolean()) })
+    expect(['true', 'false'].map((text) => parseQuery(flag, `flag=${text}`))).toEqual([
+      { flag: true },
+      { flag: false },
+    ])
+    for (const text of ['1', 'TRUE', '', 'yes'])
+      expect(() => parseQuery(flag, `flag=${text}`)).toThrow('true or false')
+  })
+
+  test('error: a schema that no text can be read by is a fault of the route', () => {
+    const schema = Type.Object({ list: Type.Array(Type.String()) })
+    expect(() => parseQuery(schema, 'list=a')).toThrow('A query has')
+  })
+
   test('behavior: empty pairs are nothing, and an encoded name is the name', () => {
     expect(parseQuery(schema, '&&%6Cimit=5&')).toEqual({ limit: 5 })
   })

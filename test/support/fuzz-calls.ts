@@ -57,6 +57,7 @@ function valuesOf(ground: Ground, { name, schema: given }: Parameter): Arbitrary
   if (name === 'cursor') return fc.constantFrom(...cursors, 'x')
   if (schema.enum) return fc.constantFrom(...schema.enum.map(String))
   if (schema.format === 'decimal') return fc.constantFrom('0', '0.000001', '0.5', '1', '10000.5')
+  if (schema.type === 'boolean') return fc.constantFrom('true', 'false')
   if (schema.type !== 'integer') return fc.string({ minLength: schema.minLength ?? 0 }).map(encode)
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
   const near = [minimum, minimum + 1, maximum - 1, maximum, minimum - 1, maximum + 1]
