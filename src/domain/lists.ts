@@ -21,7 +21,7 @@ import {
   startOfMarkets,
 } from './cursor.ts'
 import type { Coin, MarketStatus, Outcome, SourceChoice, Timeframe } from './market.ts'
-import type { Interval } from './series.ts'
+import type { Interval, RowFilters } from './series.ts'
 import type { Position } from './snapshot.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
 
@@ -29,10 +29,8 @@ import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
 type Range = { fromMs?: number | undefined; toMs?: number | undefined }
 
 /** What every list of a market's history can be asked for. */
-export type HistoryFilters = Range & {
+export type HistoryFilters = RowFilters & {
   conditionId: string
-  outcome?: Outcome | undefined
-  order: 'asc' | 'desc'
   knownAt?: number | undefined
 }
 

@@ -26,14 +26,19 @@ export const stepMsOf = (interval: Interval | undefined): number | undefined =>
 
 export type State = Position & { readonly outcome: Outcome }
 
-export type StatePart = {
+/** Which rows of a market are asked for, and in which order. */
+export type RowFilters = {
   order: 'asc' | 'desc'
+  /** Undefined for both. */
   outcome?: Outcome | undefined
   /** Unix milliseconds, inclusive. */
   fromMs?: number | undefined
   /** Unix milliseconds, exclusive. */
   toMs?: number | undefined
-  /** Exclusive, in the direction of `order`. */
+}
+
+export type StatePart = RowFilters & {
+  /** Exclusive: continues behind this position in the direction of `order`. */
   after?: Position | undefined
   limit: number
 }

@@ -9,6 +9,7 @@ import type {
   Source,
   Timeframe,
 } from '#src/domain/market.ts'
+import type { StatePart } from '#src/domain/series.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
@@ -283,14 +284,8 @@ export type CoinTotals = {
   lastSnapshotMs?: number | undefined
 }
 
-export type RowQuery = TimeRange & {
+export type RowQuery = StatePart & {
   market: Market
-  /** Undefined for both. */
-  outcome?: Outcome | undefined
-  order: 'asc' | 'desc'
-  /** Exclusive: the page continues past this position in the direction of `order`. */
-  after?: Position | undefined
-  limit: number
   /**
    * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state as of
    * the step's end, once, where it changed in it. Of a market that is not closed only steps that

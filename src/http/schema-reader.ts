@@ -219,7 +219,7 @@ function toRule(name: string, property: TSchema, part: Part): Rule {
     if (items?.type === 'object' && maxItems > 0) return listRule(property)
   }
   throw new Error(
-    `The schema of \`${name}\` cannot be read in a ${part}. A query has integers, booleans, moments, days, strings and \`literals\`.`,
+    `The reader cannot read the schema of \`${name}\` in a ${part}. A query has integers, booleans, moments, days, strings and \`literals\`.`,
   )
 }
 
