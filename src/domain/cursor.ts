@@ -22,7 +22,10 @@ export type PositionFormat<P> = {
   decode: (payload: Uint8Array) => P
 }
 
-/** A list that is walked page by page. All of them are in `lists.ts`. */
+/**
+ * A list that is walked page by page, declared beside its route; those that streams follow too are in
+ * `lists.ts`.
+ */
 export type CursorList<Filters, P> = {
   name: string
   /**

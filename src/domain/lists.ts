@@ -1,26 +1,17 @@
 /**
- * Every list that is walked with cursors: its name and filters, which cursors are sealed to, and its
- * position. Live streams take their cursors from the same lists. Cursors never expire: a filter that
- * is added must leave the texts of requests without it as they are
- * (`test/contract/cursors.test.ts`).
+ * Lists that are walked with cursors, and that live streams follow as well: a stream takes its cursors
+ * from the list of the same rows. Every other list is declared beside its route.
  */
 
 import {
   bytesPosition,
-  type CreatedPosition,
-  createdPosition,
   type CursorList,
-  idPosition,
-  jsonPosition,
-  type MarketPosition,
-  marketPosition,
   rowPosition,
   type SpotPosition,
   spotPosition,
   startOf,
-  startOfMarkets,
 } from './cursor.ts'
-import type { Coin, MarketStatus, Outcome, SourceChoice, Timeframe } from './market.ts'
+import type { Coin, Outcome, Timeframe } from './market.ts'
 import type { Interval, RowFilters } from './series.ts'
 import type { Position } from './snapshot.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
@@ -109,86 +100,6 @@ export const spotList: CursorList<SpotFilters, SpotPosition> = {
   start: startOf,
 }
 
-export type MarketFilters = Range & {
-  coin: Coin
-  timeframe?: Timeframe | undefined
-  status?: MarketStatus | undefined
-  winner?: Outcome | undefined
-  source?: SourceChoice | undefined
-  order: 'asc' | 'desc'
-}
-
-export const marketList: CursorList<MarketFilters, MarketPosition> = {
-  name: 'markets',
-  filters({ coin, timeframe, status, fromMs, toMs, winner, source, order }) {
-    const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => `${name}=${value}`)
-    return order === 'asc' ? [coin, ...named, 'asc'] : [coin, ...named]
-  },
-  position: marketPosition,
-  start: startOfMarkets,
-}
-
-export type PanelFilters = Range & {
-  coin: Coin
-  timeframe: Timeframe
-  /** As they were sent. */
-  offsets: readonly string[]
-  maxAgeMs?: number | undefined
-  knownAt?: number | undefined
-  source?: SourceChoice | undefined
-}
-
-export const panelList: CursorList<PanelFilters, MarketPosition> = {
-  name: 'panel',
-  filters: ({ coin, timeframe, offsets, fromMs, toMs, maxAgeMs, knownAt, source }) => [
-    coin,
-    timeframe,
-    offsets.join(','),
-    fromMs,
-    toMs,
-    maxAgeMs,
-    ...(knownAt === undefined ? [] : [`known${knownAt}`]),
-    ...(source === undefined ? [] : [source]),
-  ],
-  position: marketPosition,
-  start: startOfMarkets,
-}
-
-export const revisionList: CursorList<
-  { coin?: Coin | undefined; since?: number | undefined },
-  number
-> = {
-  name: 'revisions',
-  filters: ({ coin, since }) => [coin ?? 'all', since],
-  position: idPosition,
-  start: () => 0,
-}
-
-export const manifestList: CursorList<object, number> = {
-  name: 'manifests',
-  filters: () => [],
-  position: idPosition,
-  start: () => 0,
-}
-
-export type FileFilters = {
-  coin: Coin
-  timeframe?: Timeframe | undefined
-  /** UTC day. */
-  day?: string | undefined
-  kind?: string | undefined
-  numbers?: string | undefined
-}
-export type FilePosition = { timeframe: Timeframe; day: string; name: string }
-
-export const fileList: CursorList<FileFilters, FilePosition> = {
-  name: 'files',
-  filters: ({ coin, timeframe, day, kind, numbers }) => [coin, timeframe, day, kind, numbers],
-  position: jsonPosition(),
-}
-
 /** What a live stream of a coin follows. */
 export type CoinFeedFilters = {
   coin: Coin
@@ -210,10 +121,4 @@ export const coinFeedList: CursorList<CoinFeedFilters, Uint8Array> = {
     String(depth),
   ],
   position: bytesPosition,
-}
-
-export const paymentList: CursorList<{ accountId: string }, CreatedPosition> = {
-  name: 'payments',
-  filters: ({ accountId }) => [accountId],
-  position: createdPosition,
 }

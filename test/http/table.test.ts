@@ -8,6 +8,8 @@ import { splitList } from '#src/tables/json-rows.ts'
 import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
+import { readDocument } from '../support/openapi-document.ts'
+import { addressOf } from '../support/operation-requests.ts'
 
 const { history, both, open } = createMarketHistory()
 // What a text may have that a line of CSV may not, and more digits than a float.
@@ -22,19 +24,25 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const base = both.path.replace('/snapshots', '')
 const panel = '/v1/btc/panel?timeframe=5m&offsets=-60s,-5s&limit=1'
+const { entries } = await readDocument(send)
+/** Every list that can be a table, as it is asked for without filters. */
+const tables = entries
+  .filter(({ parameters = [] }) => {
+    const format = parameters.find(({ name }) => name === 'format')
+    return format?.schema.enum?.includes('json')
+  })
+  .map((entry) => addressOf(entry, { coin: both.coin, conditionId: both.conditionId }))
 const lists = [
-  '/v1/btc/markets',
+  ...tables,
   '/v1/btc/markets?limit=1',
   '/v1/btc/markets?slug=none',
   `${base}/quotes?limit=700`,
   `${base}/quotes?limit=3&outcome=down&order=desc`,
   `${base}/quotes?interval=1s&limit=50`,
   `${base}/quotes?fields=bid,receivedAt,id`,
-  `${base}/prices`,
   `${base}/prices?interval=10s`,
   `${base}/trades?limit=7`,
   panel,
-  '/v1/btc/spot',
   '/v1/btc/spot?interval=10s&window=60',
 ]
 
@@ -45,8 +53,9 @@ const toSnakeCase = (name: string) => name.replace(/([a-z])([A-Z])/g, '$1_$2').t
 /** Members as columns, and every number as its digits. */
 function flatten(value: unknown, name = ''): [name: string, text: string][] {
   if (value === null) return []
-  if (Array.isArray(value))
+  if (Array.isArray(value) && value[0]?.outcome !== undefined)
     return value.flatMap(({ outcome, ...rest }) => flatten(rest, outcome as string))
+  if (Array.isArray(value)) return [[name, JSON.stringify(value)]]
   if (typeof value !== 'object') return [[name, String(value)]]
   return Object.entries(value as object).flatMap(([key, each]) =>
     flatten(each, name === '' ? toSnakeCase(key) : `${name}_${toSnakeCase(key)}`),

@@ -3,10 +3,9 @@ import { statSync } from 'node:fs'
 
 import { Elysia } from 'elysia'
 
-import type { CursorCodec } from '#src/domain/cursor.ts'
+import { type CursorCodec, type CursorList, jsonPosition } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
-import { type FileFilters, fileList, type FilePosition } from '#src/domain/lists.ts'
-import { type Coin, timeframes } from '#src/domain/market.ts'
+import { type Coin, type Timeframe, timeframes } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import { toIso } from '#src/domain/time.ts'
@@ -113,6 +112,22 @@ export const fileRoutes = (
         },
       },
     )
+
+type FileFilters = {
+  coin: Coin
+  timeframe?: Timeframe | undefined
+  /** UTC day. */
+  day?: string | undefined
+  kind?: string | undefined
+  numbers?: string | undefined
+}
+type FilePosition = { timeframe: Timeframe; day: string; name: string }
+
+const fileList: CursorList<FileFilters, FilePosition> = {
+  name: 'files',
+  filters: ({ coin, timeframe, day, kind, numbers }) => [coin, timeframe, day, kind, numbers],
+  position: jsonPosition(),
+}
 
 function listPage(
   files: FileStore,

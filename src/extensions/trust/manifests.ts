@@ -2,9 +2,8 @@
 
 import { Elysia } from 'elysia'
 
-import type { CursorCodec } from '#src/domain/cursor.ts'
+import { type CursorCodec, type CursorList, idPosition } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import { manifestList } from '#src/domain/lists.ts'
 import {
   type ManifestBody,
   parseCitation,
@@ -122,6 +121,13 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
 }
 
 const hasPlace = ({ sequence }: ManifestQuery): boolean => sequence !== undefined
+
+const manifestList: CursorList<object, number> = {
+  name: 'manifests',
+  filters: () => [],
+  position: idPosition,
+  start: () => 0,
+}
 
 const listPage = (
   manifests: Manifests,

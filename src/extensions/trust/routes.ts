@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia'
 
-import type { CursorCodec } from '#src/domain/cursor.ts'
+import { type CursorCodec, type CursorList, idPosition } from '#src/domain/cursor.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
-import { revisionList } from '#src/domain/lists.ts'
+import type { Coin } from '#src/domain/market.ts'
 import type { FactChange, Revision } from '#src/domain/revision.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
@@ -61,6 +61,13 @@ const revisionRoutes = (api: Api, deps: Deps) =>
 
 /** Changes that are read at once: a millisecond of work. */
 const BLOCK = 50
+
+const revisionList: CursorList<{ coin?: Coin | undefined; since?: number | undefined }, number> = {
+  name: 'revisions',
+  filters: ({ coin, since }) => [coin ?? 'all', since],
+  position: idPosition,
+  start: () => 0,
+}
 
 /** Throws `tier_coin`, `cursor_invalid` and `cursor_mismatch`. */
 function revisionPage(

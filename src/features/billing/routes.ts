@@ -1,9 +1,13 @@
 import { Elysia } from 'elysia'
 
 import type { Billing, Quote, Settlement } from '#src/billing/billing.ts'
-import type { CursorCodec } from '#src/domain/cursor.ts'
+import {
+  type CreatedPosition,
+  createdPosition,
+  type CursorCodec,
+  type CursorList,
+} from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import { paymentList } from '#src/domain/lists.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -291,6 +295,12 @@ function demandError({ offer, paymentRequired }: Quote): AppError {
       ...{ reason: 'payment_required', retryAction: 'sign_anew' },
     },
   )
+}
+
+const paymentList: CursorList<{ accountId: string }, CreatedPosition> = {
+  name: 'payments',
+  filters: ({ accountId }) => [accountId],
+  position: createdPosition,
 }
 
 /** Throws `cursor_invalid` and `cursor_mismatch`. */

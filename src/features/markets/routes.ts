@@ -1,10 +1,15 @@
 import { Elysia } from 'elysia'
 
 import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/domain/coverage.ts'
-import type { CursorCodec } from '#src/domain/cursor.ts'
+import {
+  type CursorCodec,
+  type CursorList,
+  type MarketPosition,
+  marketPosition,
+  startOfMarkets,
+} from '#src/domain/cursor.ts'
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
 import { parameterError } from '#src/domain/errors.ts'
-import { type MarketFilters, marketList } from '#src/domain/lists.ts'
 import {
   type Coin,
   coins,
@@ -15,7 +20,9 @@ import {
   type MarketStatus,
   type Outcome,
   outcomes,
+  type SourceChoice,
   statusOf,
+  type Timeframe,
   timeframes,
   winnerOf,
 } from '#src/domain/market.ts'
@@ -116,6 +123,31 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         },
       },
     )
+
+type MarketFilters = {
+  coin: Coin
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  timeframe?: Timeframe | undefined
+  status?: MarketStatus | undefined
+  winner?: Outcome | undefined
+  source?: SourceChoice | undefined
+  order: 'asc' | 'desc'
+}
+
+const marketList: CursorList<MarketFilters, MarketPosition> = {
+  name: 'markets',
+  filters({ coin, timeframe, status, fromMs, toMs, winner, source, order }) {
+    const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}=${value}`)
+    return order === 'asc' ? [coin, ...named, 'asc'] : [coin, ...named]
+  },
+  position: marketPosition,
+  start: startOfMarkets,
+}
 
 /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function* listPage(

@@ -1,15 +1,21 @@
 import { Elysia } from 'elysia'
 
 import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
-import type { CursorCodec, MarketPosition } from '#src/domain/cursor.ts'
+import {
+  type CursorCodec,
+  type CursorList,
+  type MarketPosition,
+  marketPosition,
+  startOfMarkets,
+} from '#src/domain/cursor.ts'
 import { exactNumber, formatMillionths } from '#src/domain/decimal.ts'
 import { type DepthFigures, depthFigures, type Levels } from '#src/domain/depth-figures.ts'
 import { type AppError, parameterError } from '#src/domain/errors.ts'
-import { type PanelFilters, panelList } from '#src/domain/lists.ts'
 import {
   type Coin,
   type Outcome,
   outcomes,
+  type SourceChoice,
   type Timeframe,
   timeframeMs,
   winnerOf,
@@ -268,6 +274,36 @@ const OFFSETS_MAX = 8
 
 const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+type PanelFilters = {
+  coin: Coin
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  timeframe: Timeframe
+  /** As they were sent. */
+  offsets: readonly string[]
+  maxAgeMs?: number | undefined
+  knownAt?: number | undefined
+  source?: SourceChoice | undefined
+}
+
+const panelList: CursorList<PanelFilters, MarketPosition> = {
+  name: 'panel',
+  filters: ({ coin, timeframe, offsets, fromMs, toMs, maxAgeMs, knownAt, source }) => [
+    coin,
+    timeframe,
+    offsets.join(','),
+    fromMs,
+    toMs,
+    maxAgeMs,
+    ...(knownAt === undefined ? [] : [`known${knownAt}`]),
+    ...(source === undefined ? [] : [source]),
+  ],
+  position: marketPosition,
+  start: startOfMarkets,
+}
 
 type PanelRequest = { offsets: Offset[]; filters: PanelFilters }
 
