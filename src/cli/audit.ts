@@ -15,18 +15,18 @@ const ROWS_MAX = 100_000
 const SEQ_MAX = 999_999_999_999
 
 const verifyHelp = `
-Every row of the chain carries the hash of all before it, and every account, key, tier and
-subscription must be as its last row says. The log of the file (ledger.db-wal) is read for commits that SQLite
-drops because a frame before them is damaged. Nothing is changed, and a server may go on serving.
+Every row of the chain contains the hash of all rows before it, and every account, key, tier and subscription must
+match its last row. The command also reads the log of the file (ledger.db-wal) for commits that SQLite drops
+because an earlier frame is damaged. It changes nothing, and a server may keep serving.
 
-A chain that was cut off at its end, or rewritten as a whole, is sound in itself. So note the head
-that is printed somewhere else, and give it next time: the chain must still hold exactly that row.
+A chain that was truncated, or rewritten as a whole, is consistent in itself. Store the printed head somewhere else,
+and pass it at the next check: the chain must still contain exactly that row.
 
 Examples:
   bookfeed audit verify
   bookfeed audit verify --head 1042:9f86d0…
 
-Exit code: 0 when the chain is sound, 1 when anything is not.`
+Exit code: 0 if the chain is sound, 1 if it is not.`
 
 const columns = ['seq', 'time', 'actor', 'action', 'subject', 'state']
 
@@ -34,16 +34,16 @@ type Head = { seq: number; hash: string }
 type ListFlags = { after: number; limit: number; json?: true }
 
 export function auditCommand(context: CliContext): Command {
-  const audit = new Command('audit').description('check and read the record of what was done')
+  const audit = new Command('audit').description('verify and list the audit chain')
   audit
     .command('verify')
     .description('re-read the whole chain and report tampering')
-    .option('--head <seq:hash>', 'a head that was noted earlier', parseHead)
+    .option('--head <seq:hash>', 'head that an earlier check printed', parseHead)
     .addHelpText('after', verifyHelp)
     .action(({ head }: { head?: Head }) => verify(context, head))
   audit
     .command('list')
-    .description('list what was done, oldest first')
+    .description('list changes, oldest first')
     .option('--after <seq>', 'only rows after this number', integerIn(0, SEQ_MAX), 0)
     .option('--limit <n>', 'at most this many rows', integerIn(1, ROWS_MAX), ROWS_DEFAULT)
     .option('--json', 'print a JSON array')
@@ -70,9 +70,9 @@ function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string>
   if (noted) {
     const { seq, hash } = noted
     const row = ledger.listAudit(seq - 1, 1)[0]
-    if (row?.seq !== seq) yield `Row ${seq}, the noted head, is gone: rows were removed.`
+    if (row?.seq !== seq) yield `Row ${seq}, the given head, does not exist: rows were removed.`
     else if (row.hash.toHex() !== hash)
-      yield `Row ${seq} has another hash than the noted head: the chain was rewritten.`
+      yield `Row ${seq} has another hash than the given head: the chain was rewritten.`
   }
   yield* ledger.verifyAudit()
 }
@@ -84,7 +84,7 @@ function list(context: CliContext, { after, limit, json }: ListFlags): void {
   if (json) context.print(renderJson(rows.map(toJson)))
   else if (last) printTable(context, columns, rows.map(toCells))
   if (!last) context.printError(`no rows after ${after}`)
-  else if (rows.length === limit) context.printError(`for more: --after ${last.seq}`)
+  else if (rows.length === limit) context.printError(`more rows: --after ${last.seq}`)
 }
 
 const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [

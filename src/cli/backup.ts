@@ -23,57 +23,56 @@ const formats: Readonly<Record<string, FileFormat>> = {
 }
 
 const help = `
-Both files are copied as they are at one moment, in blocks of 4 MiB; a block that the place has already
-is not stored again. A server and a recorder may go on: nobody waits for it. What was stored by a
-backup that did not finish is used by the next one. After it, all but the newest BOOKFEED_BACKUP_KEEP
-are deleted.
+Copies both files as they are at one moment, in blocks of 4 MiB. A block that the location already has is not stored
+again. Servers and recorders keep running without waiting. If a backup does not finish, the next one uses the blocks
+that it stored. After a backup, all but the newest BOOKFEED_BACKUP_KEEP are deleted.
 
-Each backup first reads back blocks that the place has, 1 GiB or an eighth of them, whichever is more: so
-eight backups read all. A damaged block is stored again if the files still have it, and else reported.
+Each backup first reads back 1 GiB or an eighth of the stored blocks, whichever is more, so eight backups read all of
+them. A damaged block is stored again if the files still contain it; otherwise it is reported.
 
-A server with BOOKFEED_BACKUP_TO makes one every BOOKFEED_BACKUP_HOURS by itself.
+A server with BOOKFEED_BACKUP_TO makes a backup every BOOKFEED_BACKUP_HOURS.
 
 Examples:
   bookfeed backup --to /mnt/backups/bookfeed
   S3_ENDPOINT=https://s3.example.com bookfeed backup --to s3://bucket/bookfeed
   bookfeed backup list
 
-Exit code: 0 when there is a new backup, 1 when there is none.`
+Exit code: 0 if a new backup was made, 1 if not.`
 
 const restoreHelp = `
-Everything is fetched and compared with its SHA-256 before any file is put in place. Nothing is ever
-written over: BOOKFEED_DATA must be empty or absent. A restore that was killed is run again.
+Fetches everything and compares it with its SHA-256 before any file is put in place. Existing files are never
+overwritten: BOOKFEED_DATA must be empty or absent. If a restore was killed, run it again.
 
-If a file is damaged in the backup, the other file is restored, and that one from the newest older backup
-that has it whole; each is named with its time. Keys that were revoked after the backup are valid again.
+If a file is damaged in the backup, the other file is restored from it, and the damaged one from the newest older
+backup that has a whole copy; each is printed with its time. Keys that were revoked after the backup are valid again.
 
 Examples:
   BOOKFEED_DATA=./restored bookfeed restore --from s3://bucket/bookfeed
   BOOKFEED_DATA=./restored bookfeed verify
   BOOKFEED_DATA=./restored bookfeed audit verify
 
-Exit code: 0 when both files are as of the backup, 1 when one is not.`
+Exit code: 0 if both files are as of the backup, 1 if one is not.`
 
 const place: [string, string] = [
   '<place>',
-  'a folder or s3://bucket/prefix; BOOKFEED_BACKUP_TO if it is not given',
+  'a folder or s3://bucket/prefix; default: BOOKFEED_BACKUP_TO',
 ]
 
 export function backupCommand(context: CliContext): Command {
   const backup = new Command('backup')
-    .description('back up the data folder, also while a server runs on it')
+    .description('back up the data folder, also while a server uses it')
     .option(`--to ${place[0]}`, place[1])
     .addHelpText('after', help)
     .action(({ to }: { to?: string }) => backupNow(context, to))
   backup
     .command('list')
-    .description('list the backups of a place, the newest first')
+    .description('list backups, newest first')
     .option(`--from ${place[0]}`, place[1])
     .option('--json', 'print a JSON array')
     .action((flags: { from?: string; json?: true }) => list(context, flags))
   backup
     .command('verify')
-    .description('read every block of every backup of a place, and name what is damaged')
+    .description('read every block of every backup, and report damaged backups')
     .option(`--from ${place[0]}`, place[1])
     .action((flags: { from?: string }) => verify(context, flags))
   return backup
@@ -83,7 +82,7 @@ export const restoreCommand = (context: CliContext): Command =>
   new Command('restore')
     .description('put a backup into an empty data folder')
     .option(`--from ${place[0]}`, place[1])
-    .option('--backup <name>', 'which one, as backup list names it; the newest if it is not given')
+    .option('--backup <name>', 'name of the backup, as backup list prints it; default: the newest')
     .addHelpText('after', restoreHelp)
     .action((flags: { from?: string; backup?: string }) => restore(context, flags))
 
@@ -105,7 +104,7 @@ function describe(report: BackupReport, where: string): string {
   const { name, bytes, newBytes, files, compared, repaired, damaged } = report
   const names = files.map(({ name: file }) => file).join(', ')
   const made = `${name} in ${where}: ${names}, ${count(bytes, 'byte')}, of which ${count(newBytes, 'byte')} were new.`
-  const readBack = compared === 0 ? '' : ` ${count(compared, 'block')} of before read back`
+  const readBack = compared === 0 ? '' : ` ${count(compared, 'earlier block')} read back`
   const found = [
     ...(repaired > 0 ? [`${count(repaired, 'damaged block')} stored again`] : []),
     ...(damaged.length > 0
@@ -165,7 +164,7 @@ async function verify(context: CliContext, { from }: { from?: string }): Promise
   const faults = states.flatMap(({ name, faults: own }) => own.map((fault) => `${name}: ${fault}`))
   if (printFaults(context, faults) > 0)
     throw commandError(
-      `${count(faults.length, 'fault')} in ${count(states.length, 'backup')} of ${where}. A new backup stores damaged blocks again that the files still have: bookfeed backup`,
+      `${count(faults.length, 'fault')} in ${count(states.length, 'backup')} of ${where}. If the files still contain a damaged block, a new backup stores it again: bookfeed backup`,
     )
   context.print(`sound: ${count(states.length, 'backup')} of ${where}`)
 }
@@ -191,10 +190,11 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   const ledger = restored.find((each) => each.name === 'ledger.db')
   if (ledger !== undefined) {
     const time = toIso(ledger.startedMs)
-    const keys = `Keys that were revoked after ${time} are valid again: revoke them with bookfeed keys revoke. Keys that were made since are unknown.`
+    const keys = `Keys that were revoked after ${time} are valid again: revoke them with bookfeed keys revoke. Keys that were made later do not exist.`
     context.print(asTyped(keys, context))
   }
-  const check = 'Check it: bookfeed verify, and bookfeed audit verify with the head you noted.'
+  const check =
+    'Check the restored data: bookfeed verify, and bookfeed audit verify with the head that you stored.'
   context.print(asTyped(check, context))
   if (faults.length > 0) throw commandError(faults.join(' '))
 }

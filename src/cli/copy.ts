@@ -11,16 +11,17 @@ import { type Copy, copyInWorker, type Store, stores } from '../server/copy-in-w
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '../server/open-data-folder.ts'
 
 const help = `
-A place is a data folder, or the address of a PostgreSQL as BOOKFEED_HISTORY and BOOKFEED_LEDGER take it. Both are
-copied, the ledger first; what is not there is left out. An address with ?schema=name is that of only one of them: say which with --only.
-Every row is copied as it is: ids, cursors, tags, keys, payments and the audit chain stay what they were. Stop servers,
-recorders and imports of source and target before; a ledger that is in use is refused.
+A location is a data folder, or the address of a PostgreSQL database as in BOOKFEED_HISTORY and BOOKFEED_LEDGER. The
+ledger is copied first, then the history; a store that does not exist is skipped. An address with ?schema=name refers to
+one store: choose it with --only. Every row is copied unchanged, so ids, cursors, tags, keys, payments and the audit
+chain stay the same. Before you copy, stop the servers, recorders and imports of source and target; a ledger that is in
+use is refused.
 
-The ledger is copied whole or not at all, and counts and digests of every table are compared, and the audit chain
-verified, before it counts. From then on the source is refused by every command, because two ledgers must not sell to the same
-addresses; --keep-source leaves it in use, for a trial of the copy, or to go back to it while the copy is the same.
-The history resumes where it was stopped, and all of the copy is read again at the end. A target must be empty, or
-an unfinished or unchanged copy of the same.
+The ledger is copied whole or not at all: the copy is valid after counts and digests of every table were compared and
+the audit chain was verified. From then on every command refuses the source, because two ledgers must not sell to the
+same addresses. With --keep-source the source stays in use, for a trial of the copy, or to return to it while the copy
+is unchanged. A copy of the history continues where it was stopped, and is read again at the end. The target must be
+empty, or an unfinished or unchanged copy of the same source.
 
 Examples:
   bookfeed copy --to postgres://bookfeed@db/books
@@ -32,11 +33,11 @@ type Flags = { from?: string; to: string; only?: Store; keepSource?: true }
 /** `bookfeed copy`: moves ledger and history from one engine to another. */
 export const copyCommand = (context: CliContext): Command =>
   new Command('copy')
-    .description('copy ledger and history from a folder to a PostgreSQL, or back')
-    .option('--from <place>', 'what is copied; that of the configuration by default')
-    .requiredOption('--to <place>', 'where to: nothing, or a copy of the same')
-    .addOption(new Option('--only <store>', 'copy only one of them').choices(stores))
-    .option('--keep-source', 'the ledger that is copied stays in use')
+    .description('copy the ledger and the history from a folder to PostgreSQL, or back')
+    .option('--from <place>', 'source; default: the stores of the configuration')
+    .requiredOption('--to <place>', 'target: empty, or a copy of the same source')
+    .addOption(new Option('--only <store>', 'copy only this store').choices(stores))
+    .option('--keep-source', 'keep the source ledger in use')
     .addHelpText('after', help)
     .action((flags: Flags) => copy(context, flags))
 
@@ -51,7 +52,7 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
   const isNamed = [flags.from ?? '', flags.to].some((place) => hasSchema(place))
   if (isNamed && flags.only === undefined)
     throw usageError(
-      'A schema is of the ledger or of the history. Add --only ledger or --only history.',
+      'A schema contains either the ledger or the history. Add --only ledger or --only history.',
     )
   const moving = copies.filter(({ store, from, to }) => nameOf(store, from) !== nameOf(store, to))
   if (moving.length === 0) throw usageError('Source and target are the same place.')

@@ -55,13 +55,21 @@ export function checkPermissions(folder: string): Finding[] {
     ...open.map((path) => {
       const mode = (statSync(path).mode & 0o777).toString(8)
       const right = statSync(path).isDirectory() ? '700' : '600'
-      return found('wrong', `Others may use ${path} (mode ${mode}).`, `chmod ${right} ${path}`)
+      return found(
+        'wrong',
+        `Other users can access ${path} (mode ${mode}).`,
+        `chmod ${right} ${path}`,
+      )
     }),
     ...others.map((path) =>
-      found('warning', `${path} belongs to another user.`, `Run bookfeed as that user, or chown.`),
+      found(
+        'warning',
+        `${path} belongs to another user.`,
+        `Run bookfeed as that user, or change the owner with chown.`,
+      ),
     ),
     ...(open.length + others.length === 0
-      ? [found('ok', 'Its owner alone may use the data.')]
+      ? [found('ok', 'Only the owner can access the data.')]
       : []),
   ]
 }
@@ -72,7 +80,7 @@ const SYNC_MS_MAX = 50
 
 export function checkDisk(folder: string, freeBytesMin: number): Finding[] {
   const free = freeBytesOf(existsSync(folder) ? folder : '.')
-  if (free === undefined) return [finder('disk')('skipped', 'Nobody can say how much is free.')]
+  if (free === undefined) return [finder('disk')('skipped', 'The free space is unknown.')]
   const room = checkRoom(free, freeBytesMin)
   if (!existsSync(folder)) return [room]
   return [room, checkSpeed(folder)]
@@ -81,7 +89,7 @@ export function checkDisk(folder: string, freeBytesMin: number): Finding[] {
 function checkRoom(free: number, freeBytesMin: number): Finding {
   const found = finder('disk')
   const text = `${formatCount(Math.floor(free / MIB))} MiB are free`
-  const todo = 'Free some, or delete what is oldest: bookfeed prune --help.'
+  const todo = 'Free space, or delete the oldest markets: bookfeed prune --help.'
   if (free < freeBytesMin)
     return found('wrong', `${text}, less than BOOKFEED_FREE_MB: nothing is recorded.`, todo)
   if (free >= 2 * freeBytesMin) return found('ok', `${text}.`)
@@ -107,7 +115,7 @@ function checkSpeed(folder: string): Finding {
     return found(
       'warning',
       text,
-      'Put the data on a faster disk: each sale waits for some of them.',
+      'Put the data on a faster disk: each sale waits for several such writes.',
     )
   } catch (error) {
     const todo = 'Let this user write the folder, or set BOOKFEED_DATA.'
@@ -147,8 +155,8 @@ export const checkLedger = (
 ): Finding => {
   const place = ledger?.movedTo()
   if (place !== undefined) {
-    const todo = 'Set BOOKFEED_LEDGER or BOOKFEED_DATA to that one.'
-    return finder('ledger')('wrong', `It was copied to ${place}, which goes on in its place.`, todo)
+    const todo = 'Set BOOKFEED_LEDGER or BOOKFEED_DATA to the copy.'
+    return finder('ledger')('wrong', `It was copied to ${place}, which is used in its place.`, todo)
   }
   return checkStore('ledger', { path: ledgerOf(config), format: ledgerFormat }, () => {
     if (ledger === undefined) throw new Error('The database of the ledger cannot be reached.')
@@ -185,7 +193,7 @@ function checkStore(
     const [dropped] = listLogFaults(path)
     if (dropped !== undefined) {
       const todo =
-        'Stop all writers, and restore a backup, or accept what is left: docs/operations.md#durability.'
+        'Stop all writers, and restore a backup, or accept the loss: docs/operations.md#durability.'
       return found('wrong', dropped, todo)
     }
     const db = openDatabase(path, { format, isReadOnly: true })
@@ -203,7 +211,7 @@ function checkStore(
     if (!isWritable(dirname(path))) {
       const todo =
         'Let this user write the folder: SQLite keeps its log and its locks beside the file.'
-      return found('wrong', `${path} cannot be opened in a folder that may only be read.`, todo)
+      return found('wrong', `${path} cannot be opened in a read-only folder.`, todo)
     }
     return unopened(error, 'Stop all writers, and restore a backup: bookfeed restore --help.')
   }
@@ -243,10 +251,10 @@ async function checkBackupPlace(context: CliContext, place: string): Promise<Fin
     const isRead = states.every(({ isCompared }) => isCompared)
     const text = isRead
       ? `Every block of ${count(states.length, 'backup')} in ${place} is sound.`
-      : `All blocks of ${count(states.length, 'backup')} in ${place} are there; bookfeed backup verify reads all of them.`
+      : `All blocks of ${count(states.length, 'backup')} in ${place} exist; bookfeed backup verify reads all of them.`
     return [found('ok', text)]
   } catch (error) {
-    return [found('wrong', messageOf(error), 'Check the place, and BOOKFEED_BACKUP_TO.')]
+    return [found('wrong', messageOf(error), 'Check the location, and BOOKFEED_BACKUP_TO.')]
   }
 }
 
@@ -261,21 +269,21 @@ function checkBackupAge({ config, clock }: CliContext): Finding {
     ? `${last.name} in ${last.place} is ${count(hours ?? 0, 'hour')} old.`
     : `There is no backup of this folder${isByHand ? '' : ` in ${backupTo}`}.`
   if (isByHand) {
-    if (last !== undefined) return found('ok', `${text} None is made by itself.`)
+    if (last !== undefined) return found('ok', `${text} No server makes backups.`)
     return found('warning', text, 'Set BOOKFEED_BACKUP_TO, or run bookfeed backup regularly.')
   }
   if (hours !== undefined && hours <= 2 * backupHours) return found('ok', text)
   return found(
     last === undefined ? 'warning' : 'wrong',
     text,
-    'Run bookfeed backup, and read what it says. A server with BOOKFEED_BACKUP_TO makes them by itself.',
+    'Run bookfeed backup, and read its output. A server with BOOKFEED_BACKUP_TO makes backups on its own.',
   )
 }
 
 export function checkRecorder({ config, clock }: CliContext): Finding {
   const found = finder('recorder')
   const status = readRecorderStatus(config().dataPath, clock())
-  if (status === undefined) return found('skipped', 'None runs on this folder.')
+  if (status === undefined) return found('skipped', 'No recorder runs on this folder.')
   const see = 'bookfeed status shows more.'
   if (status.fault !== undefined) return found('wrong', status.fault, see)
   if (status.warning !== undefined) return found('warning', status.warning, see)

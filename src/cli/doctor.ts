@@ -31,17 +31,17 @@ import {
 
 const help = `
 Checks the configuration, the clock, the disk, permissions, both stores, lists of files, limits, backups, the recorder, the chain,
-the facilitator, the sanctions list and the address that is paid to, with the variables that the server
-has. Nothing is changed, and a server may run meanwhile. Without a network the clock is not compared.
+the facilitator, the sanctions list and the payment address, with the variables of the server. It changes nothing, and
+a server may keep running. Without a network, the clock is not compared.
 
 --json prints an object: ok, and findings with check, state (ok, skipped, warning, wrong), text, todo.
 
-Exit code: 0 when nothing is wrong, 1 when something is.`
+Exit code: 0 if nothing is wrong, 1 otherwise.`
 
 /** `bookfeed doctor`: what is wrong, and what to do. */
 export const doctorCommand = (context: CliContext): Command =>
   new Command('doctor')
-    .description('check everything that a server needs, and say what to do')
+    .description('check everything that a server needs, and print what to do')
     .option('--json', 'print a JSON object')
     .addHelpText('after', help)
     .action((flags: { json?: true }) => examine(context, flags))
@@ -84,7 +84,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ['backup', () => checkBackup(context)],
       ['recorder', () => checkRecorder(context)],
       ['clock', () => checkClock(context)],
-      ['kept time', () => checkKeptTime(context, ledger)],
+      ['stored time', () => checkKeptTime(context, ledger)],
       ['payments', () => checkPayments(context, ledger)],
       ['sanctions', () => checkSanctions(context, ledger)],
       ['payee', () => checkPayee(config, ledger)],
@@ -128,7 +128,7 @@ async function checkLimits({ limits }: Config): Promise<Finding[]> {
     return [found('ok', `Redis ${await probeLimits(limits)} answers.`)]
   } catch (error) {
     const todo =
-      'Start it, or correct BOOKFEED_LIMITS. Until then each server admits its part of each limit.'
+      'Start Redis, or correct BOOKFEED_LIMITS. Until then, each server admits its share of each limit.'
     return [found('wrong', `Redis cannot be used: ${messageOf(error)}.`, todo)]
   }
 }
@@ -159,11 +159,10 @@ async function checkClock({ config, clock }: CliContext): Promise<Finding> {
   const drifts = (await Promise.all(asked)).filter((drift) => drift !== undefined)
   // One of them may be wrong itself.
   const [drift] = drifts.sort((a, b) => Math.abs(a) - Math.abs(b))
-  if (drift === undefined)
-    return found('skipped', 'Nothing answers that it could be compared with.')
+  if (drift === undefined) return found('skipped', 'There is no other clock to compare it with.')
   const seconds = `${(Math.abs(drift) / 1000).toFixed(1)} s ${drift > 0 ? 'ahead of' : 'behind'}`
   const text = `It is ${seconds} ${count(drifts.length, 'other clock')}.`
-  const todo = 'Keep it right with NTP: timedatectl, chrony.'
+  const todo = 'Synchronize the clock with NTP: timedatectl, chrony.'
   if (Math.abs(drift) > WRONG_MS) return found('wrong', text, todo)
   return Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)
 }
@@ -172,11 +171,11 @@ async function checkClock({ config, clock }: CliContext): Promise<Finding> {
 function checkKeptTime({ clock }: CliContext, ledger: Ledger | undefined): Finding[] {
   const aheadMs = (ledger?.timeFloor() ?? 0) - clock()
   if (aheadMs <= WRONG_MS) return []
-  const found = finder('kept time')
+  const found = finder('stored time')
   const seconds = Math.round(aheadMs / 1000)
-  const text = `The last time that a server kept is ${seconds} s ahead of the clock: the clock was wrong then, or is now.`
+  const text = `The last time that a server stored is ${seconds} s ahead of the clock: the clock was wrong then, or is wrong now.`
   const todo =
-    'Keep the clock right with NTP. A server goes on from the time that it kept, at half speed until the clock has caught up; payments are judged by the time of their chain.'
+    'Synchronize the clock with NTP. A server continues from the stored time at half speed until the clock has caught up; payments are judged by the time of their chain.'
   return [found('warning', text, todo)]
 }
 
@@ -204,24 +203,28 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
     const held = ledger ?? empty
     if (held === undefined) return []
     const quiet = { ...context, printError: () => {} }
-    const screen = () => Promise.reject(new Error('Nobody is screened here.'))
+    const screen = () => Promise.reject(new Error('This server screens no addresses.'))
     const shop = createShop(quiet, held, { screen, origin: () => config.publicUrl })
     if (shop.closedReason !== undefined) {
       const isMeant = payTo === '' && facilitator === ''
       const text = `Nothing is sold: ${shop.closedReason}`
       if (isMeant || wanted.length === 0) return [found('skipped', text)]
-      return [found('wrong', text, 'Set it, or none of them: docs/configuration.md.')]
+      return [found('wrong', text, 'Set all of these variables, or none: docs/configuration.md.')]
     }
     await shop.billing.refresh()
     const todo = 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network.'
     const clocks = shop.billing.warnings().map((text) => {
-      return found('warning', text, 'Compare both with a third clock. Payments go by the chain.')
+      return found(
+        'warning',
+        text,
+        'Compare both with a third clock. Payments are judged by the time of the chain.',
+      )
     })
     const tokensOfAll = shop.billing.chains().flatMap(({ chain, tokens }) =>
       tokens.map(({ token, reason }) => {
         const name = `${token.symbol} on ${chain.name} (chain ${chain.chainId})`
-        if (reason === undefined) return found('ok', `${name} can be paid with.`)
-        return found('wrong', `${name} cannot be paid with: ${reason}`, todo)
+        if (reason === undefined) return found('ok', `Buyers can pay with ${name}.`)
+        return found('wrong', `Buyers cannot pay with ${name}: ${reason}`, todo)
       }),
     )
     return [...tokensOfAll, ...clocks]
@@ -239,8 +242,8 @@ function checkSanctions({ config, clock }: CliContext, ledger: Ledger | undefine
     return found('skipped', 'Signup is closed: neither a list nor a node is configured.')
   }
   const list = ledger?.sanctionsList()
-  const todo = 'Run bookfeed sanctions refresh, and read what it says.'
-  if (list === undefined) return found('warning', 'No list was read yet.', todo)
+  const todo = 'Run bookfeed sanctions refresh, and read its output.'
+  if (list === undefined) return found('warning', 'No list has been read yet.', todo)
   const days = Math.floor((clock() - list.confirmedMs) / DAY_MS)
   const text = `The list of ${list.publishedOn} with ${formatCount(list.entryCount)} addresses was confirmed ${formatCount(days)} days ago.`
   const limits = { nowMs: clock(), staleAfterMs: sanctionsDaysMax * DAY_MS }
@@ -251,9 +254,10 @@ function checkPayee({ payTo }: Config, ledger: Ledger | undefined): Finding[] {
   const found = finder('payee')
   if (payTo === '' || ledger === undefined) return []
   const strangers = ledger.payments.listUnmatchedTransfers(false).length
-  if (strangers === 0) return [found('ok', 'Every transfer to BOOKFEED_PAY_TO has its payment.')]
+  if (strangers === 0)
+    return [found('ok', 'Every transfer to BOOKFEED_PAY_TO belongs to a payment.')]
   const text = `${count(strangers, 'transfer')} to BOOKFEED_PAY_TO belong to no payment of this server.`
   const todo =
-    'See bookfeed payments list, and decide each. If another server sells to this address, give each its own.'
+    'Run bookfeed payments list, and decide on each transfer. If another server sells to this address, give each server its own.'
   return [found('wrong', text, todo)]
 }

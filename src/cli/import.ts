@@ -16,8 +16,8 @@ import { assertRoomLeft, workSignal } from '../server/room.ts'
 const FAULTS_SHOWN_MAX = 20
 
 const help = `
-A FILE holds one of these, in any order of files. What it holds is seen from its content, gzipped or
-not; - is standard input.
+A FILE contains one of the following kinds, plain or gzipped; its content determines the kind. The order of the files
+does not matter. - is standard input.
 
   Snapshots, one JSON object a line:
   {"id":"52af…","assetId":"1044…","conditionId":"0x1342…","symbol":"btc","outcome":"down",
@@ -35,8 +35,8 @@ not; - is standard input.
   {"slug":"btc-updown-5m-1776153600","conditionId":"0x1342…","assetId":"1044…","outcome":"down",
    "winner":"down"}
 
-  Raw messages that a recorder kept (BOOKFEED_RAW): all files of a time at once, in the order of
-  their names. They become the very rows that the recorder stored.
+  Raw messages that a recorder stored (BOOKFEED_RAW): pass all files of a period together, in the order of
+  their names. The import makes exactly the rows that the recorder stored.
 
   Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
   a member _recv says when it was received:
@@ -45,8 +45,8 @@ not; - is standard input.
   with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) in seconds,
   milliseconds, microseconds or nanoseconds, which its magnitude says.
 
-  Trades of the venue's Data API and markets of its order book API, as they are answered: a list, a
-  page or one object.
+  Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
+  or one object.
 
   Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
   CSV and Parquet need.
@@ -63,30 +63,30 @@ not; - is standard input.
 
 Messages and tables name their markets only, so they are read after everything else.
 
-What an object is follows from its members; the lines of a file may be mixed. Prices and sizes are
-strings or numbers of at most six decimals; a side is sorted either way. A timestamp may also be Unix
-milliseconds, or seconds if it is below 100000000000; what is before 2020, in the future or more than
-two days from its market's window is refused. Other keys are ignored. A snapshot's id of 40 hex
-digits is kept as the venue's hash of the book, and the book is checked against it: where it
-contradicts it between books that do not, a gap is recorded.
+The members of an object determine its kind, so the lines of a file may be mixed. Prices and sizes are
+strings or numbers with at most six decimals; a side may be sorted either way. A timestamp may also be Unix
+milliseconds, or seconds if it is below 100000000000; objects before 2020, in the future or more than
+two days from the window of their market are refused. Other members are ignored. A snapshot id of 40 hex
+digits is stored as the venue's hash of the book, and the book is checked against it: if they contradict
+each other between books that match, a gap is recorded.
 
-An import may be stopped at any time, or run twice: what is in the history already is recognised and
-left alone. A bad line or entry is named with its file and number and left out, the others are kept.
-Records of coins or kinds that are not kept are counted with the reason, and so are messages of their
-markets if the same command names the catalogue or tokens. A JSON array may have 64 MiB.
+You can stop an import at any time, or run it twice: it recognises and skips what the history already
+contains. A bad line or entry is reported with its file and number and skipped; all others are imported.
+Records of coins or kinds that are not stored are counted with the reason, and so are messages of their
+markets if the same command names the catalogue or tokens. A JSON array may have up to 64 MiB.
 
 Examples:
   bookfeed import books.jsonl                    add the snapshots of a file
   bookfeed import day-1.jsonl.gz day-2.jsonl.gz  several files, in this order
   bookfeed import books.jsonl.gz markets.json outcomes.csv.gz
-                                                 books, and what is known of their markets
+                                                 books, and facts of their markets
   zstd -dc books.zst | bookfeed import -         any other compression
-  bookfeed import raw/raw-2026-11-22T*.jsonl.gz  what a recorder heard on a day
-  bookfeed import wire.jsonl.gz tokens.json      messages, and the tokens that they are of
+  bookfeed import raw/raw-2026-11-22T*.jsonl.gz  the messages of a day
+  bookfeed import wire.jsonl.gz tokens.json      messages, and their tokens
   bookfeed import --strict books.jsonl           stop at the first bad line
 
-Exit code: 0 when all files were read and no line or entry was refused; 1 when any was, although all
-others are kept, when a file could not be read, when --strict met a bad line, or when it was stopped.`
+Exit code: 0 if all files were read and no line or entry was refused; 1 if one was refused (all others
+are imported), if a file cannot be read, if --strict found a bad line, or if the import was stopped.`
 
 type Options = { strict?: true; simulated?: true }
 
@@ -94,14 +94,8 @@ export const importCommand = (context: CliContext): Command =>
   new Command('import')
     .description('add recorded snapshots, trades and facts of markets from files')
     .argument('<file...>', 'files to read, plain or gzipped; - is standard input')
-    .option(
-      '--strict',
-      'stop at the first bad line or entry and keep nothing of the batch it is in',
-    )
-    .option(
-      '--simulated',
-      'mark markets as simulated where a file does not say what they are; it shows wherever they are shown',
-    )
+    .option('--strict', 'stop at the first bad line or entry, and discard its batch')
+    .option('--simulated', 'mark markets as simulated if their file does not state a source')
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
@@ -183,22 +177,23 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
 }
 
 const forms =
-  "snapshots, trades, the venue's markets or tokens, its messages or those a recorder kept, outcomes, exports of this service, or a table of books"
+  "snapshots, trades, the venue's markets or tokens, its messages or those that a recorder stored, outcomes, exports of this service, or a table of books"
 
 function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportReport): void {
   if (ending === 'stopped') throw commandError('Stopped. Run the same command again to continue.')
   if (ending === 'refused') {
-    throw commandError('Stopped at a bad line, because of --strict. Mend it and run this again.')
+    throw commandError(
+      'Stopped at a bad line because of --strict. Correct the line and run the command again.',
+    )
   }
   if (filesFailed > 0)
     throw commandError(`Could not read ${count(filesFailed, 'file')} to the end.`)
-  const expected = filesRefused.length > 0 ? ` A file holds ${forms}: see --help.` : ''
+  const expected = filesRefused.length > 0 ? ` A file must contain ${forms}: see --help.` : ''
   if (invalid > 0) {
-    throw commandError(
-      `Not all was kept: the bad lines and entries above were left out.${expected}`,
-    )
+    throw commandError(`Some lines or entries were refused: see above.${expected}`)
   }
-  if (expected !== '') throw commandError(`A file holds nothing that can be kept.${expected}`)
+  if (expected !== '')
+    throw commandError(`A file contains nothing that can be imported.${expected}`)
 }
 
 function summarize(report: ImportReport): string[] {
@@ -228,7 +223,7 @@ function summarize(report: ImportReport): string[] {
     before && `imported before: ${before}`,
     held && `held already: ${held}`,
     report.withoutGaps > 0
-      ? 'snapshots and exports do not say what is missing: shorter gaps of their source are not known here'
+      ? 'snapshots and exports do not list gaps: shorter gaps of their source are unknown'
       : '',
     ...describeHashes(report),
     ...describeLosses(report),
@@ -267,7 +262,7 @@ function describeLosses(report: ImportReport): string[] {
     rowsNotHeld > 0 ? `left out ${count(rowsNotHeld, 'row')} of markets that are not held` : '',
     factsLeftOut > 0 ? `warning: left out ${count(factsLeftOut, 'fact')} of markets` : '',
     invalid > 0 ? `warning: left out ${bad}` : '',
-    ...report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`),
+    ...report.filesRefused.map((file) => `warning: nothing of ${file} was imported`),
   ]
 }
 

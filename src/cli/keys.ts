@@ -22,19 +22,19 @@ import { createScreening } from '../server/screening.ts'
 import { asOption, integerIn, parseText, printTable, renderJson } from './command-line.ts'
 
 const createHelp = `
-The key goes to standard output alone, everything else to standard error. It is shown this once; the
-ledger keeps its digest. Running servers take it at once.
+The key is printed to standard output alone, everything else to standard error. It is shown only once; the
+ledger stores only its digest. Running servers accept it at once.
 
-Without --address or --account it belongs to a new account that has no wallet.
+Without --address or --account, the key belongs to a new account without a wallet.
 
 Examples:
   bookfeed keys create                                 a key of the Free tier
   KEY=$(bookfeed keys create --tier pro --days 30)     a month of Pro, into a variable
-  bookfeed keys create --tier enterprise --label acme  for ever
+  bookfeed keys create --tier enterprise --label acme  without an end
   bookfeed keys create --account acc_…                 another key of the same account
   bookfeed keys create --test                          a key that reads simulated data alone
 
-Exit code: 0 when the key was made; 1 when the account is unknown, blocked or has too many keys, or the
+Exit code: 0 if the key was made; 1 if the account is unknown, blocked or has too many keys, or if the
 address is on the sanctions list; 2 for a wrong option.`
 
 type CreateFlags = {
@@ -54,27 +54,31 @@ export function keysCommand(context: CliContext): Command {
     .command('create')
     .description('make a key and print it, once')
     .option('--tier <id>', 'tier to grant; bookfeed tiers list shows them', FREE_TIER_ID)
-    .option('--label <text>', 'what the key is for', parseText)
-    .option('--days <n>', 'length of the grant; without it, for ever', integerIn(1, GRANT_DAYS_MAX))
+    .option('--label <text>', 'label of the key', parseText)
+    .option(
+      '--days <n>',
+      'length of the grant in days; default: no end',
+      integerIn(1, GRANT_DAYS_MAX),
+    )
     .addOption(
       new Option('--test', 'make a test key, which no ledger stores').conflicts([
         ...['address', 'account', 'days', 'label'],
       ]),
     )
-    .option('--address <0x…>', 'wallet that the account belongs to', asOption(readAddress))
-    .addOption(new Option('--account <id>', 'account that exists already').conflicts('address'))
+    .option('--address <0x…>', 'wallet of the account', asOption(readAddress))
+    .addOption(new Option('--account <id>', 'existing account').conflicts('address'))
     .addHelpText('after', createHelp)
     .action((flags: CreateFlags) => createKey(context, flags))
   keys
     .command('list')
-    .description('list keys that are valid, never the keys themselves')
-    .option('--account <id>', 'of one account only')
-    .option('--all', 'expired and revoked ones too')
+    .description('list valid keys by their id')
+    .option('--account <id>', 'list keys of this account only')
+    .option('--all', 'include expired and revoked keys')
     .option('--json', 'print a JSON array')
     .action((flags: ListFlags) => listKeys(context, flags))
   keys
     .command('revoke')
-    .description('revoke keys for good, in running servers too')
+    .description('revoke keys permanently, also on running servers')
     .argument('<id...>', 'ids of keys, key_…')
     .action((ids: string[]) => revokeKeys(context, ids))
   return keys
@@ -103,7 +107,7 @@ async function screen(context: CliContext, ledger: Ledger, address?: string): Pr
   const { verdict } = await createScreening(context, ledger).screen(address)
   if (verdict === 'hit') throw sanctionedFault(address)
   if (verdict === 'clear') return
-  context.printError('warning: the address could not be screened; docs/configuration.md says how')
+  context.printError('warning: the address was not screened; see docs/configuration.md')
 }
 
 function describe(
@@ -116,7 +120,7 @@ function describe(
   const { terms, subscription } = standingAt(subscriptions, ledger.listTiers(), nowMs)
   const end = formatTime(subscription?.endMs)
   return [
-    `key      ${apiKey.id}, shown once: nobody can read it again`,
+    `key      ${apiKey.id}, shown only once`,
     `account  ${id}${address === undefined ? '' : `, ${address}`}`,
     `tier     ${terms.tierId}${end === undefined ? '' : ` until ${end}`}`,
   ]
@@ -149,7 +153,7 @@ function revokeKeys(context: CliContext, ids: readonly string[]): void {
   using ledger = openExistingLedger(context)
   const unknown = [...new Set(ids)].filter((id) => {
     if (!ledger.findKey(id)) return true
-    context.print(`${id}: ${ledger.revokeKey(id, by) ? 'revoked' : 'revoked before'}`)
+    context.print(`${id}: ${ledger.revokeKey(id, by) ? 'revoked' : 'already revoked'}`)
     return false
   })
   if (unknown.length > 0) throw unknownKeys(unknown.join(', '))

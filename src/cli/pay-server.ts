@@ -107,11 +107,11 @@ export const toText = (value: unknown): string =>
   typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
 export function describeFault({ status, body }: Answer): string {
-  if (status === 0) return 'The server gave no answer.'
+  if (status === 0) return 'The server did not answer.'
   const code = toText(body.code)
   const detail = toText(body.detail) || toText(body.title) || 'no reason given'
   const action = toText(body.retryAction)
-  return `The server says ${status}${code && ` ${code}`}: ${detail}${action && ` (next: ${action})`}`
+  return `The server answered ${status}${code && ` ${code}`}: ${detail}${action && ` (next: ${action})`}`
 }
 
 /**
@@ -130,7 +130,7 @@ export function readQuote(body: Body) {
     Number(accepted.maxTimeoutSeconds) > 0 &&
     Object.values(extra).every((value) => typeof value === 'string') &&
     isMatch(body.quoteId, /^[A-Za-z0-9_-]{1,100}$/)
-  if (!isSound) throw commandError('The server answered with a quote that cannot be read.')
+  if (!isSound) throw commandError('The quote of the server cannot be read.')
   return {
     quoteId: toText(body.quoteId),
     expiresAt: toText(body.expiresAt),
@@ -153,7 +153,7 @@ export function readTier(tiers: readonly Body[], id: string) {
   const tier = tiers.find(({ tierId }) => tierId === id)
   if (tier === undefined) {
     const names = tiers.map(({ tierId }) => toText(tierId)).join(', ')
-    throw commandError(`The server has no tier ${id}. It has ${names}.`)
+    throw commandError(`The server has no tier ${id}. Its tiers are ${names}.`)
   }
   const { priceUsdc, periodDays, isForSale, contact } = tier
   const price = typeof priceUsdc === 'string' ? parseMillionths(priceUsdc) : undefined
@@ -225,7 +225,7 @@ export async function follow(
   // The server asks for a payment: the one in flight is for another order.
   if (status === 402) {
     throw commandError(
-      `Another payment of the account is in flight: ${inFlight?.paymentId}, ${inFlight?.paymentState}. Nothing was signed. Run the command again once ${inFlight?.pollUrl} says that it is decided, or add --another-period to pay beside it.`,
+      `Another payment of the account is in flight: ${inFlight?.paymentId}, ${inFlight?.paymentState}. Nothing was signed. Run the command again when ${inFlight?.pollUrl} shows that it is decided, or add --another-period to buy one more period.`,
     )
   }
   await settle(context, { ...connection, body: { quoteId } })
@@ -264,7 +264,7 @@ async function look(context: CliContext, purchase: Purchase, last: Answer): Prom
 function pollPathOf({ url }: PayServer, { body }: Answer): string {
   const target = URL.parse(toText(body.pollUrl), url.href)
   if (target?.origin === url.origin) return `${target.pathname}${target.search}`
-  throw commandError(`The server says to look at another place. ${doNotPayAgain}`)
+  throw commandError(`The status of the payment is at another server. ${doNotPayAgain}`)
 }
 
 function describeReceipt(body: Body): string[] {

@@ -43,29 +43,29 @@ const NONCE_BYTES = 32
 const MILLION = 1_000_000n
 
 const help = `
-Shows what would be bought, and stops there: without --yes nothing is signed, asked for or changed. With --yes
-it asks for a quote, signs it, has the payment settled, waits until it counts and prints the receipt. Your wallet
-needs the token, and no coin for gas. The key file holds 0x and 64 hex digits and must be yours alone
+Shows the purchase and stops: without --yes, nothing is signed, requested or changed. With --yes, the command
+requests a quote, signs it, has the payment settled, waits until it counts, and prints the receipt. Your wallet
+needs the token, and no coin for gas. The key file contains 0x and 64 hex digits, and only you may have access to it
 (chmod 600); the key never leaves this process.
 
-Without --api-key-file the wallet signs up by a message first, and the new API key is printed alone on
-standard output: keep it, the subscription belongs to its account. If the wallet has a key already, the command
-stops: give that key by --api-key-file. --replace-key makes a new key all the same; the old key of an account
-that has never paid ends then.
+Without --api-key-file, the wallet signs up with a message first, and the new API key is printed alone on
+standard output. Keep it: the subscription belongs to its account. If the wallet already has a key, the command
+stops; pass that key with --api-key-file. --replace-key makes a new key nevertheless; the old key of an account
+that has never paid then ends.
 
-If a payment for the same tier and token is in flight, or was made within the last hour, nothing is signed: the
-command waits for that payment. If the account has the tier, nothing is signed either. --another-period buys
-one more period in both cases.
+If a payment for the same tier and token is in flight, or was made within the last hour, the command signs
+nothing and waits for that payment. If the account has the tier, the command signs nothing either.
+--another-period buys one more period in both cases.
 
-USDT is paid through Permit2, which has to be approved once; the command says how when it is missing.
---rpc lets it look before anything is signed.
+USDT is paid through Permit2, which you must approve once; if the approval is missing, the command prints how
+to give it. With --rpc, the command checks the approval before it signs anything.
 
 Examples:
   bookfeed pay --server https://books.example.com --key-file wallet.key --tier pro --token USDC
   bookfeed pay … --api-key-file bookfeed.key --yes
 
-Exit code: 0 when the tier is paid or, without --yes, when it could be; 1 when it is not paid, or not known to
-be: what to do then is said.`
+Exit code: 0 if the tier is paid or, without --yes, if it could be; 1 if it is not paid, or if the outcome is
+unknown (the command prints what to do).`
 
 export type PayFlags = {
   server: URL
@@ -86,11 +86,11 @@ const realWorld: PayWorld = { fetch: (url, init) => fetch(url, init), sleep: Bun
 export const payCommand = (context: CliContext): Command =>
   new Command('pay')
     .description('buy a tier of a server with a wallet in a key file')
-    .requiredOption('--server <url>', 'where the server is', parseServer)
+    .requiredOption('--server <url>', 'address of the server', parseServer)
     .requiredOption('--key-file <path>', 'file with the private key of the wallet that pays')
     .requiredOption('--tier <id>', 'tier to buy')
     .addOption(
-      new Option('--token <symbol>', 'what to pay with').choices(tokenSymbols).default('USDC'),
+      new Option('--token <symbol>', 'token to pay with').choices(tokenSymbols).default('USDC'),
     )
     .addOption(
       new Option('--network <caip2>', 'chain to pay on')
@@ -98,10 +98,10 @@ export const payCommand = (context: CliContext): Command =>
         .default(homeChain.network),
     )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
-    .addOption(optionWith(['--max <usd>', 'never sign more than this'], asOption(readPrice), '100'))
-    .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
-    .option('--replace-key', 'make a new API key although the wallet has one')
-    .option('--another-period', 'buy one more period of a tier that you have or are paying')
+    .addOption(optionWith(['--max <usd>', 'largest amount to sign'], asOption(readPrice), '100'))
+    .option('--rpc <url>', 'JSON-RPC node of the chain, to check the allowance of Permit2')
+    .option('--replace-key', 'make a new API key even if the wallet has one')
+    .option('--another-period', 'buy one more period of a tier that you have or are paying for')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)
     .action((flags: PayFlags) => pay(context, flags, realWorld))
@@ -133,7 +133,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
   await checkAllowance(deal, buyer)
   if (quote.inFlight !== undefined) {
     const { paymentId, paymentState } = quote.inFlight
-    context.printError(`found    ${paymentId}, ${paymentState}: nothing is signed beside it`)
+    context.printError(`found    ${paymentId}, ${paymentState}: nothing else is signed`)
     await follow(context, { server, key, sleep, quote })
     return
   }
@@ -162,13 +162,13 @@ async function describeOffer({ server, flags }: Buyer): Promise<string[]> {
   if (sold !== undefined) throw commandError(`${symbol} on ${chain.name}: ${sold}`)
   if (tier.price > max) {
     throw commandError(
-      `The server asks for ${formatMillionths(tier.price)} ${symbol}, more than --max ${formatMillionths(max)}.`,
+      `The price is ${formatMillionths(tier.price)} ${symbol}, more than --max ${formatMillionths(max)}.`,
     )
   }
   return [
     `buys     ${id} for ${tier.periodDays} days from ${url.origin}`,
     `pays     ${formatMillionths(tier.price)} ${symbol} on ${chain.name} (${token.address})`,
-    'to       the address of the quote, which --yes asks for',
+    'to       the address of the quote, which --yes requests',
     `signs    ${describeSignature(chain, token)}`,
     apiKeyFile === undefined
       ? 'account  of this wallet: --yes signs up, and prints the API key'
@@ -207,7 +207,7 @@ async function signUp({ server, payer, flags }: Buyer, once: string): Promise<st
   const answer = await server.ask('/v1/keys', { body, headers })
   if (answer.status === 409 && answer.body.code === 'key_limit') {
     throw commandError(
-      `${describeFault(answer)} Give the key that this wallet has by --api-key-file. If it is lost, add --replace-key: the old key of an account that has never paid ends then. Nothing was paid, and no key was changed.`,
+      `${describeFault(answer)} Pass the key of this wallet with --api-key-file. If it is lost, add --replace-key: the old key of an account that has never paid ends then. Nothing was paid, and no key was changed.`,
     )
   }
   if (answer.status !== 201) throw commandError(describeFault(answer))
@@ -221,7 +221,7 @@ async function assertOurs(message: string, { url }: PayServer, payer: Payer): Pr
   const isOurs = read.domain === url.host && read.address === payer.address
   if (isOurs && isWhole(read) && (await wallets.writeSignIn(read)) === message) return
   throw commandError(
-    `The server wants a message signed that is not for ${url.host} and this wallet. Nothing was signed.`,
+    `The sign-in message of the server is not for ${url.host} and this wallet. Nothing was signed.`,
   )
 }
 
@@ -249,7 +249,7 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
   // Millionths of a dollar, in units of the token.
   if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
     const [price, limit] = [formatAmount(amount, token), formatMillionths(max)]
-    throw commandError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
+    throw commandError(`The price is ${price} ${symbol}, more than --max ${limit}.`)
   }
   return { quote, chain, token }
 }
@@ -259,7 +259,7 @@ function findToken(network: string, symbol: string): { chain: PaymentChain; toke
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
   if (chain && token) return { chain, token }
-  throw commandError(`${symbol} cannot be paid with on ${chain?.name ?? network}.`)
+  throw commandError(`You cannot pay with ${symbol} on ${chain?.name ?? network}.`)
 }
 
 const describeSignature = (chain: PaymentChain, token: PaymentToken): string =>
@@ -291,7 +291,7 @@ async function checkAllowance(deal: Deal, { payer, flags }: Buyer): Promise<void
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
   if (allowance >= BigInt(quote.requirements.amount)) return
   throw commandError(
-    `Permit2 may not take ${token.symbol} from ${payer.address} yet. Send one transaction from this wallet, which needs a little ${chain.gasSymbol}: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
+    `Permit2 has no approval to transfer ${token.symbol} from ${payer.address}. Send one transaction from this wallet, which needs a little ${chain.gasSymbol}: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
   )
 }
 
@@ -299,5 +299,5 @@ function parseServer(text: string): URL {
   const url = URL.parse(text)
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? '')
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw usageError('--server must be an https URL; http is for servers of this machine.')
+  throw usageError('--server must be an https URL; http is only for servers on this machine.')
 }

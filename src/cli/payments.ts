@@ -20,9 +20,9 @@ const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 100_000
 
 const listHelp = `
-Newest first. Below the payments come the transfers to your address that no payment explains. What waits
-for you is in the state review, or such a transfer: read docs/payments.md, decide, and note the decision
-with bookfeed payments resolve.
+Newest first. Transfers to your address that belong to no payment follow the payments. Payments in the state
+review, and such transfers, need your decision: read docs/payments.md, decide, and note the decision with
+bookfeed payments resolve.
 
 Examples:
   bookfeed payments list
@@ -30,16 +30,17 @@ Examples:
   bookfeed payments list --state pending,unknown --json`
 
 const resolveHelp = `
-It only notes what you decided; it moves no money and gives nobody a tier. To give one:
+Notes your decision only: it moves no money and grants no tier. To grant a tier:
 bookfeed keys create --account ID --tier TIER --days N.
 
 Example:
   bookfeed payments resolve pay_… --note 'refunded by hand in 0x5c…'`
 
 const offersHelp = `
-Quotes to wallets other than the account's own hold an amount each, for half an hour: by it a payment says
-which quote it is for. bookfeed payments release frees some before that, for example where one person holds
-many; whoever has signed such a quote has to ask for another. What is being paid is never released.
+A quote to a wallet other than the account's own holds an amount of its own for half an hour; the amount tells
+which quote a payment is for. bookfeed payments release releases amounts before that, for example if one account
+holds many. If a buyer has already signed such a quote, the buyer must request another one. A quote that is being
+paid is never released.
 
 Examples:
   bookfeed payments offers
@@ -50,27 +51,31 @@ type ListFlags = JsonFlag & { state?: PaymentState[]; limit: number }
 
 export function paymentsCommand(context: CliContext): Command {
   const payments = new Command('payments').description(
-    'list payments, look into one, note what you decided, free held amounts',
+    'list and show payments, note decisions, release held amounts',
   )
   payments
     .command('list')
     .description('list payments and unmatched transfers, newest first')
-    .option('--state <list>', `only of ${paymentStates.join(', ')}`, listOf(paymentStates))
+    .option(
+      '--state <list>',
+      `only payments in these states: ${paymentStates.join(', ')}`,
+      listOf(paymentStates),
+    )
     .option('--limit <n>', 'at most this many payments', integerIn(1, LIMIT_MAX), LIMIT_DEFAULT)
     .option('--json', 'print a JSON object')
     .addHelpText('after', listHelp)
     .action((flags: ListFlags) => printPayments(context, flags))
   payments
     .command('show')
-    .description('show a payment or an unmatched transfer with all that was done to it')
+    .description('show a payment or an unmatched transfer with its history')
     .argument('<id>', 'pay_… or transfer_…')
     .option('--json', 'print a JSON object')
     .action((id: string, flags: JsonFlag) => printPayment(context, id, flags))
   payments
     .command('resolve')
-    .description('note what you decided about a payment in review or an unmatched transfer')
+    .description('note your decision about a payment in review or an unmatched transfer')
     .argument('<id>', 'pay_… or transfer_…')
-    .requiredOption('--note <text>', 'what you decided', parseText)
+    .requiredOption('--note <text>', 'your decision', parseText)
     .addHelpText('after', resolveHelp)
     .action((id: string, { note }: { note: string }) => resolve(context, id, note))
   payments
@@ -81,7 +86,7 @@ export function paymentsCommand(context: CliContext): Command {
     .action((flags: JsonFlag) => printOffers(context, flags))
   payments
     .command('release')
-    .description('free the amounts of quotes, or of all quotes of an account')
+    .description('release the amounts of quotes, or of all quotes of an account')
     .argument('<ids...>', 'quote_… or acc_…')
     .addHelpText('after', offersHelp)
     .action((ids: string[]) => release(context, ids))
@@ -104,7 +109,7 @@ function printPayments(context: CliContext, { state, limit, json }: ListFlags): 
   if (payments.length === 0) context.printError('no payments')
   if (payments.length === limit) context.printError('there may be more: --limit')
   if (unmatchedTransfers.length === 0) return
-  context.printError('transfers that no payment explains:')
+  context.printError('transfers that belong to no payment:')
   printTable(context, transferColumns, unmatchedTransfers.map(toTransferCells))
 }
 

@@ -17,9 +17,9 @@ import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.t
 const USAGE_EXIT_CODE = 2
 
 const intro =
-  'Bookfeed keeps the history of the order books of prediction markets and serves it over HTTP. One ' +
-  'process, one folder: start it with `bookfeed serve`, and the first start fills an empty ' +
-  'folder with a simulated sample, so that there is something to ask for.'
+  'Bookfeed records the order books of prediction markets and serves their history over HTTP. It is one ' +
+  'process with one folder: start it with `bookfeed serve`. The first start fills an empty folder with a ' +
+  'simulated sample, so that you can send requests at once.'
 
 const examples = `
 Examples:
@@ -30,14 +30,14 @@ Examples:
   bookfeed import books.jsonl                add recorded snapshots from a file
   bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
-  bookfeed verify --manifest https://…       check what a server serves against its manifests
-  bookfeed copy --to postgres://db/books     move books and accounts to a PostgreSQL
-  bookfeed backup --to /mnt/backups          back up the data folder, also while it is served
+  bookfeed verify --manifest https://…       check the data of a server against its manifests
+  bookfeed copy --to postgres://db/books     copy books and accounts to PostgreSQL
+  bookfeed backup --to /mnt/backups          back up the data folder, also while a server uses it
   KEY=$(bookfeed keys create --tier pro)     make an API key
-  bookfeed keys list                         show who has keys, and revoke them by id
-  bookfeed tiers set pro --price 59          change what is offered
-  bookfeed payments list --state review      see what was paid and waits for a decision
-  bookfeed audit verify                      check the record of what was done
+  bookfeed keys list                         list the valid keys
+  bookfeed tiers set pro --price 59          change the price of a tier
+  bookfeed payments list --state review      list payments that need your decision
+  bookfeed audit verify                      verify the audit chain
   bookfeed sandbox                           sell tiers for play money on a chain of this machine`
 
 const upgradesNothing = () => true

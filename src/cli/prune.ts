@@ -15,9 +15,9 @@ const GB_MAX = 1_000_000
 const STEP_MS = 5
 
 const help = `
-Deletes as a server with these settings does: whole markets that are over, the oldest first, and the
-prices of the coins before them. It may run beside a server. The file does not get smaller; what is
-recorded next takes the room. A deletion that was stopped goes on when it is run again.
+Deletes markets as a server with these settings does: whole markets that are over, the oldest first, and the
+prices of the coins before them. You can run it beside a server. The file does not shrink; new data uses the
+freed space. If a deletion was stopped, run the command again to continue.
 
 Examples:
   bookfeed prune --keep-days 90 --dry-run
@@ -31,15 +31,15 @@ export const pruneCommand = (context: CliContext): Command =>
     .description('delete the oldest markets of the history')
     .option(
       '--keep-days <n>',
-      'delete what began before; BOOKFEED_KEEP_DAYS if it is not given',
+      'delete markets that began earlier; default: BOOKFEED_KEEP_DAYS',
       integerIn(1, DAYS_MAX),
     )
     .option(
       '--keep-gb <n>',
-      'delete until the history is no larger; BOOKFEED_KEEP_GB if it is not given',
+      'delete until the history is no larger; default: BOOKFEED_KEEP_GB',
       integerIn(1, GB_MAX),
     )
-    .option('--dry-run', 'say what would be deleted, and delete nothing')
+    .option('--dry-run', 'print the markets that would be deleted, and delete nothing')
     .addHelpText('after', help)
     .action((flags: Flags) => prune(context, flags))
 
@@ -48,7 +48,7 @@ async function prune(context: CliContext, { keepDays, keepGb, dryRun }: Flags): 
   const isGiven = keepDays !== undefined || keepGb !== undefined
   const keep: Keep = isGiven ? { keepDays: keepDays ?? 0, keepGb: keepGb ?? 0 } : config
   if (keep.keepDays + keep.keepGb === 0) {
-    throw usageError('Say what to keep: --keep-days, --keep-gb, or BOOKFEED_KEEP_DAYS or _GB.')
+    throw usageError('Set --keep-days, --keep-gb, BOOKFEED_KEEP_DAYS or BOOKFEED_KEEP_GB.')
   }
   using history = openDataFolder(context)
   const nowMs = context.clock()

@@ -17,9 +17,9 @@ import { asService } from '../server/service-lines.ts'
 const STATUS_MS = 2000
 
 const help = `
-Markets are found and recorded until SIGTERM or SIGINT. bookfeed serve does the same beside serving,
-unless BOOKFEED_RECORD is off; run this where another process serves the same folder.
-bookfeed status shows what is recorded, from any terminal.`
+Finds and records markets until SIGTERM or SIGINT. bookfeed serve does the same beside serving, unless
+BOOKFEED_RECORD is off; run this command if another process serves the same folder.
+bookfeed status shows the state of the recorder, from any terminal.`
 
 /** `bookfeed record`: records the venue and serves nothing. */
 export const recordCommand = (context: CliContext): Command =>
@@ -93,7 +93,7 @@ export function startRecording(
       reporter.settle('status', "The recorder's status can be written again.")
     } catch (error) {
       const text = `The recorder's status cannot be written: ${sentenceOf(error)}`
-      reporter.report('status', `${text} bookfeed status may say that no recorder runs.`)
+      reporter.report('status', `${text} bookfeed status may report that no recorder runs.`)
     }
   }
   const stop = every(STATUS_MS, write)

@@ -10,7 +10,7 @@ export function sanctionsCommand(context: CliContext): Command {
   const sanctions = new Command('sanctions').description('show and refresh the sanctions list')
   sanctions
     .command('show')
-    .description('say which list is the current one')
+    .description('show the current list')
     .action(() => {
       using ledger = openLedgerFile(context)
       const list = ledger.sanctionsList()
@@ -19,7 +19,10 @@ export function sanctionsCommand(context: CliContext): Command {
   sanctions
     .command('refresh')
     .description('fetch the list of BOOKFEED_SANCTIONS_LIST now')
-    .option('--accept-loss', 'also if it lacks many addresses: after a delisting that you know of')
+    .option(
+      '--accept-loss',
+      'accept a list that lacks many addresses, after a delisting that you know of',
+    )
     .action((flags: { acceptLoss?: true }) => refresh(context, flags.acceptLoss === true))
   return sanctions
 }
@@ -39,6 +42,6 @@ async function refresh(context: CliContext, acceptsLoss: boolean): Promise<void>
     context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
   } catch (cause) {
     if (!isFault(cause, 'sanctions_list')) throw cause
-    throw commandError(`The list ${cause.message}. The current list stays.`, { cause })
+    throw commandError(`The list ${cause.message}. The current list stays in use.`, { cause })
   }
 }

@@ -11,9 +11,9 @@ const absent =
   'This install has no sandbox. Run it in a checkout of the project, after bun install.'
 
 const help = `
-Everything runs on this machine: a chain that says it is Polygon, with the real contracts and play money,
-and a server that sells tiers on it. Nothing of it touches the real Polygon, and all is gone at the end,
-unless --data says where to keep the server's files.
+Everything runs on this machine: a chain that passes for Polygon, with the real contracts and play money,
+and a server that sells tiers on it. Nothing touches the real Polygon. When the command ends, everything is
+deleted, unless --data names a folder for the files of the server.
 
 Needs the packages for development: run bun install in a checkout.
 
@@ -25,7 +25,7 @@ Example:
 export const sandboxCommand = (context: CliContext): Command =>
   new Command('sandbox')
     .description('serve on a local chain with play money, and print a script that buys')
-    .option('--data <folder>', 'where to keep the files; empty or absent')
+    .option('--data <folder>', 'folder for the files of the server; must be empty or absent')
     .addHelpText('after', help)
     .action(async ({ data }: { data?: string }) => {
       if (!existsSync(folder)) throw commandError(absent)

@@ -192,7 +192,7 @@ function configOf({ config }: CliContext): Config {
   if (given.history === '') return given
   if (given.isRecording && threadsOf(given) === 0) {
     throw commandError(
-      'A thread that serves does not record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',
+      'A serving thread cannot record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',
     )
   }
   return { ...given, hasSample: false }
@@ -252,7 +252,7 @@ function recordingState({ config, clock }: CliContext, own: RecordingJob | undef
   if (status) return { isOwn: false, fault: status.fault, warning: status.warning }
   if (silentMs === undefined) return undefined
   const since = toIso(silentMs)
-  const warning = `Nothing is recorded: the recorder of this folder stopped at ${since} without saying so. Start it again, or remove recorder.json.`
+  const warning = `Nothing is recorded: the recorder of this folder stopped at ${since} without notice. Start it again, or remove recorder.json.`
   return { isOwn: false, fault: undefined, warning }
 }
 

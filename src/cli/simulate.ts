@@ -25,13 +25,13 @@ const SNAPSHOTS_MAX = 1_000_000_000
 /** The first day of the recordings; fixed, so that the same command makes the same books. */
 const DEFAULT_START = '2026-04-13T00:00:00Z'
 
-const startHelp = 'of the first window: ISO 8601 or Unix time; moved up to a full one'
+const startHelp = 'start of the first window, rounded up to a full one: ISO 8601 or Unix time'
 
 const help = `
-The books follow the statistics of recorded Bitcoin 5-minute markets: depth, sizes, changes a state,
-states a second, the run of the price to 0 or 1. No one ever traded them, and wherever they are shown
-they are marked as simulated. The same options make the same books, byte for byte; running a command
-twice changes nothing.
+The books follow the statistics of recorded Bitcoin 5-minute markets: depth, sizes, changes per state,
+states per second, and the path of the price to 0 or 1. They were never traded, and they are marked as
+simulated wherever they are shown. The same options make the same books, byte for byte; a second run of the
+same command changes nothing.
 
 A 5-minute market has about 3,700 states, twice as many snapshots with both outcomes.
 
@@ -44,8 +44,7 @@ Examples:
                                                    a file for bookfeed import --simulated
   bookfeed simulate --max-snapshots 100 --output - | head -1
 
-Exit code: 0 when everything was made, 1 when it was stopped or could not be written, 2 for a wrong
-option.`
+Exit code: 0 if everything was made, 1 if the command was stopped or cannot write, 2 for a wrong option.`
 
 type Flags = Pick<SimulateOptions, 'seed' | 'coins' | 'timeframes' | 'markets' | 'outcomes'> & {
   start: number
@@ -62,25 +61,39 @@ type Task = {
 
 export const simulateCommand = (context: CliContext): Command =>
   new Command('simulate')
-    .description('make simulated markets, for trying things out and for load')
+    .description('make simulated markets, for trials and load tests')
     .option('--seed <text>', 'any text or number; another seed makes other books', '1')
-    .addOption(optionWith(['--coins <list>', 'of which coins'], listOf(coins), coins.join(',')))
     .addOption(
-      optionWith(['--timeframes <list>', `of ${timeframes.join(', ')}`], listOf(timeframes), '5m'),
+      optionWith(['--coins <list>', 'coins, separated by commas'], listOf(coins), coins.join(',')),
     )
-    .option('--markets <n>', 'windows of each coin and timeframe', integerIn(1, MARKETS_MAX), 1)
+    .addOption(
+      optionWith(
+        ['--timeframes <list>', `one or more of ${timeframes.join(', ')}`],
+        listOf(timeframes),
+        '5m',
+      ),
+    )
+    .option(
+      '--markets <n>',
+      'number of windows of each coin and timeframe',
+      integerIn(1, MARKETS_MAX),
+      1,
+    )
     .addOption(optionWith(['--start <time>', startHelp], parseStart, DEFAULT_START))
     .addOption(
-      new Option('--outcomes <which>', 'whose books')
+      new Option('--outcomes <which>', 'outcomes whose books are made')
         .choices(['both', 'up', 'down'])
         .default('both'),
     )
     .option(
       '--max-snapshots <n>',
-      'end the recording of a market at this number',
+      'end each market at this number of snapshots',
       integerIn(1, SNAPSHOTS_MAX),
     )
-    .option('--output <file>', 'write JSON lines instead, gzipped if it ends in .gz; - is stdout')
+    .option(
+      '--output <file>',
+      'write JSON lines to this file instead, gzipped if it ends in .gz; - is standard output',
+    )
     .addHelpText('after', help)
     .action((flags: Flags) => runSimulate(context, flags))
 

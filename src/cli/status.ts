@@ -10,30 +10,30 @@ import { readRecorderStatus, type RecorderStatus } from '../server/recorder-stat
 import { printTable, renderJson } from './command-line.ts'
 
 const help = `
-The recorder may run in any process, such as a server; what is shown is at most two seconds old.
+The recorder may run in any process, such as a server; the status is at most two seconds old.
 
---json prints everything that is known, as one object. Its members, all of since the start unless
-they say otherwise; times are Unix milliseconds:
-  startedMs, writtenMs    when it began, and when this was written
-  fault, warning          why it cannot store; what is wrong with the venue. Absent when nothing is.
-                          fault is the only member, and the exit code 1, where no recorder runs
-  perSecond               messages and rows, in the last two seconds
+--json prints the whole status as one object. Unless stated otherwise, its members count from the start; times
+are Unix milliseconds:
+  startedMs, writtenMs    start of the recorder, and time of this status
+  fault, warning          why it cannot store data; what is wrong with the venue. Absent if nothing is wrong.
+                          If no recorder runs, fault is the only member, and the exit code is 1
+  perSecond               messages and rows a second, over the last two seconds
   sink                    rows stored, waiting and dropped; lagMs, from the venue's time to the disk
-  markets                 recorded now; unknown: the outcomes that have an open gap; faults of events:
-                          messages that could not be read, with the first reason in firstFault
-  windows                 open now, and missing: those that are not recorded, each with the reason
+  markets                 markets that are recorded now; unknown: outcomes with an open gap; faults of events:
+                          messages that cannot be read, with the first reason in firstFault
+  windows                 open windows; missing: those that are not recorded, each with the reason
   lastMinute              messages of the last minute: events, faults, unfollowed, firstFault
   faults, unfollowed      messages that cannot be read; messages of markets that are not followed
-  discovery, connections, lanes, books, spot    of each part
-  driftMs                 how far the venue's clock is behind this machine's, the way included
-  freeBytes               room on the disk`
+  discovery, connections, lanes, books, spot    state of each part
+  driftMs                 how far the venue's clock is behind that of this machine, including transit
+  freeBytes               free space on the disk`
 
 /** `bookfeed status`: what the recorder of the data folder does now. */
 export const statusCommand = (context: CliContext): Command =>
   new Command('status')
-    .description('show what the recorder of the data folder does')
+    .description('show the state of the recorder of the data folder')
     .option('--json', 'print a JSON object')
-    .option('--health', 'ask the server at BOOKFEED_HOST and BOOKFEED_PORT whether it answers')
+    .option('--health', 'check that the server at BOOKFEED_HOST and BOOKFEED_PORT answers')
     .addHelpText('after', help)
     .action((flags: Flags) => (flags.health ? askHealth(context) : showStatus(context, flags)))
 
@@ -104,13 +104,13 @@ function unusedText({ faults, unknown, unfollowed = 0, lastMinute }: RecorderSta
 
 const clockText = ({ driftMs }: RecorderStatus): string =>
   driftMs === undefined
-    ? "The venue's clock: nothing was heard yet that shows it."
-    : `The venue's clock is ${formatCount(Math.abs(driftMs))} ms ${driftMs < 0 ? 'ahead of' : 'behind'} ours, the way included.`
+    ? "The venue's clock: unknown until the first message."
+    : `The venue's clock is ${formatCount(Math.abs(driftMs))} ms ${driftMs < 0 ? 'ahead of' : 'behind'} the clock of this machine, including transit.`
 
 function pricesText({ spot }: RecorderStatus, nowMs: number): string {
   const sources = spot.sources.map(({ name, isConnected, heardMs, refused }) => {
-    if (refused !== undefined) return `${name}, which refuses: ${refused}`
-    return isConnected ? name : `${name}, which gave nothing since ${age(nowMs, heardMs)}`
+    if (refused !== undefined) return `${name}, refused: ${refused}`
+    return isConnected ? name : `${name}, last price ${age(nowMs, heardMs)}`
   })
   const from = sources.join('; ') || 'no source (BOOKFEED_SPOT names none)'
   return `Prices of coins: ${formatCount(spot.ticks)}, from ${from}.`

@@ -16,9 +16,9 @@ import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.t
 import { asOption, printTable, renderJson } from './command-line.ts'
 
 const setHelp = `
-Only what is given changes. An unknown id makes a new tier, which needs --name, --coins, --routes and
---requests-per-minute. Running servers see a change within a second. A subscription that was bought
-keeps what it was bought with; a grant of the operator's follows the catalogue.
+Changes only the given options. An unknown id makes a new tier, which needs --name, --coins, --routes and
+--requests-per-minute. Running servers apply a change within a second. A bought subscription keeps its terms;
+a grant of the operator follows the catalogue.
 
 Examples:
   bookfeed tiers set pro --price 59
@@ -30,20 +30,28 @@ Examples:
 type TierFlags = Omit<TierChange, 'isForSale'> & { forSale?: true; notForSale?: true }
 
 export function tiersCommand(context: CliContext): Command {
-  const tiers = new Command('tiers').description('show and change what is offered')
+  const tiers = new Command('tiers').description('list and change tiers and packs')
   tiers
     .command('list')
     .description('list the tiers, lowest first')
     .option('--json', 'print a JSON array')
-    .option('--packs', 'list what is sold without a key instead')
+    .option('--packs', 'list the packs, which are sold without a key, instead')
     .action((flags: ListFlags) => listTiers(context, flags))
   tiers
     .command('set')
-    .description('change a tier, or make one')
+    .description('change or make a tier')
     .argument('<id>', 'id of the tier, such as pro')
-    .option('--name <text>', 'what people call it', asOption(tierReaders.name))
-    .option('--coins <list>', `of ${coins.join(', ')}; or all`, asOption(tierReaders.coins))
-    .option('--routes <list>', `of ${tierRoutes.join(', ')}; or all`, asOption(tierReaders.routes))
+    .option('--name <text>', 'name of the tier', asOption(tierReaders.name))
+    .option(
+      '--coins <list>',
+      `one or more of ${coins.join(', ')}; or all`,
+      asOption(tierReaders.coins),
+    )
+    .option(
+      '--routes <list>',
+      `one or more of ${tierRoutes.join(', ')}; or all`,
+      asOption(tierReaders.routes),
+    )
     .option(
       '--requests-per-minute <n>',
       'allowance of each key',
@@ -51,23 +59,19 @@ export function tiersCommand(context: CliContext): Command {
     )
     .option(
       '--price <usdc>',
-      'for a period, at most six decimals; or none',
+      'price of a period, with at most six decimals; or none',
       asOption(tierReaders.price),
     )
-    .option(
-      '--period-days <n>',
-      'length of what is bought; or none',
-      asOption(tierReaders.periodDays),
-    )
+    .option('--period-days <n>', 'length of a period; or none', asOption(tierReaders.periodDays))
     .option(
       '--requests <n>',
-      'of a pack: how many are bought, without a key, in place of a period; or none',
+      'number of requests of a pack, which is bought without a key; or none',
       asOption(tierReaders.requests),
     )
-    .option('--for-sale', 'let it be bought; needs a price and a period')
-    .addOption(new Option('--not-for-sale', 'let it not be bought').conflicts('forSale'))
-    .option('--contact <text>', 'where to ask for it; or none', asOption(tierReaders.contact))
-    .option('--rank <n>', 'place among the tiers, the highest last', asOption(tierReaders.rank))
+    .option('--for-sale', 'sell the tier; needs a price and a period')
+    .addOption(new Option('--not-for-sale', 'stop selling the tier').conflicts('forSale'))
+    .option('--contact <text>', 'contact for buyers; or none', asOption(tierReaders.contact))
+    .option('--rank <n>', 'rank among the tiers, the highest last', asOption(tierReaders.rank))
     .addHelpText('after', setHelp)
     .action((id: string, flags: TierFlags) => setTier(context, id, flags))
   return tiers
@@ -95,6 +99,6 @@ function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
   context.print(
     differences.length === 0
       ? `${tierId}: nothing changed`
-      : 'Running servers see it within a second. Grants follow it; what was bought does not change.',
+      : 'Running servers apply the change within a second. Grants follow it; bought subscriptions do not change.',
   )
 }

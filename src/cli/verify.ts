@@ -13,13 +13,13 @@ import { printFaults } from './command-line.ts'
 const PROGRESS_EVERY_MS = 1000
 
 const help = `
-Every chunk is decoded and every snapshot parsed; order, counts, CRCs and the columns for best bid and
-ask are compared with the books themselves, totals with what they are of, and all else (trades, facts,
-gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared
-with its SHA-256. The log of the file (history.db-wal) is read for commits that SQLite drops because a frame before
-them is damaged. Nothing is changed. A server may keep serving meanwhile.
+Decodes every chunk and parses every snapshot. Order, counts, CRCs and the columns of best bid and ask are
+compared with the books, totals with their rows, and all other data (trades, facts, gaps, hashes) with its
+checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared with its SHA-256. The log of
+the file (history.db-wal) is read for commits that SQLite drops because an earlier frame is damaged. Nothing is
+changed, and a server may keep serving.
 
-Exit code: 0 when everything is sound, 1 when anything is not.`
+Exit code: 0 if everything is sound, 1 if it is not.`
 
 export const verifyCommand = (context: CliContext): Command =>
   new Command('verify')

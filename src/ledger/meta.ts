@@ -108,7 +108,7 @@ export function createMoved(db: Database) {
       const place = get()
       if (place === undefined) return
       throw storageError(
-        `This ledger was copied to ${place}, which goes on in its place: what is sold here would be missing there. Set BOOKFEED_LEDGER or BOOKFEED_DATA to that one. To go on with this one after all, copy it to the same place again, with bookfeed copy --only ledger --keep-source.`,
+        `This ledger was copied to ${place}, which is used in its place: a sale here would be missing there. Set BOOKFEED_LEDGER or BOOKFEED_DATA to the copy. To use this ledger again, copy it to the same place once more with bookfeed copy --only ledger --keep-source.`,
       )
     },
   }

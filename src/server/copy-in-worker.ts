@@ -50,7 +50,7 @@ export async function copyInWorker(
     else say.print(said.line)
   })
   const stopped = Promise.withResolvers<never>()
-  const stop = (): void => stopped.reject(new Error('Stopped. Run it again to go on.'))
+  const stop = (): void => stopped.reject(new Error('Stopped. Run the command again to continue.'))
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   try {

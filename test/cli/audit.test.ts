@@ -115,7 +115,7 @@ describe('bookfeed audit verify', () => {
     expect((await line.run('audit', 'verify')).exitCode).toBe(0)
     const { exitCode, printed } = await line.run('audit', 'verify', '--head', noted)
     expect(exitCode).toBe(1)
-    expect(printed).toEqual(['Row 7, the noted head, is gone: rows were removed.'])
+    expect(printed).toEqual(['Row 7, the given head, does not exist: rows were removed.'])
   })
 
   test('error: a noted head that was taken out of the middle is gone, not another', async () => {
@@ -126,7 +126,7 @@ describe('bookfeed audit verify', () => {
     line.tamper('DELETE FROM audit WHERE seq = 7')
     const { exitCode, printed } = await line.run('audit', 'verify', '--head', noted)
     expect(exitCode).toBe(1)
-    expect(printed[0]).toBe('Row 7, the noted head, is gone: rows were removed.')
+    expect(printed[0]).toBe('Row 7, the given head, does not exist: rows were removed.')
     expect(printed.length).toBeGreaterThan(1)
   })
 
@@ -143,7 +143,7 @@ describe('bookfeed audit verify', () => {
     const { exitCode, printed } = await line.run('audit', 'verify', '--head', noted)
     expect(exitCode).toBe(1)
     expect(printed).toEqual([
-      'Row 7 has another hash than the noted head: the chain was rewritten.',
+      'Row 7 has another hash than the given head: the chain was rewritten.',
     ])
   })
 
@@ -185,7 +185,7 @@ describe('bookfeed audit list', () => {
     using line = await aLineWithKey()
     const page = await line.run('audit', 'list', '--after', '2', '--limit', '3')
     expect(page.printed.slice(1).map((row) => row.split(' ')[0])).toEqual(['3', '4', '5'])
-    expect(page.errors).toEqual(['for more: --after 5'])
+    expect(page.errors).toEqual(['more rows: --after 5'])
     const end = await line.run('audit', 'list', '--after', '7')
     expect(end).toEqual({ exitCode: 0, printed: [], errors: ['no rows after 7'] })
   })

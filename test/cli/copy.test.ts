@@ -30,7 +30,7 @@ import { runCommand } from '../support/run-command.ts'
 import { tableRows } from '../support/table-rows.ts'
 
 const TEST_MS_MAX = 180_000
-const STOPPED = 'bookfeed: Stopped. Run it again to go on.\n'
+const STOPPED = 'bookfeed: Stopped. Run the command again to continue.\n'
 
 const root = mkdtempSync(join(tmpdir(), 'bookfeed-copy-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

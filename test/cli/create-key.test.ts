@@ -51,7 +51,7 @@ describe('bookfeed keys create', () => {
     expect(printed).toHaveLength(1)
     expect(isWellFormedKey(printed[0] ?? '')).toBe(true)
     expect(errors).toEqual([
-      'key      key_minted2, shown once: nobody can read it again',
+      'key      key_minted2, shown only once',
       'account  acc_minted1',
       'tier     free',
     ])
@@ -90,7 +90,7 @@ describe('bookfeed keys create', () => {
     using line = createCommandLine()
     const first = await line.run('keys', 'create', '--address', ADDRESS, '--tier', 'pro')
     expect(first.errors).toContain(`account  acc_minted1, ${lowerAddress}`)
-    expect(first.errors[0]).toContain('could not be screened')
+    expect(first.errors[0]).toContain('was not screened')
     line.withLedger((ledger) => putList(ledger, `0x${'0'.repeat(40)}`))
     const second = await line.run('keys', 'create', '--address', lowerAddress)
     expect(second.errors.join('\n')).not.toContain('screened')

@@ -61,7 +61,7 @@ function spawnImport({ dataPath, file, linesMax, stdin }: ChildImport) {
 }
 
 const withoutGaps =
-  'snapshots and exports do not say what is missing: shorter gaps of their source are not known here'
+  'snapshots and exports do not list gaps: shorter gaps of their source are unknown'
 
 describe('bookfeed import', () => {
   test('default: imports files, and says what it did', async () => {
@@ -101,7 +101,7 @@ describe('bookfeed import', () => {
     const facts = aToken({ conditionId, assetId })
     const files = [write('more.jsonl', lines), write('facts.json', JSON.stringify([facts]))]
     context.clock = () => NOW_MS
-    expect(await run(...files)).toStartWith('Not all was kept')
+    expect(await run(...files)).toStartWith('Some lines or entries were refused')
     expect(errors.join('\n')).toContain(`Market ${conditionId} is damaged`)
     const history = openHistory(join(dataPath, 'history.db'))
     expect(history.findMarket(other.conditionId)).toMatchObject({
@@ -124,7 +124,7 @@ describe('bookfeed import', () => {
     for (const text of ['', '\n\n', '[]', '{"data":[],"nextCursor":null}']) {
       const file = write('empty.jsonl', text)
       expect(await run(file)).toStartWith(
-        'A file holds nothing that can be kept. A file holds snap',
+        'A file contains nothing that can be imported. A file must contain snap',
       )
     }
     expect(snapshotsIn(dataPath)).toBe(20)
@@ -152,7 +152,7 @@ describe('bookfeed import', () => {
       write('facts.json', JSON.stringify([token, token, aToken(unknown), 17])),
       write('facts.jsonl', `${JSON.stringify(aTrade())}\n${someHashedLines(6, [2, 3])}`),
     ]
-    expect(await run(...files)).toStartWith('Not all was kept')
+    expect(await run(...files)).toStartWith('Some lines or entries were refused')
     expect(printed).toEqual([
       'imported 6 snapshots, 1 trade and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
       'held already: 1 fact of a market',
@@ -182,7 +182,7 @@ describe('bookfeed import', () => {
   test('error: names bad lines, counts them and fails, and all others are kept', async () => {
     const { run, printed, errors, dataPath } = aCommand()
     const file = write('bad.jsonl', `${someLines(3)}nonsense\n${'{}\n'.repeat(30)}`)
-    expect(await run(file)).toStartWith('Not all was kept')
+    expect(await run(file)).toStartWith('Some lines or entries were refused')
     expect(errors[0]).toBe(`${file}:4: not a JSON object`)
     expect(errors).toHaveLength(21)
     expect(errors.at(-1)).toBe('further bad lines are counted, not shown')
@@ -195,11 +195,13 @@ describe('bookfeed import', () => {
     const good = write('some-good.jsonl', `${someLines(3)}nonsense\n`)
     const document = write('all-bad.json', JSON.stringify([{ lastTradePrice: '0.5' }, {}]))
     const lines = write('all-bad.jsonl', 'nonsense\n{}\n')
-    expect(await run(document, good, lines)).toMatch(/^Not all was kept.* A file holds snapshots, /)
+    expect(await run(document, good, lines)).toMatch(
+      /^Some lines or entries were refused.* A file must contain snapshots, /,
+    )
     expect(printed.slice(-3)).toEqual([
       'warning: left out 5 bad lines or entries',
-      `warning: nothing of ${document} could be kept`,
-      `warning: nothing of ${lines} could be kept`,
+      `warning: nothing of ${document} was imported`,
+      `warning: nothing of ${lines} was imported`,
     ])
     expect(snapshotsIn(dataPath)).toBe(3)
   })

@@ -165,7 +165,7 @@ describe('bookfeed keys list', () => {
 })
 
 describe('bookfeed keys revoke', () => {
-  test('default: revokes each, and says which were revoked before', async () => {
+  test('default: revokes each, and says which were already revoked', async () => {
     using line = createCommandLine()
     await line.run('keys', 'create')
     await line.run('keys', 'create')
@@ -176,7 +176,7 @@ describe('bookfeed keys revoke', () => {
     })
     const both = await line.run('keys', 'revoke', 'key_minted2', 'key_minted4', 'key_minted4')
     expect(both.exitCode).toBe(0)
-    expect(both.printed).toEqual(['key_minted2: revoked before', 'key_minted4: revoked'])
+    expect(both.printed).toEqual(['key_minted2: already revoked', 'key_minted4: revoked'])
     line.withLedger((ledger) => {
       expect(ledger.listKeys().map(({ revokedMs }) => revokedMs)).toEqual([NOW_MS, NOW_MS])
       expect([...ledger.verifyAudit()]).toEqual([])

@@ -169,7 +169,7 @@ describe('pay', () => {
   )
 
   test.each([
-    ['gold', 'USDC', {}, 'The server has no tier gold. It has free, pro.'],
+    ['gold', 'USDC', {}, 'The server has no tier gold. Its tiers are free, pro.'],
     ['free', 'USDC', {}, 'The server does not sell the tier free.'],
     ['pro', 'USDT', {}, 'USDT on Polygon: The proxy is not there.'],
     ['pro', 'USDC', { max: 48_000_000 }, 'more than --max 48'],
@@ -257,7 +257,7 @@ describe('pay', () => {
       [200, quote],
       [402, body],
     ])
-    expect(failure).toBe('The server says 402 payment_rejected: Too little. (next: sign_anew)')
+    expect(failure).toBe('The server answered 402 payment_rejected: Too little. (next: sign_anew)')
   })
 
   test('error: the key is not taken to another place, wherever the server points', async () => {

@@ -44,7 +44,7 @@ describe('bookfeed payments list', () => {
   test('default: shows payments, and below them the transfers that no payment explains', async () => {
     using line = createPaidLine()
     const { exitCode, printed, errors } = await line.run('payments', 'list')
-    expect([exitCode, errors]).toEqual([0, ['transfers that no payment explains:']])
+    expect([exitCode, errors]).toEqual([0, ['transfers that belong to no payment:']])
     const rows = printed.map((row) => row.split(/ {2,}/))
     expect(rows[0]?.slice(0, 5)).toEqual(['id', 'state', 'account', 'amount', 'token'])
     const ids = rows.map(([id]) => id)

@@ -91,11 +91,11 @@ describe('bookfeed status', () => {
       '1 connection, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
       '50 states a second, 1,000 in 3 batches; 7 wait, 0 dropped',
       "63 ms from the venue's time",
-      'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live; rtds, which refuses: bad_filter.',
+      'Prices of coins: 0, from page, last price 12.0 s ago; live; rtds, refused: bad_filter.',
       'Gaps open now: 1 of 4 books.',
       'Not understood: 1 message (in the last minute 1, the first because of book: bids: not an array), and 2 of unknown types; 3 for markets that are not followed.',
       'Disk free: 12.3 GB.',
-      "The venue's clock is 40 ms behind ours",
+      "The venue's clock is 40 ms behind the clock of this machine",
       'eth-updown-5m-1',
     ])
       expect(text).toContain(part)
@@ -107,7 +107,7 @@ describe('bookfeed status', () => {
     world.write(NOW_MS, undefined, 11_000_000)
     const text = (await world.run('status')).printed.join('\n')
     expect(text).toContain('Disk free: 11 MB.')
-    expect(text).toContain("The venue's clock is 2,986 ms ahead of ours")
+    expect(text).toContain("The venue's clock is 2,986 ms ahead of the clock of this machine")
   })
 
   test('behavior: what was not measured yet is no 0', async () => {
@@ -116,7 +116,11 @@ describe('bookfeed status', () => {
     Object.assign(world.status, { driftMs: undefined, sink, markets: [] })
     world.write(NOW_MS)
     const text = (await world.run('status')).printed.join('\n')
-    for (const part of ['no state was stored yet', 'nothing was heard yet', 'recorded yet.'])
+    for (const part of [
+      'no state was stored yet',
+      'unknown until the first message',
+      'recorded yet.',
+    ])
       expect(text).toContain(part)
     expect(text).not.toContain('the catalogue lists none')
   })

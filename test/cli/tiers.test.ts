@@ -5,7 +5,7 @@ import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { createCommandLine } from '../support/command-line.ts'
 
 const SEEN =
-  'Running servers see it within a second. Grants follow it; what was bought does not change.'
+  'Running servers apply the change within a second. Grants follow it; bought subscriptions do not change.'
 
 /** Options that make the tier `team`. */
 const team = ['--name', 'Team', '--coins', 'eth,btc', '--routes', 'all']

@@ -14,7 +14,7 @@ export async function checkArchive(config: Config): Promise<Finding[]> {
     await openArchive(archive).probe()
     return [found('ok', `${archive} answers.`)]
   } catch (error) {
-    const todo = 'Until it answers, books that are there are not served.'
+    const todo = 'Until the bucket is available, the server cannot serve the books in it.'
     return [found('wrong', messageOf(error), todo)]
   }
 }

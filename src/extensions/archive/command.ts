@@ -18,11 +18,11 @@ const DAYS_MAX = 36_500
 const PROGRESS_EVERY_MS = 2000
 
 const help = `
-Moves the books of markets that are over to the bucket of BOOKFEED_ARCHIVE: each object is put, read back
-and compared by its SHA-256 before the database lets go of what is in it. Pages, cursors and tags stay what
-they were. Books that come later stay in the database until the next time. Objects that nobody needs any
-more are removed. It may be stopped at any time, and run beside servers and recorders; a server with
-BOOKFEED_ARCHIVE does it every hour. A backup of the database has no books that are in the bucket.
+Moves the books of markets that are over to the bucket of BOOKFEED_ARCHIVE. Each object is put, read back and
+compared by its SHA-256 before its books are deleted from the database. Pages, cursors and tags do not change.
+Books that arrive later stay in the database until the next run. Objects that are no longer used are deleted.
+You can stop the command at any time, and run it beside servers and recorders; a server with BOOKFEED_ARCHIVE
+does the same every hour. A backup of the database does not contain books that are in the bucket.
 
 Examples:
   BOOKFEED_ARCHIVE=s3://books/history bookfeed archive
@@ -34,7 +34,7 @@ export const archiveCommand = (context: CliContext): Command =>
     .description('move books of old markets to a bucket, from which they are served')
     .option(
       '--days <n>',
-      'days after their end that markets stay; BOOKFEED_ARCHIVE_DAYS if it is not given',
+      'days for which a market stays in the database after its end; default: BOOKFEED_ARCHIVE_DAYS',
       integerIn(0, DAYS_MAX),
     )
     .addHelpText('after', help)
@@ -51,7 +51,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   const done = await inTurn(turnOf(context, 'history', 'archive'), () =>
     archiveIn(context, history, { store, place, days: flags.days ?? archiveDays }),
   )
-  print(done ?? 'Another process archives now.')
+  print(done ?? 'Another process is archiving.')
 }
 
 async function archiveIn(
@@ -63,7 +63,9 @@ async function archiveIn(
   const { archive: archiver } = history
   const known = archiver.place()
   if (known !== undefined && known !== place)
-    throw commandError(`Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that.`)
+    throw commandError(
+      `Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that bucket.`,
+    )
   // Before anything is noted.
   await store.probe()
   if (known === undefined) archiver.setPlace(place)
@@ -87,7 +89,7 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
   let [objects, bytes, shownMs] = [0, 0, clock()]
   for (const [at, marketId] of due.entries()) {
     for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
-      if (stop.signal.aborted) throw commandError('Stopped. Run it again to go on.')
+      if (stop.signal.aborted) throw commandError('Stopped. Run the command again to continue.')
       await store.put(packed.name, packed.bytes)
       if (packed.seal()) {
         objects++

@@ -19,13 +19,13 @@ export function checkFiles({ dataPath }: Pick<Config, 'dataPath'>): Finding[] {
   const damaged = places.filter((each) => store.find(each)?.isDamaged === true)
   const [first] = damaged
   if (first === undefined)
-    return [found('ok', `${count(places.length, 'list')} of files of days can be read.`)]
+    return [found('ok', `${count(places.length, 'list')} of day files can be read.`)]
   const { coin, timeframe, day } = first
   return [
     found(
       'wrong',
-      `${count(damaged.length, 'list')} of files of days ${damaged.length === 1 ? 'is' : 'are'} damaged, such as that of ${coin} ${timeframe} ${day}.`,
-      'Run bookfeed files make: it makes another revision of these days.',
+      `${count(damaged.length, 'list')} of day files ${damaged.length === 1 ? 'is' : 'are'} damaged, such as that of ${coin} ${timeframe} ${day}.`,
+      'Run bookfeed files make, which makes another revision of these days.',
     ),
   ]
 }

@@ -14,12 +14,12 @@ import { createFileStore, type DayFile, filesPathOf } from './store.ts'
 
 const help = `
 A day of a coin and timeframe is made when it is final: its windows are over, their history is sealed, and
-every winner is known or three days have passed. What became known later makes another revision. Each
-day has snapshots, levels, quotes, trades and panel, with exact decimals and with doubles. It may run
-beside a server, which serves what is made at once; BOOKFEED_FILES=on makes a server do it by itself.
+every winner is known or three days have passed. Later changes make another revision. Each day has snapshots,
+levels, quotes, trades and panel, with exact decimals and with doubles. You can run the command beside a server,
+which serves new files at once; with BOOKFEED_FILES=on, a server makes the files on its own.
 
-A file that is not what was made is not served, and bookfeed verify names it. With --repair it is made again:
-under its name if it comes out the same, else the day gets another revision.
+A damaged file is not served, and bookfeed verify reports it. --repair makes it again: under its name if the
+bytes are the same, otherwise as another revision of the day.
 
 Examples:
   bookfeed files make
@@ -38,13 +38,17 @@ export function filesCommand(context: CliContext): Command {
   files
     .command('make')
     .description('make the files of days that are final and have none')
-    .option('--coins <list>', `of ${coins.join(', ')}; all by default`, asOption(listOf(coins)))
+    .option(
+      '--coins <list>',
+      `one or more of ${coins.join(', ')}; default: all`,
+      asOption(listOf(coins)),
+    )
     .option(
       '--timeframes <list>',
-      `of ${timeframes.join(', ')}; all by default`,
+      `one or more of ${timeframes.join(', ')}; default: all`,
       asOption(listOf(timeframes)),
     )
-    .option('--repair', 'read every file that is made, and make those that are damaged again')
+    .option('--repair', 'read every file, and make damaged files again')
     .addHelpText('after', help)
     .action((flags: MakeFlags) => make(context, flags))
   files

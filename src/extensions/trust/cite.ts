@@ -15,9 +15,9 @@ Examples:
 
 export const citeCommand = (context: CliContext): Command =>
   new Command('cite')
-    .description('say what a citation stands for')
+    .description('show the data that a citation stands for')
     .argument('<citation>', 'such as bookfeed:btc/5m/2026-04-14@r3; without @r3 the newest')
-    .requiredOption('--server <url>', 'where to ask', parseUrl)
+    .requiredOption('--server <url>', 'address of the server', parseUrl)
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', help)
     .action((id: string, flags: CiteFlags) => cite(context, { id, ...flags }, realWorld))

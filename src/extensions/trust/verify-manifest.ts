@@ -77,13 +77,15 @@ export async function verifyManifest(
   if (printFaults(context, faults.map(toPrintable)) > 0)
     throw commandError(`${count(faults.length, 'fault')} in ${name}, or the chain to it.`)
   const compared = key
-    ? `${count(markets.length, 'market')} compared with what is served`
-    : 'no market compared: give --api-key-file for that'
+    ? `${count(markets.length, 'market')} compared with the data of the server`
+    : 'no market compared: that needs --api-key-file'
   context.print(
     `sound: ${count(chain.length, 'manifest')}, chained and signed; ${name}: ${compared}`,
   )
   if (publicKey === undefined)
-    context.print(`The key is the server's own word; pin it: --public-key ${wellKnown.publicKey}`)
+    context.print(
+      `The key comes from the server itself. To pin it, add --public-key ${wellKnown.publicKey}`,
+    )
 }
 
 type Shown = SignedStatement & { manifest: ManifestBody }
@@ -148,7 +150,7 @@ export function* checkChain(
       yield `${name} does not follow the one before it: it names another digest`
     if (each.publicKey !== publicKey)
       yield `${name} is signed by another key, ${each.publicKey}, not ${publicKey}`
-    else if (!isSigned(each)) yield `${name} is not what was signed`
+    else if (!isSigned(each)) yield `${name} does not match its signature`
     before = each
   }
   if (newest?.digest !== before?.digest) yield 'the chain does not end with its head'
@@ -165,7 +167,7 @@ function* checkBody(
   const { sequence, day, revision, previous } = manifest
   const named = [own?.sequence, own?.day, own?.revision, own?.previous]
   if (!Bun.deepEquals([sequence, day, revision, previous], named))
-    yield `${name} says of itself what the chain does not`
+    yield `${name} differs from its entry in the chain`
   for (const { coin, timeframe, sha256: digest, markets } of manifest.series)
     if (sha256(seriesText(markets)) !== digest)
       yield `${name}: the digest of ${coin}/${timeframe} is not that of its markets`
@@ -194,7 +196,7 @@ async function* checkMarket(
   const facts = await readFacts(server, path)
   if (facts.revision !== market.revision)
     yield `${name} has revision ${facts.revision}, not ${market.revision}: see GET /v1/revisions`
-  if (sha256(facts.text) !== market.factsSha256) yield `${name}: its facts are others`
+  if (sha256(facts.text) !== market.factsSha256) yield `${name}: its facts differ`
   for (const kind of ['snapshots', 'trades'] as const) {
     const hash = createHash('sha256')
     let count = 0
@@ -203,7 +205,7 @@ async function* checkMarket(
       count++
     }
     if (count !== market[kind]) yield `${name}: ${count} ${kind} are served, not ${market[kind]}`
-    if (hash.digest('hex') !== market[`${kind}Sha256`]) yield `${name}: its ${kind} are others`
+    if (hash.digest('hex') !== market[`${kind}Sha256`]) yield `${name}: its ${kind} differ`
   }
 }
 

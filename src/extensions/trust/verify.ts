@@ -7,9 +7,9 @@ import type { CliContext } from '#src/server/context.ts'
 import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 
 const help = `
-With --manifest a server is checked by its public routes: the chain of its manifests, their signatures, and
-the digests of the newest, or of the one that the address names. With a key, every market of it is asked for
-and compared.
+With --manifest, the command checks a server by its public routes: the chain of its manifests, their signatures,
+and the digests of the newest manifest, or of the one in the address. With a key, it also requests every market
+of that manifest and compares it.
 
 Examples:
   bookfeed verify --manifest https://books.example.com --public-key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -24,8 +24,8 @@ export const verifyCommand = (context: CliContext): Command =>
       'a server, or one of its manifests, to check in place of a folder',
       parseUrl,
     )
-    .option('--public-key <base64>', 'key that must have signed; that of the server by default')
-    .option('--api-key-file <path>', 'file with an API key, to compare what is served, too')
+    .option('--public-key <base64>', 'public key of the signatures; default: the key of the server')
+    .option('--api-key-file <path>', 'file with an API key, to compare the markets too')
     .addHelpText('after', help)
     .action((flags: VerifyFlags) =>
       flags.manifest === undefined

@@ -118,12 +118,12 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
         // Whoever has the turn waits for the bucket.
         await tell('hang')
         const runs = [one, other].map((cli) => cli.run('archive', '--days', '0'))
-        expect((await Promise.race(runs)).printed).toEqual(['Another process archives now.'])
+        expect((await Promise.race(runs)).printed).toEqual(['Another process is archiving.'])
         await tell('wake')
         const printed = (await Promise.all(runs)).flatMap((run) => run.printed).sort()
         expect(printed).toEqual([
           expect.stringMatching(/^3 objects of/),
-          'Another process archives now.',
+          'Another process is archiving.',
         ])
         await expectArchived(postgres.url, place)
       },

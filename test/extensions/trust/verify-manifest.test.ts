@@ -100,9 +100,11 @@ describe('bookfeed verify --manifest', () => {
     const { printed, isSound } = await verify(nothing)
     expect([isSound, printed[0]]).toEqual([
       true,
-      'sound: 3 manifests, chained and signed; manifest 3, 2026-04-14 r2: 1 market compared with what is served',
+      'sound: 3 manifests, chained and signed; manifest 3, 2026-04-14 r2: 1 market compared with the data of the server',
     ])
-    expect(printed[1]).toStartWith("The key is the server's own word; pin it: --public-key ")
+    expect(printed[1]).toStartWith(
+      'The key comes from the server itself. To pin it, add --public-key ',
+    )
   })
 
   test('args: a day that the address names, and a key that is pinned', async () => {
@@ -116,7 +118,7 @@ describe('bookfeed verify --manifest', () => {
     expect([isSound, printed]).toEqual([
       true,
       [
-        'sound: 3 manifests, chained and signed; manifest 2, 2026-04-15 r1: 1 market compared with what is served',
+        'sound: 3 manifests, chained and signed; manifest 2, 2026-04-15 r1: 1 market compared with the data of the server',
       ],
     ])
   })
@@ -128,7 +130,7 @@ describe('bookfeed verify --manifest', () => {
     }
     const { printed, isSound } = await verify(change)
     expect(isSound).toBe(false)
-    expect(printed).toEqual([`market ${conditionId}: its snapshots are others`])
+    expect(printed).toEqual([`market ${conditionId}: its snapshots differ`])
   })
 
   test('error: a row or trade that is left out, and another winner', async () => {
@@ -139,19 +141,19 @@ describe('bookfeed verify --manifest', () => {
     const { printed } = await verify(change)
     // What the change made of the long number of the strike is another fact, too.
     expect(printed).toEqual([
-      `market ${conditionId}: its facts are others`,
+      `market ${conditionId}: its facts differ`,
       `market ${conditionId}: 0 trades are served, not 1`,
-      `market ${conditionId}: its trades are others`,
+      `market ${conditionId}: its trades differ`,
     ])
   })
 
-  test('error: one manifest that was changed is not what was signed', async () => {
+  test('error: one manifest that was changed does not match its signature', async () => {
     const other = 'a'.repeat(64)
     const { printed } = await verify(
       when('/v1/manifests', ({ data }) => Object.assign(data[1] ?? {}, { digest: other })),
     )
     expect(printed).toEqual([
-      'manifest 2 (2026-04-15 r1) is not what was signed',
+      'manifest 2 (2026-04-15 r1) does not match its signature',
       'manifest 3 (2026-04-14 r2) does not follow the one before it: it names another digest',
     ])
     const inside = await verify(
