@@ -4,7 +4,6 @@
  * refused; here each is `invalid_parameter`, because a typo must not silently return other data.
  */
 import {
-  FormatRegistry,
   OptionalKind,
   type SchemaOptions,
   type Static,
@@ -19,9 +18,6 @@ import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { decodePart } from './url.ts'
-
-/** Formats that this reader checks; TypeBox refuses those that it does not know. */
-for (const format of ['date', 'date-time', 'decimal']) FormatRegistry.Set(format, () => true)
 
 /** Schema of a string that is one of `texts`. */
 export const literals = <const T extends string>(texts: readonly T[], options: SchemaOptions) =>

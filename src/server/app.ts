@@ -45,7 +45,13 @@ import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
-import { createApi, type DeclaredRoute, declaredRoutes, knownRoutes } from '#src/http/api.ts'
+import {
+  answerAtOnce,
+  createApi,
+  type DeclaredRoute,
+  declaredRoutes,
+  knownRoutes,
+} from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import { type Arrived, type Gate, visitOf } from '#src/http/gate.ts'
@@ -294,6 +300,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
   const sockets = new Map([['/v1/stream', stream.upgrade]])
   const trap = createErrorTrap()
   const app = compose([trap.plugin, parts.app])
+  answerAtOnce(app)
   function settle(arrived: Arrived, response: Response): Response | Promise<Response> {
     try {
       return trap.settle(arrived.request, response)

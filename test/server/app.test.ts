@@ -6,6 +6,8 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { readConfig } from '../support/config.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
+import { readDocument } from '../support/openapi-document.ts'
+import { soundRequest } from '../support/operation-requests.ts'
 
 describe('createApp', () => {
   test('default: each route of the app passes through the front door', async () => {
@@ -42,6 +44,26 @@ describe('createApp', () => {
   test('behavior: a host name of one character does not move the path', async () => {
     const { app } = createHarness()
     expect((await app.fetch(new Request('http://x/healthz'))).status).toBe(200)
+  })
+
+  test('behavior: data is answered without a promise: Elysia awaits no route that need not wait', async () => {
+    const { history, both } = createMarketHistory()
+    const server = createHarness({ history })
+    const { entries } = await readDocument(server.send)
+    const reading = entries.filter(
+      ({ method, path }) => method === 'GET' && path.includes('{coin}'),
+    )
+    const awaited: string[] = []
+    for (const entry of reading) {
+      const { path } = await soundRequest(server, entry, both)
+      const headers = { authorization: `Bearer ${server.key}` }
+      const answer = server.app.fetch(new Request(`http://localhost${path}`, { headers }))
+      if (answer instanceof Promise) awaited.push(entry.operationId)
+      await (await answer).body?.cancel()
+    }
+    // Exports and streams are sent as they are made; the file is refused.
+    const expected = ['exportDay', 'exportMarket', 'followCoin', 'followMarket', 'getFile']
+    expect(awaited.sort()).toEqual(expected)
   })
 
   test('behavior: a page that was asked for before is answered without a promise', async () => {
