@@ -4,6 +4,7 @@ import { archive } from './extensions/archive/extension.ts'
 import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
+import { postgres } from './extensions/postgres/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
 
@@ -13,4 +14,5 @@ export const extensions: readonly Extension[] = [
   trust, // What changed after it was served, signed manifests, citations.
   mcp, // Tools for agents.
   keyless, // Purchases without a key.
+  postgres, // Books and accounts in a database that several servers share.
 ]

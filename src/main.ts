@@ -86,9 +86,7 @@ async function run(): Promise<void> {
  */
 const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
   ['checkpoints', () => import('./database/sqlite/checkpoints.ts')],
-  ['copy', () => import('./server/copy-in-worker.ts')],
   ['exports', () => import('./features/exports/thread.ts')],
-  ['postgres', () => import('./postgres/bridge.ts')],
   ['serve', async () => (await import('./server/serve-thread.ts')).serveWorker(context)],
   ['test-data', () => import('./server/test-data.ts')],
   ['verify', async () => (await import('./server/verify-in-worker.ts')).verifyWorker(context)],

@@ -17,11 +17,10 @@ type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 const layers: Record<string, string[]> = {
   ...{ platform: [], domain: ['platform'], db: [], venue: ['domain', 'platform'] },
   database: ['domain', 'platform', 'db'],
-  postgres: ['domain', 'database', 'platform', 'db'],
   backup: ['database', 'platform'],
-  history: ['domain', 'venue', 'database', 'postgres', 'platform', 'db'],
+  history: ['domain', 'venue', 'database', 'platform', 'db'],
   tables: ['domain', 'history', 'platform'],
-  ledger: ['domain', 'database', 'postgres', 'platform', 'db'],
+  ledger: ['domain', 'database', 'platform', 'db'],
   http: ['domain', 'history', 'tables', 'platform'],
   recorder: ['domain', 'venue', 'history', 'platform'],
   live: ['domain', 'history', 'platform'],
@@ -37,17 +36,17 @@ const layers: Record<string, string[]> = {
     ...['billing', 'domain', 'http', 'history', 'ledger', 'live', 'platform', 'operator'],
     'tables',
   ],
-  config: ['domain', 'postgres', 'platform'],
+  config: ['domain', 'platform'],
   server: [
     ...['access', 'backup', 'billing', 'chain', 'config', 'database', 'domain', 'db'],
     ...['facilitator', 'features', 'history', 'http', 'ingest', 'ledger', 'live'],
-    ...['operator', 'platform', 'postgres', 'recorder', 'screening', 'simulator', 'venue'],
+    ...['operator', 'platform', 'recorder', 'screening', 'simulator', 'venue'],
     'web/paths',
   ],
   cli: [
     ...['server', 'backup', 'billing', 'chain', 'config', 'domain', 'facilitator', 'http'],
     ...['ingest', 'simulator', 'platform', 'operator', 'screening', 'history', 'ledger', 'access'],
-    ...['database', 'postgres', 'venue', 'recorder', 'tables'],
+    ...['database', 'venue', 'recorder', 'tables'],
     'dev', // The command alone, which loads it when it is there.
   ],
   // What is in the folders of extensions; the list of them is `extensions`.
@@ -70,10 +69,7 @@ const layers: Record<string, string[]> = {
     ...['cli', 'server', 'config', 'domain', 'ledger', 'facilitator', 'platform', 'operator'],
     ...['main', 'web/build'],
   ],
-  main: [
-    ...['cli', 'config', 'database', 'extensions', 'features', 'platform', 'postgres'],
-    'server',
-  ],
+  main: [...['cli', 'config', 'database', 'extensions', 'features', 'platform'], 'server'],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['features', 'domain'],
   'web/parts': ['web/lib'],
@@ -96,7 +92,7 @@ const owners: Record<string, RegExp> = {
   '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
   '@sinclair/typebox': /^src\/(http|features|extensions)\//,
   'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,
-  'drizzle-orm': /^(db|src\/(database|history|ledger))\//,
+  'drizzle-orm': /^(db|src\/(database|history|ledger|extensions\/postgres))\//,
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/(cli\/|extensions\/|server\/extension\.ts)/,
   'cli-progress': /^src\/server\/progress\.ts/,

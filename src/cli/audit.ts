@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import { formatCount } from '#src/platform/count.ts'
-import { isPostgres } from '#src/postgres/address.ts'
 
 import { type CliContext, commandError } from '../server/context.ts'
 import { ledgerOf, openExistingLedger } from '../server/open-data-folder.ts'
@@ -52,9 +52,9 @@ export function auditCommand(context: CliContext): Command {
 }
 
 function verify(context: CliContext, noted: Head | undefined): void {
-  const path = ledgerOf(context.config())
+  const path = ledgerOf(context)
   // Before it is opened: SQLite then writes over what it drops.
-  const logFaults = isPostgres(path) ? [] : listLogFaults(path)
+  const logFaults = isAddress(path) ? [] : listLogFaults(path)
   for (const fault of logFaults) context.print(fault)
   using ledger = openExistingLedger(context, 'verify')
   // Read before the walk, which therefore covers it, whoever writes meanwhile.

@@ -13,7 +13,6 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import type { Config } from '#src/config/config.ts'
 import { START_0_5_0 } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import {
@@ -24,12 +23,12 @@ import {
   versionOf,
 } from '#src/database/sqlite/database.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { isPostgres } from '#src/postgres/address.ts'
 
 import { examineQuickly, readBackupNote } from '../server/backups.ts'
 import type { CliContext } from '../server/context.ts'
@@ -134,8 +133,8 @@ function removeQuietly(path: string): void {
   }
 }
 
-export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Finding {
-  const path = historyOf(config)
+export function checkHistory(context: CliContext): Finding {
+  const path = historyOf(context)
   return checkStore('history', { path, format: historyFormat }, () => {
     const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
     try {
@@ -149,16 +148,13 @@ export function checkHistory(config: Pick<Config, 'history' | 'dataPath'>): Find
 }
 
 /** Without a ledger there is none, or it cannot be opened. */
-export const checkLedger = (
-  config: Pick<Config, 'ledger' | 'dataPath'>,
-  ledger: Ledger | undefined,
-): Finding => {
+export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Finding => {
   const place = ledger?.movedTo()
   if (place !== undefined) {
     const todo = 'Set BOOKFEED_LEDGER or BOOKFEED_DATA to the copy.'
     return finder('ledger')('wrong', `It was copied to ${place}, which is used in its place.`, todo)
   }
-  return checkStore('ledger', { path: ledgerOf(config), format: ledgerFormat }, () => {
+  return checkStore('ledger', { path: ledgerOf(context), format: ledgerFormat }, () => {
     if (ledger === undefined) throw new Error('The database of the ledger cannot be reached.')
     const faults = [...ledger.verifyAudit()]
     if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
@@ -181,7 +177,7 @@ function checkStore(
     // The text says what to do.
     return found('wrong', text, text.includes(START_0_5_0) ? undefined : todo)
   }
-  if (isPostgres(path)) {
+  if (isAddress(path)) {
     try {
       return found('ok', look())
     } catch (error) {

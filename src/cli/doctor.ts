@@ -4,13 +4,13 @@ import { Command } from 'commander'
 
 import { probeLimits } from '#src/access/limits-link.ts'
 import type { Config } from '#src/config/config.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { isPostgres } from '#src/postgres/address.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from '../server/billing.ts'
@@ -77,8 +77,8 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       Object.entries(checks).map(([name, look]): Check => [name, () => look(context)]),
     )
     const checks: Check[] = [
-      ['history', () => checkHistory(config)],
-      ['ledger', () => checkLedger(config, ledger)],
+      ['history', () => checkHistory(context)],
+      ['ledger', () => checkLedger(context, ledger)],
       ...ofExtensions,
       ['limits', () => checkLimits(config)],
       ['backup', () => checkBackup(context)],
@@ -134,11 +134,11 @@ async function checkLimits({ limits }: Config): Promise<Finding[]> {
 }
 
 /** Undefined where there is none that can be read; `checkLedger` says why. */
-function openExisting({ config, clock }: CliContext): Ledger | undefined {
-  const path = ledgerOf(config())
-  if (!isPostgres(path) && !existsSync(path)) return undefined
+function openExisting(context: CliContext): Ledger | undefined {
+  const path = ledgerOf(context)
+  if (!isAddress(path) && !existsSync(path)) return undefined
   try {
-    return openLedger(path, { nowMs: clock(), isReadOnly: true })
+    return openLedger(path, { nowMs: context.clock(), isReadOnly: true })
   } catch {
     return undefined
   }

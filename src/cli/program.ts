@@ -3,7 +3,6 @@
 import { Command, CommanderError } from 'commander'
 
 import { listVariables } from '#src/config/config.ts'
-import { prepareStore } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -12,6 +11,7 @@ import { messageOf } from '#src/platform/message.ts'
 import type { CliContext } from '../server/context.ts'
 import { type CommandEntry, variablesOf } from '../server/extension.ts'
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
+import { prepareStores } from '../server/open-data-folder.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
 
 const USAGE_EXIT_CODE = 2
@@ -53,7 +53,6 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   verify: { load: async () => (await import('./verify.ts')).verifyCommand },
   doctor: { load: async () => (await import('./doctor.ts')).doctorCommand, upgradesNothing },
   prune: { load: async () => (await import('./prune.ts')).pruneCommand },
-  copy: { load: async () => (await import('./copy.ts')).copyCommand, upgradesNothing },
   backup: { load: async () => (await import('./backup.ts')).backupCommand, upgradesNothing },
   restore: { load: async () => (await import('./backup.ts')).restoreCommand, upgradesNothing },
   keys: { load: async () => (await import('./keys.ts')).keysCommand },
@@ -72,7 +71,7 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
     printError: (line: string) => real.printError(asTyped(line, real)),
   }
   try {
-    await prepareStore()
+    await prepareStores(context)
     const program = await createProgram(context, args[0])
     await program.parseAsync(args, { from: 'user' })
     return 0

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
 import { isStorageError, SOON_SECONDS } from '#src/database/database.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { ifSound } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
@@ -26,7 +27,7 @@ import { listFilesIn, loadExtensions, type ServerExtension } from '../server/ext
 import { joinLimits } from '../server/joint-limits.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
-import { openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
+import { historyOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
@@ -187,9 +188,9 @@ async function patiently<T>(act: () => T): Promise<T> {
 }
 
 /** What several servers share holds no sample, and is not written by a thread that serves. */
-function configOf({ config }: CliContext): Config {
-  const given = config()
-  if (given.history === '') return given
+function configOf(context: CliContext): Config {
+  const given = context.config()
+  if (!isAddress(historyOf(context))) return given
   if (given.isRecording && threadsOf(given) === 0) {
     throw commandError(
       'A serving thread cannot record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',

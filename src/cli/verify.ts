@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
 import { type CliContext, commandError } from '../server/context.ts'
 import { listFaultsIn } from '../server/extension.ts'
-import { historyPathOf, openDataFolder } from '../server/open-data-folder.ts'
+import { historyOf, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'
 
 const PROGRESS_EVERY_MS = 1000
@@ -29,13 +30,14 @@ export const verifyCommand = (context: CliContext): Command =>
 
 export async function verify(context: CliContext): Promise<void> {
   const { clock, print, printError } = context
-  const { dataPath, history: address } = context.config()
+  const { dataPath } = context.config()
+  const place = historyOf(context)
   // Opening would make an empty one, which is sound and not what was meant.
-  if (address === '' && !existsSync(historyPathOf(dataPath))) {
+  if (!isAddress(place) && !existsSync(place)) {
     throw commandError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
   // Before it is opened: SQLite then writes over what it drops.
-  const logFaults = address === '' ? listLogFaults(historyPathOf(dataPath)) : []
+  const logFaults = isAddress(place) ? [] : listLogFaults(place)
   for (const fault of logFaults) print(fault)
   using history = openDataFolder(context)
   const startMs = clock()

@@ -3,7 +3,6 @@ import { isTimeframe, type Timeframe } from '#src/domain/market.ts'
 import { findChain, homeChain } from '#src/domain/selling/payment-chain.ts'
 import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
 import { bytes, integer } from '#src/platform/setting.ts'
-import { addressOf, POSTGRES_FORM } from '#src/postgres/address.ts'
 
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? '')
@@ -12,22 +11,7 @@ const CACHE_MB_MAX = 65_536
 export const BYTES_PER_MB = 1024 * 1024
 export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
 
-/** It may have a password; empty for none. */
-function parsePostgres(text: string): string | undefined {
-  try {
-    if (text !== '') addressOf(text)
-    return text
-  } catch {
-    return undefined
-  }
-}
-
-export const postgresAddress = {
-  ...{ default: '', isSecret: true, parse: parsePostgres },
-  accepts: POSTGRES_FORM,
-}
-
-/** The same of a Redis. */
+/** An address of a Redis, which may have a password; empty for none. */
 function parseRedis(text: string): string | undefined {
   const url = parseServerAddress(text, ['redis:', 'rediss:'])
   return text === '' || /^\/?\d{0,9}$/.test(url?.pathname ?? '-') ? text : undefined

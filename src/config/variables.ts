@@ -23,7 +23,6 @@ import {
   parseOrigin,
   parseRates,
   parseSpotSources,
-  postgresAddress,
   redisAddress,
 } from './parsers.ts'
 
@@ -47,16 +46,6 @@ export const variables = {
     ...anyText('a folder path'),
     description:
       'Folder of all data, made if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
-  },
-  history: {
-    ...{ name: 'BOOKFEED_HISTORY', ...postgresAddress },
-    description:
-      'PostgreSQL database that stores the books, in place of a file; `?schema=name` chooses the schema, `bookfeed` by default. Several servers and recorders may share it. Empty: a file in the data folder. A secret; never shown.',
-  },
-  ledger: {
-    ...{ name: 'BOOKFEED_LEDGER', ...postgresAddress },
-    description:
-      'PostgreSQL database that stores accounts, keys and payments, in place of a file; `?schema=name` chooses the schema, `bookfeed_ledger` by default. Several servers may share it. Empty: a file in the data folder. A secret; never shown.',
   },
   limits: {
     ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },

@@ -3,7 +3,10 @@
  * store is opened synchronously, so what it needs is loaded before, by `prepareStore`.
  */
 
-import { storageError } from './database.ts'
+import type { Eventual } from '#src/platform/eventually.ts'
+import type { Turn } from '#src/platform/job.ts'
+
+import { type Database, storageError } from './database.ts'
 
 /** A part of an object of an archive; `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
@@ -30,17 +33,74 @@ export type ObjectReader = {
 /** `place` is `s3://bucket/prefix`. */
 export type OpenObjects = (place: string, options: ObjectReaderOptions) => ObjectReader
 
+export type StoreName = 'history' | 'ledger'
+
+/** A database that answers later than one in this process. */
+export type RemoteDatabase = Database & {
+  /** Of one that serves: how its reads are run, and what it announces. */
+  readonly reads:
+    | {
+        eventually: Eventual
+        /** Another number after each change of a market that the state which is read has. */
+        changeOf(conditionId: string): number
+        /** Given what reads a market that somebody follows: it is called when the market changed. */
+        onChange(read: (conditionId: string) => void): void
+      }
+    | undefined
+  /** Bounds how long a statement is waited for. */
+  waitAs(purpose: 'serve' | 'record'): void
+}
+
+/** Databases at addresses. */
+export type RemoteEngine = {
+  /** Opens what is at an address, which is made where there is none. Throws `storage_unavailable`. */
+  open(place: string, store: StoreName, isServing?: boolean): RemoteDatabase
+  /** What to say when the store at an address cannot be opened. */
+  openingFault(error: unknown, place: string, store: StoreName): Error
+  /** A turn at a job that several processes have. `onFault`: it is not known whose turn it is. */
+  createTurn(job: {
+    place: string
+    store: StoreName
+    name: string
+    onFault: (error: Error) => void
+  }): Turn | undefined
+}
+
 /** How what an extension adds is loaded. */
-export type StoreLoader = { objects?: () => Promise<OpenObjects> }
+export type StoreLoader = {
+  engine?: { isAddress: (place: string) => boolean; load: () => Promise<RemoteEngine> }
+  objects?: () => Promise<OpenObjects>
+}
 
 const loaders: StoreLoader[] = []
+const engines = new Map<StoreLoader, RemoteEngine>()
 let objects: OpenObjects | undefined
 
 export const addStores = (loader: StoreLoader): void => void loaders.push(loader)
 
-/** Loads what a store may need; to be called before it is opened. */
-export async function prepareStore(): Promise<void> {
-  for (const loader of loaders) if (loader.objects !== undefined) objects ??= await loader.objects()
+const loaderAt = (place: string): StoreLoader | undefined =>
+  loaders.find(({ engine }) => engine?.isAddress(place) === true)
+
+/** Whether a place is an address, and no file. */
+export const isAddress = (place: string): boolean => loaderAt(place) !== undefined
+
+/** Loads what stores at these places may need; to be called before one is opened. */
+export async function prepareStore(...places: readonly string[]): Promise<void> {
+  for (const loader of loaders) {
+    if (loader.objects !== undefined) objects ??= await loader.objects()
+    const { engine } = loader
+    if (engine !== undefined && !engines.has(loader) && places.some(engine.isAddress))
+      engines.set(loader, await engine.load())
+  }
+}
+
+/** The engine of an address; undefined for a file. */
+export function engineAt(place: string): RemoteEngine | undefined {
+  const loader = loaderAt(place)
+  const engine = loader && engines.get(loader)
+  if (loader !== undefined && engine === undefined)
+    throw new Error('What opens the database at this address was not loaded.')
+  return engine
 }
 
 export function openObjects(place: string, options: ObjectReaderOptions): ObjectReader {

@@ -1,15 +1,13 @@
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
 import { openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
-import { type DiskCachePlace, prepareStore } from '#src/database/stores.ts'
+import { type DiskCachePlace, engineAt, prepareStore } from '#src/database/stores.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { isPostgres } from '#src/postgres/address.ts'
-import { openingFault, openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
 import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'
 
 /** Loads what a history may be in besides a file; to be called before it is opened. */
-export const prepareHistory = (): Promise<void> => prepareStore()
+export const prepareHistory = (place: string): Promise<void> => prepareStore(place)
 
 export type HistoryOptions = {
   /** Bytes of chunks kept in memory. */
@@ -35,23 +33,22 @@ export type HistoryOptions = {
 }
 
 /**
- * Opens or creates a history, in a file or at the address of a PostgreSQL, and brings it up to
+ * Opens or creates a history, in a file or at an address, and brings it up to
  * date. Throws `storage_unavailable`.
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
-  const postgres = isPostgres(path)
-    ? openPostgres(path, postgresHistory, options.isServing)
-    : undefined
-  const db = postgres ?? openDatabase(path, { isReadOnly, bytesMax })
+  const engine = engineAt(path)
+  const remote = engine?.open(path, 'history', options.isServing)
+  const db = remote ?? openDatabase(path, { isReadOnly, bytesMax })
   try {
     const { clock } = options
-    const { reads } = postgres ?? {}
+    const { reads } = remote ?? {}
     const { isServing, isArchiving, archiveCache } = options
     const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving, archiveCache }
     const history = createSqliteHistory(db, shared)
-    if (isServing || options.isRecording) postgres?.waitAs(isServing ? 'serve' : 'record')
-    if (!options.hasCheckpointThread || postgres !== undefined) return history
+    if (isServing || options.isRecording) remote?.waitAs(isServing ? 'serve' : 'record')
+    if (!options.hasCheckpointThread || remote !== undefined) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {
       checkpoints[Symbol.dispose]()
@@ -60,6 +57,6 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     return { ...history, dispose }
   } catch (error) {
     db.close()
-    throw postgres ? openingFault(error, path, postgresHistory) : toStorageError(error, path)
+    throw engine?.openingFault(error, path, 'history') ?? toStorageError(error, path)
   }
 }

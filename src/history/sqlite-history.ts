@@ -1,13 +1,12 @@
 /** The embedded engine: books in one SQLite file. */
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
-import type { DiskCachePlace } from '#src/database/stores.ts'
+import type { DiskCachePlace, RemoteDatabase } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
-import type { Reads } from '#src/postgres/reads.ts'
 
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
@@ -65,7 +64,7 @@ type Options = {
   isArchiving?: boolean | undefined
   archiveCache?: DiskCachePlace | undefined
   /** Of an engine elsewhere. */
-  reads?: Pick<Reads, 'eventually' | 'changeOf' | 'onChange'> | undefined
+  reads?: RemoteDatabase['reads']
 }
 
 export function createSqliteHistory(

@@ -10,7 +10,7 @@ import type { AnyElysia } from 'elysia'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
-import type { StoreLoader } from '#src/database/stores.ts'
+import type { StoreLoader, StoreName } from '#src/database/stores.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { FileDigest } from '#src/domain/manifest.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
@@ -40,6 +40,8 @@ export type Extension = {
   workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
   /** What stores may be in besides files. */
   stores?: StoreLoader
+  /** Addresses of stores that the configuration has in place of files; empty for none. */
+  places?: (config: Config) => Readonly<Partial<Record<StoreName, string>>>
   /** How a history is opened. */
   historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'archiveCache'>
   /** Checks of `bookfeed doctor`, by name. */

@@ -47,7 +47,6 @@ const quote = (text: string): string =>
 const coreCommands = [
   ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'doctor', 'prune'],
   ...['backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
-  'copy',
 ] as const
 export type CoreCommand = (typeof coreCommands)[number]
 

@@ -10,42 +10,53 @@ import {
 import { join } from 'node:path'
 
 import { RESTORING } from '#src/backup/restore.ts'
-import type { Config } from '#src/config/config.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
+import { engineAt, isAddress, prepareStore, type StoreName } from '#src/database/stores.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { isFault } from '#src/platform/fault.ts'
 import type { Turn } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
-import { createTurn } from '#src/postgres/turn.ts'
 
 import { type CliContext, commandError } from './context.ts'
 import { historyOptionsOf } from './extension.ts'
 
-/** Where the books are: the address of a PostgreSQL, or the file in the data folder. */
-export const historyOf = ({ history, dataPath }: Pick<Config, 'history' | 'dataPath'>): string =>
-  history || historyPathOf(dataPath)
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
+
+type Configured = Pick<CliContext, 'config' | 'extensions'>
+
+/** Where a store is in place of a file in the data folder; undefined where it is there. */
+const addressOf = ({ config, extensions }: Configured, store: StoreName): string | undefined =>
+  extensions.map(({ places }) => places?.(config())[store]).find((place) => place)
+
+/** Where the books are: an address, or the file in the data folder. */
+export const historyOf = (context: Configured): string =>
+  addressOf(context, 'history') ?? historyPathOf(context.config().dataPath)
 /** The same of the ledger. */
-export const ledgerOf = ({ ledger, dataPath }: Pick<Config, 'ledger' | 'dataPath'>): string =>
-  ledger || ledgerPathOf(dataPath)
+export const ledgerOf = (context: Configured): string =>
+  addressOf(context, 'ledger') ?? ledgerPathOf(context.config().dataPath)
+
+/** To be called before a store is opened. Where the configuration is wrong, that is said later. */
+export async function prepareStores(context: Configured): Promise<void> {
+  try {
+    await prepareStore(historyOf(context), ledgerOf(context))
+  } catch (error) {
+    if (!isFault(error, 'config')) throw error
+  }
+}
 
 /** Turns at a job on what several processes share; undefined where it is a file. */
-export function turnOf(
-  { config, printError }: CliContext,
-  store: 'history' | 'ledger',
-  name: string,
-): Turn | undefined {
-  const [place, format] =
-    store === 'history'
-      ? [historyOf(config()), postgresHistory]
-      : [ledgerOf(config()), postgresLedger]
+export function turnOf(context: CliContext, store: StoreName, name: string): Turn | undefined {
+  const place = store === 'history' ? historyOf(context) : ledgerOf(context)
   const onFault = (error: Error): void =>
-    printError(`bookfeed: whose turn it is (${name}) is not known: ${messageOf(error)}`, 'error')
-  return createTurn({ place, format, name, onFault })
+    context.printError(
+      `bookfeed: whose turn it is (${name}) is not known: ${messageOf(error)}`,
+      'error',
+    )
+  return engineAt(place)?.createTurn({ place, store, name, onFault })
 }
 
 /** What another process writes, such as an import, shows after this at most. */
@@ -56,14 +67,16 @@ export const LAG_MS = 1
  * records and serves, nor for another machine in what serves. A failure says what to change.
  */
 export function openDataFolder(
-  { config, clock, printError, extensions }: CliContext,
+  context: CliContext,
   purpose?: 'record' | 'serve',
 ): MarketHistory & Disposable {
-  const { dataPath, chunkCacheBytes, history: address } = config()
+  const { config, clock, printError, extensions } = context
+  const { dataPath, chunkCacheBytes } = config()
+  const place = historyOf(context)
   makeFolder(dataPath, (line) => printError(line, 'warn'))
-  if (purpose !== undefined && address === '')
-    sayDropped(historyPathOf(dataPath), (line) => printError(line, 'error'))
-  const history = openHistory(historyOf(config()), {
+  if (purpose !== undefined && !isAddress(place))
+    sayDropped(place, (line) => printError(line, 'error'))
+  const history = openHistory(place, {
     ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
     ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
     isRecording: purpose === 'record',
@@ -72,17 +85,15 @@ export function openDataFolder(
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-export function openLedgerFile(
-  { config, clock, printError }: CliContext,
-  purpose?: 'serve' | 'verify',
-): Ledger {
-  const { dataPath, ledger: address } = config()
-  makeFolder(dataPath)
-  if (purpose === 'serve' && address === '')
-    sayDropped(ledgerPathOf(dataPath), (line) => printError(line, 'error'))
+export function openLedgerFile(context: CliContext, purpose?: 'serve' | 'verify'): Ledger {
+  const { config, clock, printError } = context
+  const place = ledgerOf(context)
+  makeFolder(config().dataPath)
+  if (purpose === 'serve' && !isAddress(place))
+    sayDropped(place, (line) => printError(line, 'error'))
   const isServing = purpose === 'serve'
   const isAsItIs = purpose === 'verify'
-  return openLedger(ledgerOf(config()), { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
+  return openLedger(place, { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
 }
 
 /** A server goes on with what is left, as after a power cut: to stay away would bring nothing back. */
@@ -94,11 +105,11 @@ function sayDropped(path: string, say: (line: string) => void): void {
  * Throws a `command` fault if there is no ledger yet. What is opened to be verified gets no row.
  */
 export function openExistingLedger(context: CliContext, purpose?: 'verify'): Ledger {
-  const { dataPath, ledger } = context.config()
+  const place = ledgerOf(context)
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
-  if (ledger === '' && !existsSync(ledgerPathOf(dataPath))) {
+  if (!isAddress(place) && !existsSync(place)) {
     throw commandError(
-      `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
+      `There is no ledger in ${context.config().dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )
   }
   return openLedgerFile(context, purpose)

@@ -59,8 +59,8 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
         : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
       (job) => verifyInWorker(context, { verifies, path, dataPath, nowMs: context.clock() }, job),
     )
-  verify('history', historyOf(config))
-  verify('ledger', ledgerOf(config))
+  verify('history', historyOf(context))
+  verify('ledger', ledgerOf(context))
   const startedMs = context.clock()
   return {
     access: {

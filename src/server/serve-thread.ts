@@ -4,7 +4,6 @@
  */
 
 import { createLimits, type LimitMemory } from '#src/access/limits.ts'
-import { prepareStore } from '#src/database/stores.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -25,7 +24,7 @@ import { historyOptionsOf, loadExtensions } from './extension.ts'
 import { joinLimits } from './joint-limits.ts'
 import { listen } from './listen.ts'
 import { startMeasuring } from './metrics.ts'
-import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
+import { historyOf, LAG_MS, ledgerOf, prepareStores } from './open-data-folder.ts'
 import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 import { asService } from './service-lines.ts'
@@ -94,12 +93,12 @@ async function serveThread(
   const context = asService(given)
   const config = shareOf(context.config(), threads)
   const { dataPath, chunkCacheBytes } = config
-  await prepareStore()
-  const history = openHistory(historyOf(config), {
+  await prepareStores(context)
+  const history = openHistory(historyOf(context), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
     ...historyOptionsOf(config, context.extensions),
   })
-  const ledger = openLedger(ledgerOf(config), {
+  const ledger = openLedger(ledgerOf(context), {
     ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },
   })
   const timer = () => startedMs + performance.now()

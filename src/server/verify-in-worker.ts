@@ -1,14 +1,13 @@
 /** Verifies a file on a thread of its own, which gives way to the one that serves. */
 
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { prepareStore } from '#src/database/stores.ts'
+import { isAddress, prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
-import { isPostgres } from '#src/postgres/address.ts'
 
 import type { CliContext } from './context.ts'
 import { listFaultsIn } from './extension.ts'
@@ -43,7 +42,7 @@ function* listFaults(
   ofExtensions: readonly Iterable<string>[],
   onProgress: (done: number, total: number) => void,
 ): Generator<string, string> {
-  if (!isPostgres(path)) yield* listLogFaults(path)
+  if (!isAddress(path)) yield* listLogFaults(path)
   if (verifies === 'ledger') {
     using ledger = openLedger(path, { nowMs })
     const head = ledger.auditHead()
@@ -84,7 +83,7 @@ export const verifyWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =>
   defineWorker(
     { name: 'verify', purpose: 'verifies', isLowPriority: true },
     async (start: Start, parent: Parent<Progress>) => {
-      await prepareStore()
+      await prepareStore(start.path)
       const ofExtensions = await listFaultsIn(start.dataPath, extensions)
       return verify(start, ofExtensions, (done, total) => parent.send({ done, total }))
     },

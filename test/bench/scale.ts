@@ -13,9 +13,9 @@ import { parseArgs } from 'node:util'
 
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
-import { copyHistory } from '#src/history/copy.ts'
+import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
+import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { type Postgres, startPostgres } from '../support/engines/postgres.ts'

@@ -5,14 +5,14 @@ import { describe, expect, test } from 'bun:test'
 import type { Migrations } from '#db/migrations.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import {
   openPostgres,
   PostgresDatabase,
   postgresHistory,
   postgresLedger,
-} from '#src/postgres/database.ts'
+} from '#src/extensions/postgres/database.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
 import { NOW_MS } from '../ledger/ledger-records.ts'
 import { onEachEngine } from '../support/engines/each.ts'

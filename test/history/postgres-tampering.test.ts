@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import type { Database } from '#src/database/database.ts'
+import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createTables } from '#src/history/tables/tables.ts'
 import { createVerify } from '#src/history/verify.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
 import { changedValue } from '../support/changed-value.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'

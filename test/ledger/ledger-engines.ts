@@ -1,9 +1,10 @@
 /** The engines of a ledger, for tests of what each of them does for itself. */
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
+import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
 
 import { onEachEngine as onEngines } from '../support/engines/each.ts'
+import '../support/stores.ts'
 
 export type Column = { table: string; name: string; isNumber: boolean; isBytes: boolean }
 

@@ -119,7 +119,7 @@ describe('deploy/compose.yaml', () => {
     for (const { environment = {} } of ours) {
       const own = Object.entries(environment).filter(([name]) => name.startsWith('BOOKFEED_'))
       const config = readConfig(Object.fromEntries(own))
-      expect(new URL(config.history).hostname).toBe('database')
+      expect(new URL(String(config.history)).hostname).toBe('database')
       expect([config.limits, config.archive]).toEqual([
         'redis://redis:6379/0',
         's3://books/history',

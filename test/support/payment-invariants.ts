@@ -6,11 +6,11 @@
 
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { isPostgres } from '#src/extensions/postgres/address.ts'
+import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
 import { createMeta } from '#src/ledger/meta.ts'
 import { createSeals } from '#src/ledger/seals.ts'
-import { isPostgres } from '#src/postgres/address.ts'
-import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
 /** An answer of `settle` to a signed payment. */
 export type GivenAnswer = { payer: string; nonce: string; status: number }

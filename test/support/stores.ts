@@ -3,4 +3,4 @@ import { addStores, prepareStore } from '#src/database/stores.ts'
 import { extensions } from '#src/extensions.ts'
 
 for (const { stores } of extensions) if (stores !== undefined) addStores(stores)
-await prepareStore()
+await prepareStore('postgres://any')

@@ -31,7 +31,7 @@ export function startManifests(
     try {
       const { dataPath } = config()
       thread = manifestWorker(context).start({
-        path: historyOf(config()),
+        path: historyOf(context),
         dataPath,
         nowMs: clock(),
       })
@@ -81,7 +81,7 @@ export const manifestWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =
   defineWorker(
     { name: 'manifests', purpose: 'makes them', isLowPriority: true },
     async (start: Start, parent: Parent<never, 'stop'>) => {
-      await prepareStore()
+      await prepareStore(start.path)
       return makeDue(start, await listFilesIn(start.dataPath, extensions), parent)
     },
   )

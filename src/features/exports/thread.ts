@@ -66,7 +66,7 @@ function toFault(error: unknown): SentError {
 async function makeExports(path: string, parent: Parent<never, Ask>): Promise<never> {
   // Not where the thread is only asked: a start is spared the writer of Parquet.
   const { makePieces } = await import('./pieces.ts')
-  await prepareHistory()
+  await prepareHistory(path)
   let history: MarketHistory | undefined
   const scheduler = createScheduler()
   const running = new Map<number, { pieces: Generator<Uint8Array>; progress: Progress }>()

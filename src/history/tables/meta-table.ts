@@ -10,7 +10,7 @@ import { packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
 
-/** Of an unfinished copy: the cursor key of what is copied (history/copy.ts). */
+/** Of an unfinished copy: the cursor key of what is copied (extensions/postgres/copy-history.ts). */
 export const COPYING = 'copying'
 const CURSOR_KEY = 'cursor_key'
 /** The row that covers all others. */

@@ -10,6 +10,7 @@ import { SQL } from 'bun'
 
 import { findFreePort } from '../free-port.ts'
 import { isChosen } from './chosen.ts'
+import '../stores.ts'
 
 export type Postgres = AsyncDisposable & {
   /** Of the primary; after `promote` of what was the standby. The database is empty at first. */

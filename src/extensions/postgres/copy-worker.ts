@@ -6,19 +6,16 @@ import { existsSync } from 'node:fs'
 
 import type { Database } from '#src/database/database.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { prepareStore } from '#src/database/stores.ts'
 import { toIso } from '#src/domain/time.ts'
-import { copyHistory } from '#src/history/copy.ts'
 import { openHistory } from '#src/history/open.ts'
-import { copyLedger } from '#src/ledger/copy.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
-import { addressOf, isPostgres, shownAddress } from '#src/postgres/address.ts'
-import {
-  openPostgres,
-  PostgresDatabase,
-  postgresHistory,
-  postgresLedger,
-} from '#src/postgres/database.ts'
+
+import { addressOf, isPostgres, shownAddress } from './address.ts'
+import { copyHistory } from './copy-history.ts'
+import { copyLedger } from './copy-ledger.ts'
+import { openPostgres, PostgresDatabase, postgresHistory, postgresLedger } from './database.ts'
 
 export const stores = ['ledger', 'history'] as const
 export type Store = (typeof stores)[number]
@@ -167,6 +164,10 @@ function readAgain(place: string, say: Say): string {
 }
 
 const copyWorker = defineWorker(
-  { name: 'copy', purpose: 'copies', file: import.meta.filename, keepsProcess: true },
-  (start: Start, parent: Parent<Said>) => copy(start, parent.send),
+  { name: 'copy', purpose: 'copies', keepsProcess: true },
+  async (start: Start, parent: Parent<Said>) => {
+    // What was copied is read again as a store.
+    await prepareStore(...start.copies.map(({ to }) => to))
+    copy(start, parent.send)
+  },
 )

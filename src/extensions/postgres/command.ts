@@ -3,12 +3,12 @@ import { mkdirSync } from 'node:fs'
 import { Command, Option } from 'commander'
 
 import { messageOf } from '#src/platform/message.ts'
-import { addressOf, isPostgres } from '#src/postgres/address.ts'
-import { postgresHistory, postgresLedger } from '#src/postgres/database.ts'
+import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
+import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '#src/server/open-data-folder.ts'
 
-import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
-import { type Copy, copyInWorker, type Store, stores } from '../server/copy-in-worker.ts'
-import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '../server/open-data-folder.ts'
+import { addressOf, isPostgres } from './address.ts'
+import { type Copy, copyInWorker, type Store, stores } from './copy-worker.ts'
+import { postgresHistory, postgresLedger } from './database.ts'
 
 const help = `
 A location is a data folder, or the address of a PostgreSQL database as in BOOKFEED_HISTORY and BOOKFEED_LEDGER. The
@@ -42,11 +42,11 @@ export const copyCommand = (context: CliContext): Command =>
     .action((flags: Flags) => copy(context, flags))
 
 async function copy(context: CliContext, flags: Flags): Promise<void> {
-  const { clock, config, print, printError } = context
+  const { clock, print, printError } = context
   const asked = flags.only === undefined ? stores : [flags.only]
   const copies = asked.map((store): Copy => {
     const from =
-      flags.from === undefined ? placesOf[store].configured(config()) : placeIn(flags.from, store)
+      flags.from === undefined ? placesOf[store].configured(context) : placeIn(flags.from, store)
     return { store, from, to: placeIn(flags.to, store) }
   })
   const isNamed = [flags.from ?? '', flags.to].some((place) => hasSchema(place))

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
+import { openPostgres, postgresHistory, postgresLedger } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { openPostgres, postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
 import {
   accountIdOf,
@@ -20,14 +20,14 @@ import {
   NOW_MS,
   someUsage,
   tierOf,
-} from '../ledger/ledger-records.ts'
-import { buyPack } from '../ledger/payment-conformance-unquoted.ts'
-import { aTransfer, claimUpTo, network, paymentIdOf } from '../ledger/payment-records.ts'
-import { fillAnswers } from '../support/answers.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { bookfeed } from '../support/program.ts'
-import { runCommand } from '../support/run-command.ts'
-import { tableRows } from '../support/table-rows.ts'
+} from '../../ledger/ledger-records.ts'
+import { buyPack } from '../../ledger/payment-conformance-unquoted.ts'
+import { aTransfer, claimUpTo, network, paymentIdOf } from '../../ledger/payment-records.ts'
+import { fillAnswers } from '../../support/answers.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { bookfeed } from '../../support/program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { tableRows } from '../../support/table-rows.ts'
 
 const TEST_MS_MAX = 180_000
 const STOPPED = 'bookfeed: Stopped. Run the command again to continue.\n'

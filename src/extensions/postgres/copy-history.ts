@@ -25,9 +25,9 @@ import {
 } from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, storageError, transact } from '#src/database/database.ts'
-import { openRows } from '#src/database/table-copy.ts'
+import { COPYING, createMeta } from '#src/history/tables/meta-table.ts'
 
-import { COPYING, createMeta } from './tables/meta-table.ts'
+import { openRows } from './table-copy.ts'
 
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [

@@ -1,13 +1,13 @@
 /** Chunks that are read for one use give their memory back after it, and are read few at a time. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 
+import { PostgresReading } from '#src/extensions/postgres/reading.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { PostgresReading } from '#src/postgres/reading.ts'
 
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { appendAll, getMarket, someSnapshots } from './books.ts'
+import { appendAll, getMarket, someSnapshots } from '../../history/books.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 
 const START_MS_MAX = 120_000
 const CHUNKS = 20

@@ -11,11 +11,11 @@ import * as schema from '#db/ledger/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
-import { openRows, type Row } from '#src/database/table-copy.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { createMoved, MOVED } from '#src/ledger/meta.ts'
+import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 
-import type { Ledger } from './ledger.ts'
-import { createMoved, MOVED } from './meta.ts'
-import { createSqliteLedger } from './sqlite-ledger.ts'
+import { openRows, type Row } from './table-copy.ts'
 
 const tables = Object.values(schema) as readonly SQLiteTable[]
 

@@ -8,11 +8,11 @@ import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
-import { appendAll, someSnapshots } from '../history/books.ts'
-import { accountIdOf, aKey, by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
-import { usePostgres } from '../support/engines/each.ts'
-import { postgresPrograms } from '../support/engines/postgres.ts'
-import { openProxy } from '../support/proxy-thread.ts'
+import { appendAll, someSnapshots } from '../../history/books.ts'
+import { accountIdOf, aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
+import { usePostgres } from '../../support/engines/each.ts'
+import { postgresPrograms } from '../../support/engines/postgres.ts'
+import { openProxy } from '../../support/proxy-thread.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 1000

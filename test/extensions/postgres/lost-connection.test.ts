@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { transact } from '#src/database/database.ts'
+import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { AuditContext } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
-import { conditionIdOf, someSnapshots } from '../history/books.ts'
-import { aKey, by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
-import { claimUpTo, idsOf } from '../ledger/payment-records.ts'
-import { usePostgres } from '../support/engines/each.ts'
-import { postgresPrograms } from '../support/engines/postgres.ts'
+import { conditionIdOf, someSnapshots } from '../../history/books.ts'
+import { aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
+import { claimUpTo, idsOf } from '../../ledger/payment-records.ts'
+import { usePostgres } from '../../support/engines/each.ts'
+import { postgresPrograms } from '../../support/engines/postgres.ts'
 
 const MS_MAX = 120_000
 const ROUNDS = 12

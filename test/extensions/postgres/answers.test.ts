@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openDatabase } from '#src/database/sqlite/database.ts'
-import { copyHistory } from '#src/history/copy.ts'
+import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
+import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
-import { START_MS } from '../history/books.ts'
-import { expectSameAnswers, fillAnswers, requestsFor } from '../support/answers.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { createHarness } from '../support/harness.ts'
+import { START_MS } from '../../history/books.ts'
+import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { createHarness } from '../../support/harness.ts'
 
 const START_MS_MAX = 120_000
 

@@ -4,13 +4,18 @@ import { describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 
 import type { Database } from '#src/database/database.ts'
+import { addressOf } from '#src/extensions/postgres/address.ts'
+import {
+  numbered,
+  openPostgres,
+  postgresHistory,
+  postgresLedger,
+} from '#src/extensions/postgres/database.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
-import { addressOf } from '#src/postgres/address.ts'
-import { numbered, openPostgres, postgresHistory, postgresLedger } from '#src/postgres/database.ts'
 
-import { usePostgres } from '../support/engines/each.ts'
-import { postgresPrograms } from '../support/engines/postgres.ts'
+import { usePostgres } from '../../support/engines/each.ts'
+import { postgresPrograms } from '../../support/engines/postgres.ts'
 
 const stores = {
   history: {

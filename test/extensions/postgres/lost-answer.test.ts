@@ -9,8 +9,8 @@ import type { Caller } from '#src/domain/selling/caller.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
-import { by, createKeyOne, NOW_MS } from '../ledger/ledger-records.ts'
-import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
+import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 20

@@ -1,12 +1,12 @@
 /** What a read that runs again has found is of one moment of the database. */
 import { describe, expect, test } from 'bun:test'
 
+import { createCell } from '#src/extensions/postgres/cells.ts'
+import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
 import { together } from '#src/platform/eventually.ts'
-import { createCell } from '#src/postgres/cells.ts'
-import { openPostgres, postgresLedger } from '#src/postgres/database.ts'
 
-import { usePostgres } from '../support/engines/each.ts'
-import { postgresPrograms } from '../support/engines/postgres.ts'
+import { usePostgres } from '../../support/engines/each.ts'
+import { postgresPrograms } from '../../support/engines/postgres.ts'
 
 const TRANSFERS = 50
 const CENTS = 1000

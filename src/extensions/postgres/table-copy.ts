@@ -1,8 +1,8 @@
 /** Rows of a table as they are, in the order of its key, some at a time: copies are made so. */
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-import { sqlOf } from './columns.ts'
-import type { Database } from './database.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
 
 /** With the names of the schema, in its order. */
 export type Row = Record<string, string | number | Uint8Array | null>

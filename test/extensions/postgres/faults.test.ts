@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { SQL } from 'bun'
 
+import { shownAddress } from '#src/extensions/postgres/address.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { after, type Eventually } from '#src/platform/eventually.ts'
-import { shownAddress } from '#src/postgres/address.ts'
 
-import { fillAnswers } from '../support/answers.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { fillAnswers } from '../../support/answers.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 100

@@ -8,19 +8,19 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import { DAY_MS } from '#src/domain/time.ts'
+import { postgresHistory } from '#src/extensions/postgres/database.ts'
+import { createTurn } from '#src/extensions/postgres/turn.ts'
 import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShownJob } from '#src/platform/job.ts'
-import { postgresHistory } from '#src/postgres/database.ts'
-import { createTurn } from '#src/postgres/turn.ts'
 import { turnOf } from '#src/server/open-data-folder.ts'
 
-import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../history/books.ts'
-import { createCliContext } from '../support/cli-context.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { createFakeTimers } from '../support/fake-timers.ts'
-import { until } from '../support/until.ts'
+import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../../history/books.ts'
+import { createCliContext } from '../../support/cli-context.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { createFakeTimers } from '../../support/fake-timers.ts'
+import { until } from '../../support/until.ts'
 
 const TEST_MS_MAX = 120_000
 const NOW_MS = START_MS + 3 * DAY_MS

@@ -7,15 +7,15 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
+import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import { openPostgres, postgresHistory } from '#src/postgres/database.ts'
 
-import { expectSameAnswers, fillAnswers, requestsFor } from '../support/answers.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { hasS3, startS3 } from '../support/engines/s3.ts'
-import { bookfeed } from '../support/program.ts'
-import { runCommand } from '../support/run-command.ts'
-import { tableRows } from '../support/table-rows.ts'
+import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'
+import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { hasS3, startS3 } from '../../support/engines/s3.ts'
+import { bookfeed } from '../../support/program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { tableRows } from '../../support/table-rows.ts'
 
 const TEST_MS_MAX = 240_000
 const LOOKS_MAX = 3000

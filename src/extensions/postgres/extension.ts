@@ -1,0 +1,28 @@
+/** PostgreSQL: books, accounts and payments in a database that several servers share. */
+import { settingsOf } from '#src/config/config.ts'
+import type { Extension } from '#src/server/extension.ts'
+
+import { isPostgres } from './address.ts'
+import { variables } from './variables.ts'
+
+export const postgres: Extension = {
+  name: 'postgres',
+  variables,
+  commands: {
+    copy: {
+      load: async () => (await import('./command.ts')).copyCommand,
+      upgradesNothing: () => true,
+    },
+  },
+  workers: {
+    copy: () => import('./copy-worker.ts'),
+    postgres: () => import('./bridge.ts'),
+  },
+  stores: {
+    engine: {
+      isAddress: isPostgres,
+      load: async () => (await import('./engine.ts')).postgresEngine,
+    },
+  },
+  places: (config) => settingsOf(config, variables),
+}
