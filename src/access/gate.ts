@@ -87,7 +87,7 @@ export function createGate({
   }
 
   /** A key has the window of its tier; every other request that of its address. */
-  function windowOf(arrival: Arrival, caller: Caller | undefined): CallerWindow {
+  function findWindow(arrival: Arrival, caller: Caller | undefined): CallerWindow {
     const { request, peers, allowance } = arrival
     const kind = allowance === 'billing' ? 'billing' : 'data'
     const nowMs = timer()
@@ -110,7 +110,7 @@ export function createGate({
 
   function admit(arrival: Arrival, caller: Caller | undefined): Eventually<Visit> {
     const { request, peers, allowance } = arrival
-    const window = windowOf(arrival, caller)
+    const window = findWindow(arrival, caller)
     const { address, nowMs: enteredMs } = window
     const guest = window.isGuest ? toGuest(window.key, sampleTerms()) : undefined
     const common = { caller, guest, address, enteredMs, route: NO_ROUTE, peers }
@@ -184,7 +184,7 @@ export function createGate({
     /** Takes one from the data window of a caller for what was not counted. Throws `rate_limited`. */
     async charge(request: Request, visit: Visit): Promise<void> {
       const { caller, peers } = visit
-      await charge(visit, windowOf({ request, peers, allowance: 'data' }, caller))
+      await charge(visit, findWindow({ request, peers, allowance: 'data' }, caller))
       if (caller !== undefined) meter.add(caller, NO_ROUTE, 0)
     },
 
@@ -224,7 +224,10 @@ function toGuest(address: string, terms: Terms): Caller {
   return { keyId: id, accountId: id, familyId: id, isBlocked: false, standing, isGuest: true }
 }
 
-const stateOf = ({ limit, nowMs }: CallerWindow, window: RateWindow | undefined): RateState => ({
+const toRateState = (
+  { limit, nowMs }: CallerWindow,
+  window: RateWindow | undefined,
+): RateState => ({
   limit,
   remaining: Math.max(0, limit - (window?.used ?? 0)),
   leftMs: window === undefined ? RATE_WINDOW_MS : window.endMs - nowMs,
@@ -235,7 +238,7 @@ function toVisit(
   window: CallerWindow,
   taken: TakenWindow,
 ): Visit {
-  const rate = stateOf(window, taken)
+  const rate = toRateState(window, taken)
   const { isTaken } = taken
   const refusal = isTaken ? undefined : allowanceError(rate)
   return { ...common, rate, isCounted: isTaken, refusal }
@@ -243,11 +246,11 @@ function toVisit(
 
 /** Takes nothing. */
 const find = (window: CallerWindow): Eventually<RateState> =>
-  after(window.windows.find(window.key, window.nowMs), (found) => stateOf(window, found))
+  after(window.windows.find(window.key, window.nowMs), (found) => toRateState(window, found))
 
 async function take(window: CallerWindow): Promise<{ rate: RateState; isTaken: boolean }> {
   const taken = await window.windows.take(window.key, window.limit, window.nowMs)
-  return { rate: stateOf(window, taken), isTaken: taken.isTaken }
+  return { rate: toRateState(window, taken), isTaken: taken.isTaken }
 }
 
 function allowanceError({ limit, leftMs }: RateState): AppError {

@@ -93,13 +93,13 @@ export function createLimits(
     data: windowsOf(`${name}:data`, data),
     billing: windowsOf(`${name}:billing`, billing),
   })
-  const limitOf = (rooms: Rooms, own: SharedArrayBuffer) =>
+  const createLimit = (rooms: Rooms, own: SharedArrayBuffer) =>
     createConcurrencyLimit({ rooms }, own, thread)
   const concurrency = {
-    jobs: limitOf(JOB_ROOMS, memory.jobs),
-    streams: limitOf(streamRooms(streamsMax), memory.streams),
-    connections: limitOf(CONNECTION_ROOMS, memory.connections),
-    bytes: limitOf(BYTE_ROOMS, memory.bytes),
+    jobs: createLimit(JOB_ROOMS, memory.jobs),
+    streams: createLimit(streamRooms(streamsMax), memory.streams),
+    connections: createLimit(CONNECTION_ROOMS, memory.connections),
+    bytes: createLimit(BYTE_ROOMS, memory.bytes),
   }
   return {
     keys: pair('key', memory.keys),

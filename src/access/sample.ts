@@ -55,7 +55,8 @@ export function createSample({
       const isFree =
         routes.some((route) => route === access) &&
         coins.some((each) => each === coin?.toLowerCase())
-      if (method === 'GET' && (isFree || (access !== 'key' && isOf(market(), coin, name)))) return
+      if (method === 'GET' && (isFree || (access !== 'key' && isNamed(market(), coin, name))))
+        return
       throw unauthenticatedError('GET /v1/sample says what may be read without a key; this is not.')
     },
   }
@@ -64,7 +65,7 @@ export function createSample({
 export const isSampleToken = (authorization: string | null): boolean =>
   tokenOf(authorization) === TOKEN
 
-function isOf(market: Market | undefined, coin = '', name = ''): boolean {
+function isNamed(market: Market | undefined, coin = '', name = ''): boolean {
   if (market?.coin !== coin.toLowerCase()) return false
   const { conditionId, slug, assetIds } = market
   return [conditionId, slug, assetIds.up, assetIds.down].includes(name.toLowerCase())

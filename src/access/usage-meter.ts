@@ -34,7 +34,7 @@ export function createUsageMeter({
   /** What is being written: as it is, until it is known to be. */
   let part: Counter[] = []
   let number = 1
-  const meter = `${toText(dayOf(clock()))} ${randomBytes(NAME_BYTES).toHex()}`
+  const meter = `${toText(toDay(clock()))} ${randomBytes(NAME_BYTES).toHex()}`
   let prunedDay = 0
 
   /** Forgets what is too old, once a day. */
@@ -60,7 +60,7 @@ export function createUsageMeter({
 
   function use(caller: Caller, route: string): Counter {
     const nowMs = clock()
-    const day = dayOf(nowMs)
+    const day = toDay(nowMs)
     const known = running.get(caller.keyId)?.get(route)
     if (known?.day === day) {
       known.lastUsedMs = nowMs
@@ -98,7 +98,7 @@ export function createUsageMeter({
      * Moves a bounded number of counters into the ledger; true if there are more. What could not be
      * written, or may not have been, is written by the next flush.
      */
-    flush: (): Eventually<boolean> => after(prune(dayOf(clock())), write),
+    flush: (): Eventually<boolean> => after(prune(toDay(clock())), write),
 
     /** Moves all counters out of here, to be given to `put` of another meter. */
     take(): Counter[] {
@@ -114,7 +114,7 @@ export function createUsageMeter({
 
     /** What the caller's account used in the last 90 days, up to this moment. */
     usageOf({ accountId }: Caller): UsageRow[] {
-      const today = dayOf(clock())
+      const today = toDay(clock())
       const counted = [...part, ...counters].filter(({ caller }) => caller.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]
     },
@@ -127,5 +127,5 @@ const toEntry = ({ caller, day, ...counted }: Counter): UsageEntry => ({
   day: toText(day),
 })
 
-const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
+const toDay = (ms: number): number => Math.floor(ms / DAY_MS)
 const toText = (day: number): string => toIsoDay(day * DAY_MS)

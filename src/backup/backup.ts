@@ -84,7 +84,7 @@ export async function makeBackup(task: Task): Promise<BackupReport> {
     compared: found.count,
     repaired,
     damaged: left,
-    ...sizesOf(files, known),
+    ...measure(files, known),
   }
 }
 
@@ -97,7 +97,7 @@ async function newestManifest(store: BackupStore): Promise<Manifest | undefined>
   return undefined
 }
 
-function sizesOf(files: readonly BackupFile[], known: ReadonlyMap<string, number>) {
+function measure(files: readonly BackupFile[], known: ReadonlyMap<string, number>) {
   let bytes = 0
   let newBytes = 0
   for (const file of files) {

@@ -22,8 +22,8 @@ import {
   assertFewFailed,
   type createAvailability,
   missingPart,
-  requirementsOf,
   toAtomic,
+  toRequirements,
   type Where,
 } from './offers.ts'
 import {
@@ -47,18 +47,18 @@ const boughtOf = (product: Tier) => ({
 })
 
 const requirementsFor = (deps: BillingOptions, where: Where, sealed: SealedOffer) => ({
-  ...requirementsOf(deps, where, { [SEAL]: sealOffer(deps.ledger.challengeKey, sealed) }),
+  ...toRequirements(deps, where, { [SEAL]: sealOffer(deps.ledger.challengeKey, sealed) }),
   amount: sealed.amount,
 })
 
 export function createDemand(
   deps: BillingOptions,
-  { reasonOf }: ReturnType<typeof createAvailability>,
+  { findReason }: ReturnType<typeof createAvailability>,
 ): Billing['demand'] {
   return async (product): Promise<PaymentRequired> => {
     const { amountMillionths = 0, tierId: productId } = product
     const ofChains = deps.chains.map(async (sold) => {
-      const tokens = sold.chain.tokens.filter((token) => reasonOf(sold, token) === undefined)
+      const tokens = sold.chain.tokens.filter((token) => findReason(sold, token) === undefined)
       const head = tokens.length > 0 ? await sold.view?.head(HEAD_AGE_MS_MAX) : undefined
       if (head === undefined) return []
       return tokens.map((token) => {

@@ -29,10 +29,10 @@ import {
 
 export const toChainStatus = (
   chain: PaymentChain,
-  reasonOf: (token: PaymentToken) => string | undefined,
+  findReason: (token: PaymentToken) => string | undefined,
 ): ChainStatus => ({
   chain,
-  tokens: chain.tokens.map((token) => ({ token, reason: reasonOf(token) })),
+  tokens: chain.tokens.map((token) => ({ token, reason: findReason(token) })),
 })
 
 /** Everything counts as unavailable until it was checked. */
@@ -44,9 +44,9 @@ export function createAvailability({
 }: Pick<BillingOptions, 'chains' | 'payTo' | 'log' | 'clock'>) {
   /** By network and symbol. */
   const reasons = new Map<string, string | undefined>()
-  const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
-  const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
-    const key = keyOf(sold, token)
+  const toKey = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
+  const findReason = (sold: SoldChain, token: PaymentToken): string | undefined => {
+    const key = toKey(sold, token)
     if (reasons.has(key)) return reasons.get(key)
     return missingPart({ payTo }, sold) ?? 'It is being checked.'
   }
@@ -68,9 +68,9 @@ export function createAvailability({
   async function refresh(sold: SoldChain): Promise<void> {
     const [reasonNow] = await Promise.all([checkChain(sold), compareClocks(sold)])
     for (const token of sold.chain.tokens) {
-      const key = keyOf(sold, token)
+      const key = toKey(sold, token)
       const reason = reasonNow(token)
-      if (reason !== reasonOf(sold, token)) {
+      if (reason !== findReason(sold, token)) {
         log(
           `billing: ${key} ${reason ?? 'can be paid with'}`,
           reason === undefined ? 'info' : 'warn',
@@ -90,8 +90,8 @@ export function createAvailability({
 
   return {
     chains: (): readonly ChainStatus[] =>
-      chains.map((sold) => toChainStatus(sold.chain, (token) => reasonOf(sold, token))),
-    reasonOf,
+      chains.map((sold) => toChainStatus(sold.chain, (token) => findReason(sold, token))),
+    findReason,
     warnings: (): readonly string[] => [...drifts.values()],
     async refresh(): Promise<void> {
       await Promise.all(chains.map(refresh))
@@ -172,7 +172,7 @@ export function findSame(options: BillingOptions, offer: Offer): Payment | undef
 
 export function createQuotes(
   options: BillingOptions,
-  { reasonOf }: ReturnType<typeof createAvailability>,
+  { findReason }: ReturnType<typeof createAvailability>,
   /** Looks at a payment on its chain, at most every few seconds. */
   poll: (payment: Payment) => Promise<void>,
 ): Billing['quote'] {
@@ -199,7 +199,7 @@ export function createQuotes(
     // Signed again, the offer of that payment is refused: nothing else is there to be paid.
     const paying = same && payments.findOffer(same.offerId)
     if (paying) return toQuote(options, paying, same)
-    const reason = reasonOf(sold, token)
+    const reason = findReason(sold, token)
     if (reason !== undefined) {
       throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
     }
@@ -223,7 +223,7 @@ export function createQuotes(
         periodDays,
         symbol: token.symbol,
         method: token.method,
-        requirements: requirementsOf(options, { sold, token }, extra),
+        requirements: toRequirements(options, { sold, token }, extra),
         // The newest block: what is in it or before it was not paid for this offer.
         fromBlock: head.latestNumber,
         expiresMs: nowMs + OFFER_LIFE_MS,
@@ -344,7 +344,7 @@ function findToken(
 }
 
 /** What a wallet signs, but for the amount; `extra` comes back with the payment. */
-export const requirementsOf = (
+export const toRequirements = (
   { payTo }: Pick<BillingOptions, 'payTo'>,
   { sold, token }: Where,
   extra: Record<string, string>,

@@ -195,7 +195,7 @@ export const toPaymentRequired = (
   x402Version: 2,
   ...(error === undefined ? {} : { error }),
   resource: {
-    url: `${origin()}${pathOf(offer)}`,
+    url: `${origin()}${toPath(offer)}`,
     description: describe(offer),
     mimeType: 'application/json',
     serviceName: SERVICE_NAME,
@@ -216,7 +216,7 @@ export const describe = ({
 }
 
 /** Where an offer is paid. */
-function pathOf({ requirements, requests, terms: { tierId } }: Offer): string {
+function toPath({ requirements, requests, terms: { tierId } }: Offer): string {
   if (!Object.hasOwn(requirements.extra, SEAL)) return '/v1/billing/x402/settle'
   if (requests === 1) return '/v1/btc/markets'
   return `/v1/billing/${requests === undefined ? 'buy' : 'packs'}/${tierId}`

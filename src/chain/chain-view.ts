@@ -4,7 +4,7 @@ import type { Clock } from '#src/domain/time.ts'
 import { isFault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 
-import { amountOf, findLogs, type Head, look, topics, toProof } from './look.ts'
+import { findLogs, type Head, look, readAmount, topics, toProof } from './look.ts'
 import { type Block, type Rpc, rpcFault, toTopic } from './rpc.ts'
 import { checkChain, type Confirmations, preflight } from './token-checks.ts'
 
@@ -81,7 +81,7 @@ async function findTransfers(
   })
   return logs.flatMap((log) => {
     const [, from = ''] = log.topics
-    const amount = amountOf(log)
+    const amount = readAmount(log)
     // Moving nothing costs nothing, and can be done in the name of any address.
     if (amount === undefined || amount === 0n) return []
     return [{ ...toProof(log), asset: log.address, from: `0x${from.slice(-40)}`, amount }]

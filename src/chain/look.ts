@@ -69,7 +69,7 @@ export async function look(
 async function findInReceipt(search: Search, receipt: Receipt): Promise<ChainLog | undefined> {
   const { signed } = search
   if (signed.method === 'eip3009') return findAuthorizedTransfer(signed, receipt)
-  const transfer = receipt.isSuccess && receipt.logs.find((log) => isTransferOf(signed, log))
+  const transfer = receipt.isSuccess && receipt.logs.find((log) => isTransfer(signed, log))
   return transfer && (await findBinding(search, transfer)) === 'own' ? transfer : undefined
 }
 
@@ -102,7 +102,7 @@ async function judgeUnused(search: Search): Promise<ChainVerdict> {
 /** A spent nonce proves nothing: it may be canceled, or of another transfer that was signed. */
 async function lookEip3009(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, range } = search
-  const logs = logsOf(rpc, {
+  const logs = streamLogs(rpc, {
     addresses: [signed.nonceContract],
     topics: [[topics.used, topics.canceled], toTopic(signed.payer), signed.nonce as Hex],
     ...range,
@@ -114,7 +114,7 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
     throw rpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
   }
   if (event.topics[0] === topics.canceled) return settled(search, event.blockNumber, 'canceled')
-  const transfer = findAuthorizedTransfer(signed, await receiptOf(rpc, event))
+  const transfer = findAuthorizedTransfer(signed, await requireReceipt(rpc, event))
   return transfer ? paid(search, transfer) : settled(search, event.blockNumber, 'used_elsewhere')
 }
 
@@ -126,7 +126,7 @@ function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainL
     return event === topics.used && authorizer === payer && nonce === signed.nonce
   })
   const next = used === -1 ? undefined : logs[used + 1]
-  return next && isTransferOf(signed, next) ? next : undefined
+  return next && isTransfer(signed, next) ? next : undefined
 }
 
 /**
@@ -180,7 +180,7 @@ async function pickTransfer(
   const { signed } = search
   const unbound: ChainLog[] = []
   for (const log of logs) {
-    if (!isTransferOf(signed, log)) continue
+    if (!isTransfer(signed, log)) continue
     const binding = await findBinding(search, log)
     if (binding === 'own') return log
     if (binding === 'indirect') unbound.push(log)
@@ -200,7 +200,7 @@ async function findInvalidation({ rpc, signed, range }: Search): Promise<ChainLo
   })
   return logs.find(({ data }) => {
     const [word, mask] = decodeAbiParameters([{ type: 'uint256' }, { type: 'uint256' }], data)
-    return word === wordOf(signed.nonce) && (mask & bitOf(signed.nonce)) !== 0n
+    return word === nonceWord(signed.nonce) && (mask & nonceBit(signed.nonce)) !== 0n
   })
 }
 
@@ -209,7 +209,7 @@ async function findBinding(
   { rpc, signed }: Search,
   log: ChainLog,
 ): Promise<'own' | 'foreign' | 'indirect'> {
-  const receipt = await receiptOf(rpc, log)
+  const receipt = await requireReceipt(rpc, log)
   const call = await rpc.getInput(log.txHash)
   if (call === undefined) throw rpcFault(`The RPC does not know the transaction ${log.txHash}.`)
   const proxy = rpc.chain.permit2Proxy.toLowerCase()
@@ -244,8 +244,8 @@ async function readPermit(data: Hex): Promise<{ owner: string; nonce: bigint } |
 }
 
 /** Permit2 keeps 256 nonces in a word, one bit each. */
-const wordOf = (nonce: string): bigint => BigInt(nonce) >> 8n
-const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
+const nonceWord = (nonce: string): bigint => BigInt(nonce) >> 8n
+const nonceBit = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
 
 /** Whether the nonce of a payment is spent or given up, as of a block. Throws an `rpc` fault. */
 export async function isNonceUsed(
@@ -263,8 +263,8 @@ export async function isNonceUsed(
     return (await askWord(rpc, { to, signature, args: [payer, nonce], block })) !== 0n
   }
   const signature = 'nonceBitmap(address,uint256) view returns (uint256)'
-  const bits = await askWord(rpc, { to, signature, args: [payer, wordOf(nonce)], block })
-  return (bits & bitOf(nonce)) !== 0n
+  const bits = await askWord(rpc, { to, signature, args: [payer, nonceWord(nonce)], block })
+  return (bits & nonceBit(nonce)) !== 0n
 }
 
 const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =>
@@ -272,9 +272,9 @@ const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =
 
 /** Logs of a range of any length. Throws an `rpc` fault if any piece of it is missing. */
 export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
-  Array.fromAsync(logsOf(rpc, question))
+  Array.fromAsync(streamLogs(rpc, question))
 
-async function* logsOf(rpc: Rpc, question: LogQuestion): AsyncGenerator<ChainLog, undefined> {
+async function* streamLogs(rpc: Rpc, question: LogQuestion): AsyncGenerator<ChainLog, undefined> {
   for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
     const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
     yield* await findInPieces(rpc, { ...question, from, to })
@@ -295,7 +295,7 @@ async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]
 }
 
 /** Whether a log is the transfer that was signed; addresses and topics in lower case. */
-export const isTransferOf = (
+export const isTransfer = (
   signed: Pick<SignedPayment, 'asset' | 'payer' | 'payTo' | 'amount'>,
   log: Pick<ChainLog, 'address' | 'topics' | 'data'>,
 ): boolean =>
@@ -304,10 +304,10 @@ export const isTransferOf = (
   log.topics[0] === topics.transfer &&
   log.topics[1] === toTopic(signed.payer) &&
   log.topics[2] === toTopic(signed.payTo) &&
-  amountOf(log) === signed.amount
+  readAmount(log) === signed.amount
 
 /** The amount of a transfer; undefined if the log is no transfer of an ERC-20 token. */
-export const amountOf = (log: Pick<ChainLog, 'data'>): bigint | undefined =>
+export const readAmount = (log: Pick<ChainLog, 'data'>): bigint | undefined =>
   log.data.length === '0x'.length + 64 ? BigInt(log.data) : undefined
 
 export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentProof => ({
@@ -317,7 +317,7 @@ export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentPro
 })
 
 /** The receipt behind a log. A node that contradicts what it just answered cannot be trusted. */
-async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
+async function requireReceipt(rpc: Rpc, log: ChainLog): Promise<Receipt> {
   const receipt = await rpc.getReceipt(log.txHash)
   if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt
   throw rpcFault(`The RPC contradicts itself about the transaction ${log.txHash}.`)

@@ -1,6 +1,6 @@
 /**
  * The one way to a node of a chain. The URL may hold a key, and is in every message of viem's
- * errors: code that catches one uses `answerOf` alone.
+ * errors: code that catches one uses `findAnswer` alone.
  */
 import type { HttpRequestError, RpcRequestError } from 'viem'
 
@@ -53,10 +53,10 @@ export async function openNode({
 }
 
 /** The error that the node itself answered with, if it did: viem wraps it in errors of its own. */
-export const answerOf = (viem: Viem, error: unknown): RpcRequestError | undefined =>
+export const findAnswer = (viem: Viem, error: unknown): RpcRequestError | undefined =>
   find<RpcRequestError>(viem, error, viem.RpcRequestError)
 
-export const statusOf = (viem: Viem, error: unknown): number | undefined =>
+export const findStatus = (viem: Viem, error: unknown): number | undefined =>
   find<HttpRequestError>(viem, error, viem.HttpRequestError)?.status
 
 const find = <T>({ BaseError }: Viem, error: unknown, Wanted: new (...args: never[]) => T) =>

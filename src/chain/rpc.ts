@@ -10,7 +10,7 @@ import { Fault, isFault } from '#src/platform/fault.ts'
 import type { Log } from '#src/platform/log.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { answerOf, isRevert, type Node, openNode, type Question, statusOf } from './node.ts'
+import { findAnswer, findStatus, isRevert, type Node, openNode, type Question } from './node.ts'
 
 const TIMEOUT_MS = 5000
 
@@ -151,16 +151,16 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions) {
     try {
       return await node.request(question, signal)
     } catch (error) {
-      const answer = answerOf(node.viem, error)
+      const answer = findAnswer(node.viem, error)
       if (question.method === 'eth_call' && answer && isRevert(answer)) return reverted
-      if (!signal.aborted) reason = reasonOf(answer, statusOf(node.viem, error))
+      if (!signal.aborted) reason = describeFailure(answer, findStatus(node.viem, error))
     }
     // Without its cause, which holds the URL.
     throw new Fault(reason, { kind: 'no_answer' })
   }
 }
 
-function reasonOf(answer: { code: number } | undefined, status: number | undefined): string {
+function describeFailure(answer: { code: number } | undefined, status: number | undefined): string {
   if (answer) return `answers with the error ${answer.code}`
   return status === undefined ? 'cannot be reached' : `answers with HTTP status ${status}`
 }

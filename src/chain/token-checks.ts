@@ -7,7 +7,7 @@ import { isFault } from '#src/platform/fault.ts'
 
 import { isNonceUsed } from './look.ts'
 import { askContract, askWord, type Rpc } from './rpc.ts'
-import { domainSeparatorOf, hashPayment } from './typed-data.ts'
+import { hashDomain, hashPayment } from './typed-data.ts'
 import { isPaymentSignature } from './wallets.ts'
 
 /** Blocks after which a payment counts, its own included, or the finality of the chain. */
@@ -30,7 +30,7 @@ export async function preflight(
       (isValid) => !isValid,
     ),
     payer_blocked: isBlocked(rpc, token, payer),
-    insufficient_balance: balanceOf(rpc, asset, payer).then((balance) => balance < amount),
+    insufficient_balance: readBalance(rpc, asset, payer).then((balance) => balance < amount),
     allowance_required: lacksAllowance(rpc, signed),
   }
   const all = Object.keys(found) as PaymentFault[]
@@ -39,7 +39,7 @@ export async function preflight(
   return faults.length > 0 ? { kind: 'fault', faults } : { kind: 'ready' }
 }
 
-const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
+const readBalance = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
   askWord(rpc, { to, signature: 'balanceOf(address) view returns (uint256)', args: [owner] })
 
 async function lacksAllowance(rpc: Rpc, signed: PaymentTerms): Promise<boolean> {
@@ -61,14 +61,14 @@ export async function checkChain(
   { payTo, confirmations }: { payTo?: string | undefined; confirmations: Confirmations },
 ): ReturnType<ChainView['check']> {
   // Whatever the node is asked, it first has to say that it is on the right chain.
-  const chain = await reasonOf(async () => {
+  const chain = await findReason(async () => {
     const block = await rpc.getBlock(confirmations === 'final' ? rpc.chain.finality : 'latest')
     return block ? undefined : 'The RPC knows no block that is final.'
   })
   if (chain !== undefined) return { chain, tokens: {} }
   const tokens: Partial<Record<TokenSymbol, string>> = {}
   for (const token of rpc.chain.tokens) {
-    const reason = await reasonOf(() => checkToken(rpc, token, payTo))
+    const reason = await findReason(() => checkToken(rpc, token, payTo))
     if (reason !== undefined) tokens[token.symbol] = reason
   }
   return { tokens }
@@ -88,7 +88,7 @@ async function checkToken(
     return `The EIP-712 domain of ${token.address} is not the one that wallets would sign in.`
   }
   if (payTo === undefined) return undefined
-  await balanceOf(rpc, token.address, payTo)
+  await readBalance(rpc, token.address, payTo)
   // Every payment to a frozen address would fail.
   return (await isBlocked(rpc, token, payTo))
     ? `The issuer of ${token.symbol} has blocked the receiving address.`
@@ -98,10 +98,10 @@ async function checkToken(
 async function hasDomain(rpc: Rpc, token: PaymentToken): Promise<boolean> {
   const signature = 'DOMAIN_SEPARATOR() view returns (bytes32)'
   const answer = await askContract(rpc, { to: token.address, signature, args: [] })
-  return answer?.toLowerCase() === (await domainSeparatorOf(rpc.chain, token))
+  return answer?.toLowerCase() === (await hashDomain(rpc.chain, token))
 }
 
-async function reasonOf(check: () => Promise<string | undefined>): Promise<string | undefined> {
+async function findReason(check: () => Promise<string | undefined>): Promise<string | undefined> {
   try {
     return await check()
   } catch (error) {

@@ -5,24 +5,24 @@ import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-cha
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
 /** Members of a struct, from their list in Solidity. */
-const membersOf = (list: string): { type: string; name: string }[] =>
+const parseMembers = (list: string): { type: string; name: string }[] =>
   list.split(', ').map((member) => {
     const [type = '', name = ''] = member.split(' ')
     return { type, name }
   })
 
 const eip3009Types = {
-  TransferWithAuthorization: membersOf(
+  TransferWithAuthorization: parseMembers(
     'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce',
   ),
 }
 
 const permit2Types = {
-  PermitWitnessTransferFrom: membersOf(
+  PermitWitnessTransferFrom: parseMembers(
     'TokenPermissions permitted, address spender, uint256 nonce, uint256 deadline, Witness witness',
   ),
-  TokenPermissions: membersOf('address token, uint256 amount'),
-  Witness: membersOf('address to, uint256 validAfter'),
+  TokenPermissions: parseMembers('address token, uint256 amount'),
+  Witness: parseMembers('address to, uint256 validAfter'),
 }
 
 const toHex = (text: string): Hex => text.toLowerCase() as Hex
@@ -34,7 +34,7 @@ const tokenDomain = ({ chainId }: PaymentChain, { domain, address }: PaymentToke
 })
 
 /** What the contract of a token with a domain must answer to `DOMAIN_SEPARATOR()`. */
-export async function domainSeparatorOf(chain: PaymentChain, token: PaymentToken): Promise<Hex> {
+export async function hashDomain(chain: PaymentChain, token: PaymentToken): Promise<Hex> {
   const { domainSeparator } = await import('viem')
   return domainSeparator({ domain: tokenDomain(chain, token) })
 }

@@ -7,7 +7,7 @@
 
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
-import { answerOf, type Viem } from '#src/chain/node.ts'
+import { findAnswer, type Viem } from '#src/chain/node.ts'
 import { isPrivateKey } from '#src/chain/payer.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
@@ -76,7 +76,7 @@ export function createGasWallet(
       try {
         await client.sendRawTransaction({ serializedTransaction: serialized })
       } catch (error) {
-        const answer = answerOf(viem, error)
+        const answer = findAnswer(viem, error)
         if (answer === undefined) throw error
         if (knownWords.test(answer.details)) continue
         // The node does not want it: its nonce is free, and so are those after it.
@@ -121,7 +121,7 @@ export function createGasWallet(
         try {
           await client.sendRawTransaction({ serializedTransaction: serialized })
         } catch (error) {
-          const answer = answerOf(viem, error)
+          const answer = findAnswer(viem, error)
           if (!knownWords.test(answer?.details ?? '')) {
             // Without an answer the node may have it.
             if (answer === undefined) outstanding.push({ nonce, hash, serialized })

@@ -5,8 +5,8 @@
 
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
-import { isTransferOf } from '#src/chain/look.ts'
-import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
+import { isTransfer } from '#src/chain/look.ts'
+import { findAnswer, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { preflight } from '#src/chain/token-checks.ts'
 import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.ts'
@@ -19,7 +19,7 @@ import {
   encodeCall,
   findMismatch,
   readTransfer,
-  reasonOf,
+  toReason,
   type Transfer,
   type TransferFault,
 } from './transfer.ts'
@@ -124,11 +124,11 @@ async function load(options: LocalOptions) {
     sent.delete(transfer.signature)
     const isPaid = receipt.logs.some(({ address, topics, data }) => {
       const log = { address: address.toLowerCase(), topics: topics.map(toLowerCase), data }
-      return isTransferOf(transfer, log)
+      return isTransfer(transfer, log)
     })
     if (receipt.status === 'success' && isPaid) return { kind: 'success', txHash: hash }
     const fault = receipt.status === 'success' ? 'transfer_missing' : 'transaction_failed'
-    return { kind: 'failed', reason: reasonOf(fault, transfer), txHash: hash }
+    return { kind: 'failed', reason: toReason(fault, transfer), txHash: hash }
   }
 
   /** Rejects where the node gives no answer, which is noted in `broadcast`. */
@@ -151,9 +151,9 @@ async function load(options: LocalOptions) {
       await client.request({ method: 'eth_call', params: [call, 'latest'] })
       hash = await wallet.send(client, call, broadcast)
     } catch (error) {
-      const answer = answerOf(node.viem, error)
+      const answer = findAnswer(node.viem, error)
       if (!answer || !isRevert(answer) || !isUntouched(broadcast)) throw error
-      const fault = await findFaultOf(rpc, transfer)
+      const fault = await findTransferFault(rpc, transfer)
       if (fault === undefined) broadcast.isSilent = true
       return failed(transfer, fault ?? 'simulation_failed')
     }
@@ -204,11 +204,11 @@ const isEmpty = (code: Hex | undefined): boolean => code === undefined || code =
 
 const failed = (transfer: Transfer, fault: TransferFault): SettleResult => ({
   kind: 'failed',
-  reason: reasonOf(fault, transfer),
+  reason: toReason(fault, transfer),
 })
 
 /** Why the contracts refuse a payment; undefined without an answer of the node. */
-async function findFaultOf(rpc: Rpc, transfer: Transfer): Promise<TransferFault | undefined> {
+async function findTransferFault(rpc: Rpc, transfer: Transfer): Promise<TransferFault | undefined> {
   const { token, signature } = transfer
   try {
     const latest = await rpc.getBlock('latest')
@@ -239,7 +239,7 @@ function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): Pub
     try {
       return await node.request(question, AbortSignal.timeout(rpcTimeoutMs))
     } catch (error) {
-      note(broadcast, question.method, answerOf(node.viem, error))
+      note(broadcast, question.method, findAnswer(node.viem, error))
       throw error
     }
   }

@@ -5,7 +5,7 @@ import { isRecord } from '#src/platform/record.ts'
 
 import {
   type Expected,
-  payerOf,
+  findPayer,
   readSettleAnswer,
   type SettleAnswer,
   SETTLEMENT_PENDING,
@@ -43,7 +43,7 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
       const body = `{"x402Version":2,"paymentPayload":${payload},"paymentRequirements":${question}}`
       const reply = await ask({ method: 'POST', path: 'settle', body, timeoutMs, trace })
       if (reply === undefined) return { kind: 'refused', reason: 'facilitator_token_failed' }
-      const payer = payerOf(parse(payload))
+      const payer = findPayer(parse(payload))
       return readSettlement(reply, { network: requirements.network, payer })
     },
 

@@ -56,7 +56,7 @@ export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer):
 }
 
 /** Who pays by a payload of either transfer method, in lower case. */
-export function payerOf(payload: unknown): string | undefined {
+export function findPayer(payload: unknown): string | undefined {
   const signed = isRecord(payload) ? payload.payload : undefined
   if (!isRecord(signed)) return undefined
   const authorization = signed.permit2Authorization ?? signed.authorization

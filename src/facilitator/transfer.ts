@@ -88,7 +88,7 @@ const words: Record<TransferFault, Record<TransferMethod, string>> = {
   },
 }
 
-export const reasonOf = (fault: TransferFault, { method }: Pick<Transfer, 'method'>): string =>
+export const toReason = (fault: TransferFault, { method }: Pick<Transfer, 'method'>): string =>
   words[fault][method]
 
 /** Reads a payload that billing has written. Throws if it is none, or on another chain. */

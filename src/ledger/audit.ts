@@ -20,7 +20,7 @@ import type { AuditContext, AuditRow } from './ledger.ts'
 import { addressesDigest, findBrokenSeals } from './seals.ts'
 import type { Tables } from './sqlite-ledger.ts'
 
-/** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
+/** What can happen to an audited row; the word before the point names the table (see `findKind`). */
 export type RowAction =
   | 'tier.put'
   | `account.${'created' | 'blocked' | 'unblocked' | 'forgotten'}`
@@ -121,7 +121,7 @@ export function createAuditedRows(db: Database) {
     },
 
     stateOf(action: RowAction, id: string): string {
-      const kind = kindOf(action, id)
+      const kind = findKind(action, id)
       const row = kind && readers.get(kind)?.get.get(id)
       if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
       return toState(row)
@@ -139,7 +139,7 @@ export function createAuditedRows(db: Database) {
 const isEnd = (action: string): boolean => action.endsWith('.forgotten')
 
 /** The kind of row that an action of the chain is about, if it is about one. */
-function kindOf(action: string, subject: string): Kind | undefined {
+function findKind(action: string, subject: string): Kind | undefined {
   const [kind = ''] = action.split('.')
   // What is reviewed is of either kind.
   if (kind === 'review') return subject.startsWith('transfer_') ? 'transfer' : 'payment'
@@ -207,7 +207,7 @@ function* verifyChain(
     if (!isSame(row.hash, hashOf(before.hash, row))) {
       yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
     }
-    const kind = kindOf(row.action, row.subject)
+    const kind = findKind(row.action, row.subject)
     const name = `${kind} ${row.subject}`
     const known = lastStates.get(name)
     if (known && isEnd(known.action)) {

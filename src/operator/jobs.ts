@@ -25,7 +25,7 @@ export type JobBoard = ReturnType<typeof createJobBoard>
 export function createJobBoard(clock: Clock) {
   const jobs = new Map<string, Entry>()
 
-  function reportOf(entry: Entry): JobReport {
+  function createReport(entry: Entry): JobReport {
     const { state } = entry
     const end = (isFailed: boolean) => (outcome: string, nextMs?: number) => {
       Object.assign(state, { isRunning: false, isFailed, outcome, nextMs, progress: undefined })
@@ -55,7 +55,7 @@ export function createJobBoard(clock: Clock) {
     ): JobReport {
       const state = { name, about, isRunning: false, isFailed: false }
       const entry: Entry = { state, start: undefined }
-      const report = reportOf(entry)
+      const report = createReport(entry)
       if (run !== undefined) {
         report.canStart((options) => {
           report.began()

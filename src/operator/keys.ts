@@ -153,13 +153,13 @@ export function listKeyRows(
       lastUsedAt: formatTime(key.lastUsedMs) ?? null,
       expiresAt: formatTime(key.expiresMs) ?? null,
       revokedAt: formatTime(key.revokedMs) ?? null,
-      status: statusOf(key, nowMs),
+      status: toKeyStatus(key, nowMs),
       isBlocked: owner?.blockedMs !== undefined,
     }
   })
 }
 
-export function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
+export function toKeyStatus({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
   if (revokedMs !== undefined) return 'revoked'
   if (expiresMs === undefined) return 'valid'
   return expiresMs > nowMs ? 'expiring' : 'expired'

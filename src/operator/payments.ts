@@ -34,7 +34,7 @@ export function showPayment(ledger: Ledger, id: string) {
   const subject = payment ? toPaymentJson(payment) : transfer && toTransferJson(transfer)
   if (subject === undefined) throw unknownSubject(id)
   const subscriptionId = ledger.payments.findSubscriptionOf(id)?.id ?? null
-  const audit = auditOf(ledger, id).map(({ seq, timeMs, actor, action, state }) => {
+  const audit = findAuditRows(ledger, id).map(({ seq, timeMs, actor, action, state }) => {
     return { seq, time: formatTime(timeMs), actor, action, state }
   })
   return { ...subject, subscriptionId, audit }
@@ -46,7 +46,7 @@ const findTransfer = ({ payments }: Ledger, id: string): UnmatchedTransfer | und
   )
 
 /** The chain has no index by subject: this is for one payment, by hand. */
-function auditOf(ledger: Ledger, id: string): AuditRow[] {
+function findAuditRows(ledger: Ledger, id: string): AuditRow[] {
   const found: AuditRow[] = []
   let after = 0
   for (;;) {

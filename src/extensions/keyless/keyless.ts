@@ -25,7 +25,7 @@ import {
   type TierRoute,
 } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { statusOf, toSettleResponse } from '#src/features/billing/bodies.ts'
+import { toSettleResponse, toStatus } from '#src/features/billing/bodies.ts'
 import { POLL_SECONDS, SETTLE_SECONDS_MAX } from '#src/features/billing/shared.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
 import { readCoin } from '#src/http/data-query.ts'
@@ -149,7 +149,7 @@ export function createSeller(deps: KeylessDeps) {
   async function resumeFirst(found: readonly Payment[], request: Request) {
     for (const payment of found) {
       const settlement = await billing.resume(payment, traceOf(request))
-      const status = settlement && statusOf(settlement)
+      const status = settlement && toStatus(settlement)
       if (status === 'active' || status === 'pending') return settlement
     }
     return undefined
@@ -215,7 +215,7 @@ function createAnswered(clock: Clock) {
 }
 
 function noteReceipt(visit: Visit, settlement: Settlement): void {
-  if (statusOf(settlement) !== 'active') return
+  if (toStatus(settlement) !== 'active') return
   visit.receipt = toPaymentHeader(toSettleResponse(settlement))
 }
 

@@ -9,7 +9,7 @@ import { AppError } from '#src/domain/errors.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { statusOf, toBoughtBody, toPackBody, toPending } from '#src/features/billing/bodies.ts'
+import { toBoughtBody, toPackBody, toPending, toStatus } from '#src/features/billing/bodies.ts'
 import {
   BoughtBody,
   BuyQuery,
@@ -158,7 +158,7 @@ async function sell(
   }
   assertForSale(product)
   const settlement = await seller.sellProduct(product, request, { isAnother })
-  if (statusOf(settlement) !== 'active') {
+  if (toStatus(settlement) !== 'active') {
     const headers = { ...noStore, 'Retry-After': String(POLL_SECONDS) }
     const body = { ...toPending(settlement), retryAction: 'retry_same_payment' }
     return jsonResponse(body, { status: 202, headers })

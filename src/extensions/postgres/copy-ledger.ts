@@ -63,10 +63,10 @@ export function copyLedger(
 function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
   const { movedTo, nowMs } = options
   const moved = createMoved(from)
-  const source = digestsOf(from)
+  const source = digestTables(from)
   if (!source.has('meta')) throw storageError('There is no ledger to copy.')
   const [isNew, head] = transact(to, () => {
-    const held = digestsOf(to)
+    const held = digestTables(to)
     // What was sold at the other place since then would be missing in this copy.
     if (held.size === 0 && movedTo !== undefined) moved.assertInUse()
     if (held.size === 0) insertAll(from, to, options)
@@ -89,7 +89,7 @@ function insertAll(from: Database, to: Database, { onRows }: Options): void {
 }
 
 function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head'] {
-  const target = digestsOf(to)
+  const target = digestTables(to)
   for (const [name, digest] of source)
     assertSound(Bun.deepEquals(target.get(name), digest), `the copy of ${name}`)
   const ledger = createSqliteLedger(to, { nowMs, isReadOnly: true })
@@ -102,7 +102,7 @@ function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head']
 type Digests = Map<string, { rows: number; sha256: string }>
 
 /** A digest of each table that has rows, without the mark; it is the same in every engine. */
-function digestsOf(db: Database): Digests {
+function digestTables(db: Database): Digests {
   const digests: Digests = new Map()
   for (const table of tables) {
     const { name, after } = openRows(db, table)
@@ -111,7 +111,7 @@ function digestsOf(db: Database): Digests {
     for (const piece of after()) {
       for (const row of table === schema.meta ? metaRows(db, undefined, piece) : piece) {
         count++
-        hasher.update(`${textOf(row)}\n`)
+        hasher.update(`${printRow(row)}\n`)
       }
     }
     if (count > 0) digests.set(name, { rows: count, sha256: hasher.digest('hex') })
@@ -119,7 +119,7 @@ function digestsOf(db: Database): Digests {
   return digests
 }
 
-const textOf = (row: Row): string =>
+const printRow = (row: Row): string =>
   JSON.stringify(
     Object.values(row).map((value) => (value instanceof Uint8Array ? [value.toHex()] : value)),
   )

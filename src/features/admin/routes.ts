@@ -49,7 +49,7 @@ import {
   TierList,
   TierPlan,
 } from './schema.ts'
-import { followersOf, toAccount, toAudit, toJob, toOverview, toTier } from './views.ts'
+import { countFollowers, toAccount, toAudit, toJob, toOverview, toTier } from './views.ts'
 
 /** What the process that serves knows of itself. */
 export type OperatorPorts = {
@@ -281,7 +281,7 @@ const tierRoutes = (api: Api, deps: AdminDeps) =>
             mode === 'preview'
               ? planTier(deps.ledger, tierId, change)
               : changeTier(deps.ledger, { tierId, change, nowMs: deps.clock() })
-          return { differences, bought, followers: followersOf(deps, tierId) }
+          return { differences, bought, followers: countFollowers(deps, tierId) }
         }),
       {
         ...writing,

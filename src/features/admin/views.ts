@@ -6,7 +6,7 @@ import { FREE_TIER_ID, type Tier as StoredTier } from '#src/domain/selling/tier.
 import { DAY_MS, formatTime, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import { type Account as StoredAccount, isStale } from '#src/ledger/ledger.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
-import { statusOf } from '#src/operator/keys.ts'
+import { toKeyStatus } from '#src/operator/keys.ts'
 import { toTierJson } from '#src/operator/tiers.ts'
 
 import type { AdminDeps, RecorderReport } from './routes.ts'
@@ -96,7 +96,7 @@ export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount):
       id: key.id,
       label: key.label ?? null,
       hint: key.hint,
-      status: statusOf(key, nowMs),
+      status: toKeyStatus(key, nowMs),
       createdAt: formatTime(key.createdMs),
       lastUsedAt: formatTime(key.lastUsedMs) ?? null,
       expiresAt: formatTime(key.expiresMs) ?? null,
@@ -111,7 +111,7 @@ export function toTier({ ledger, clock }: AdminDeps, tier: StoredTier): Tier {
 }
 
 /** Accounts that a change holds for at once: those that did not buy. All others have Free. */
-export function followersOf({ ledger, clock }: AdminDeps, tierId: string): number {
+export function countFollowers({ ledger, clock }: AdminDeps, tierId: string): number {
   const nowMs = clock()
   if (tierId !== FREE_TIER_ID) return ledger.countHolders(tierId, nowMs).granted
   const others = ledger.listTiers().filter((tier) => tier.tierId !== FREE_TIER_ID)

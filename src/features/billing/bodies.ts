@@ -1,4 +1,6 @@
 /** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
+import type { Static } from '@sinclair/typebox'
+
 import type { ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import type { RetryAction } from '#src/domain/errors.ts'
@@ -82,8 +84,8 @@ export function toQuoteBody({ offer, paymentRequired, startMs, inFlight }: Quote
     payer: offer.payer ?? null,
     tier: { tierId: terms.tierId, name: terms.name, periodDays },
     startsAt: toIso(startMs),
-    chain: toChainFacts(chainOf(network)),
-    token: toTokenFacts(tokenOf(network, symbol)),
+    chain: toChainFacts(requireChain(network)),
+    token: toTokenFacts(requireToken(network, symbol)),
     ...(inFlight ? { paymentInFlight: toInFlight(inFlight) } : {}),
   }
 }
@@ -107,20 +109,20 @@ const actionsByReason: Readonly<Record<string, RetryAction>> = {
   payer_blocked: 'abandon',
   insufficient_balance: 'wait_and_retry',
   allowance_required: 'approve_then_retry',
-  // A forged signature moves nothing, whoever submits it.
+  // A forged signature can move nothing.
   signature_invalid: 'sign_anew',
 }
 
 /** What to do next about a payment that is not made. */
-function nextOf({ state, reason = '' }: Payment): RetryAction | undefined {
+function findNextAction({ state, reason = '' }: Payment): RetryAction | undefined {
   const { status, retryAction } = meanings[state]
   return status === 'failed' ? (actionsByReason[reason] ?? retryAction) : retryAction
 }
 
-export const statusOf = ({ payment }: Settlement): Status => meanings[payment.state].status
+export const toStatus = ({ payment }: Settlement): Status => meanings[payment.state].status
 
 /** Where a payment can be asked for; relative to the server, whatever name it is reached by. */
-export const pollUrlOf = ({ id }: Payment): string => `/v1/billing/x402/payments/${id}`
+export const toPollUrl = ({ id }: Payment): string => `/v1/billing/x402/payments/${id}`
 
 export function toActive(settled: Settlement): ActiveBody {
   const { subscription } = settled
@@ -128,20 +130,20 @@ export function toActive(settled: Settlement): ActiveBody {
   return { status: 'active', subscription: toPeriod(subscription), settlement: toProof(settled) }
 }
 
-/** Of a payment that may still be made. */
+/** For a payment that may still be made. */
 export function toPending({ payment }: Settlement): PendingBody {
   assert(isUndecided(payment), 'The payment may still be made.')
   return {
     status: 'pending',
     paymentId: payment.id,
     paymentState: payment.state,
-    retryAction: nextOf(payment) ?? 'poll',
-    pollUrl: pollUrlOf(payment),
+    retryAction: findNextAction(payment) ?? 'poll',
+    pollUrl: toPollUrl(payment),
     authorizationExpiresAt: toIso(Number(payment.signed.validBefore) * 1000),
   }
 }
 
-export const toPackBody = (pack: Pack): PackBody => ({
+export const toPackBody = (pack: Pack): Static<typeof PackBody> => ({
   id: pack.tierId,
   name: pack.name,
   requests: pack.requests,
@@ -152,15 +154,25 @@ export const toPackBody = (pack: Pack): PackBody => ({
   isForSale: pack.isForSale,
 })
 
-export const toCreditBody = ({ id, terms, requests, used, createdMs }: Credit): CreditBody => ({
+export const toCreditBody = ({
+  id,
+  terms,
+  requests,
+  used,
+  createdMs,
+}: Credit): Static<typeof CreditBody> => ({
   paymentId: id,
   packId: terms.tierId,
   name: terms.name,
-  ...{ requests, used },
+  requests,
+  used,
   boughtAt: toIso(createdMs),
 })
 
-export const toBoughtBody = (settled: Settlement, key: string | undefined): BoughtBody => ({
+export const toBoughtBody = (
+  settled: Settlement,
+  key: string | undefined,
+): Static<typeof BoughtBody> => ({
   status: 'active',
   subscription: settled.subscription ? toPeriod(settled.subscription) : null,
   requests: settled.credit ? toCreditBody(settled.credit) : null,
@@ -171,7 +183,7 @@ export const toBoughtBody = (settled: Settlement, key: string | undefined): Boug
 const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,
   paymentState: payment.state,
-  pollUrl: pollUrlOf(payment),
+  pollUrl: toPollUrl(payment),
 })
 
 export function toPaymentBody(settlement: Settlement): PaymentBody {
@@ -185,28 +197,28 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   }
   if (status === 'active') return { ...common, ...toActive(settlement) }
   if (status === 'pending') return { ...common, ...toPending(settlement) }
-  const action = nextOf(payment)
+  const action = findNextAction(payment)
   return { ...common, status, ...(action ? { retryAction: action } : {}) }
 }
 
 export function toSettleResponse({ payment }: Settlement) {
   const { payer, network, amount } = payment.signed
-  const transaction = transactionOf(payment) ?? ''
+  const transaction = findTransaction(payment) ?? ''
   return { success: true, payer, transaction, network, amount: amount.toString() }
 }
 
 export function toReceipt(settlement: Settlement): ReceiptBody {
   const { payment, offer, subscription } = settlement
-  const transaction = transactionOf(payment)
+  const transaction = findTransaction(payment)
   return {
     paymentId: payment.id,
     quoteId: offer.id,
-    status: statusOf(settlement),
+    status: toStatus(settlement),
     paymentState: payment.state,
     reason: payment.reason ?? null,
     tier: toSold(offer),
     subscription: subscription ? toPeriod(subscription) : null,
-    ...amountsOf(settlement),
+    ...toAmounts(settlement),
     token: offer.symbol,
     network: payment.signed.network,
     payer: payment.signed.payer,
@@ -232,34 +244,34 @@ export const toPeriod = ({ id, tierId, startMs, endMs, paymentId }: Subscription
 
 function toProof(settlement: Settlement): ActiveBody['settlement'] {
   const { payment, offer } = settlement
-  const transaction = transactionOf(payment)
+  const transaction = findTransaction(payment)
   assert(transaction !== undefined, 'A provisioned payment is on the chain.')
   const { network, payer } = payment.signed
   const explorerUrl = toExplorerUrl(payment, transaction)
-  const paid = { token: offer.symbol, ...amountsOf(settlement) }
+  const paid = { token: offer.symbol, ...toAmounts(settlement) }
   return { paymentId: payment.id, transaction, network, ...paid, payer, explorerUrl }
 }
 
 /** Where money arrived; before that, where it is thought to be. */
-const transactionOf = ({ proof, txHash }: Payment): string | undefined => proof?.txHash ?? txHash
+const findTransaction = ({ proof, txHash }: Payment): string | undefined => proof?.txHash ?? txHash
 
 const toExplorerUrl = ({ signed }: Payment, transaction: string): string =>
-  `${chainOf(signed.network).explorer}/tx/${transaction}`
+  `${requireChain(signed.network).explorer}/tx/${transaction}`
 
-function amountsOf({ payment, offer }: Settlement): { amount: string; amountUsd: string } {
+function toAmounts({ payment, offer }: Settlement): { amount: string; amountUsd: string } {
   const { network, amount } = payment.signed
-  const { decimals } = tokenOf(network, offer.symbol)
+  const { decimals } = requireToken(network, offer.symbol)
   return { amount: amount.toString(), amountUsd: formatAtomic(amount, decimals) }
 }
 
-function chainOf(network: string) {
+function requireChain(network: string) {
   const chain = findPaidChain(network)
   assert(chain !== undefined, 'Offers are made on known chains only.')
   return chain
 }
 
-function tokenOf(network: string, symbol: string): PaymentToken {
-  const token = chainOf(network).tokens.find((each) => each.symbol === symbol)
+function requireToken(network: string, symbol: string): PaymentToken {
+  const token = requireChain(network).tokens.find((each) => each.symbol === symbol)
   assert(token !== undefined, 'Offers are made in known tokens only.')
   return token
 }

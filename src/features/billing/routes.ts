@@ -8,7 +8,6 @@ import {
   type CursorList,
 } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Api } from '#src/http/api.ts'
@@ -25,16 +24,16 @@ import {
 } from '#src/http/x402.ts'
 
 import {
-  pollUrlOf,
-  statusOf,
   toActive,
   toChainBody,
   toPaymentBody,
   toPending,
   toPeriod,
+  toPollUrl,
   toQuoteBody,
   toReceipt,
   toSettleResponse,
+  toStatus,
   toTierBody,
 } from './bodies.ts'
 import {
@@ -60,15 +59,6 @@ import {
   signatureParameter,
 } from './shared.ts'
 
-type Deps = {
-  billing: Billing
-  listTiers: () => readonly Tier[]
-  cursors: CursorCodec
-  clock: Clock
-  idempotency: Idempotency
-  randomBytes: (length: number) => Uint8Array
-}
-
 const settleHeader = {
   ...signatureParameter,
   description: `${signatureParameter.description.slice(0, -1)}; instead of \`paymentPayload\`.`,
@@ -76,13 +66,30 @@ const settleHeader = {
 
 const shared = { allowance: 'billing', caching: 'no-store' } as const
 
-export const billingRoutes = (api: Api, deps: Deps) => [
-  offerRoutes(api, deps),
-  settleRoute(api, deps),
-  accountRoutes(api, deps),
-]
+const paymentList: CursorList<{ accountId: string }, CreatedPosition> = {
+  name: 'payments',
+  filters: ({ accountId }) => [accountId],
+  position: createdPosition,
+}
 
-const offerRoutes = (api: Api, { billing, listTiers, idempotency }: Deps) =>
+export const billingRoutes = (
+  api: Api,
+  {
+    billing,
+    listTiers,
+    cursors,
+    clock,
+    idempotency,
+    randomBytes,
+  }: {
+    billing: Billing
+    listTiers: () => readonly Tier[]
+    cursors: CursorCodec
+    clock: Clock
+    idempotency: Idempotency
+    randomBytes: (length: number) => Uint8Array
+  },
+) =>
   new Elysia({ name: 'billing', tags: ['billing'] })
     .use(api)
     .get('/v1/billing/tiers', () => listTiers().map(toTierBody), {
@@ -153,81 +160,75 @@ const offerRoutes = (api: Api, { billing, listTiers, idempotency }: Deps) =>
         },
       },
     )
-
-const settleRoute = (api: Api, { billing, randomBytes }: Deps) =>
-  new Elysia({ name: 'billing-3', tags: ['billing'] }).use(api).post(
-    '/v1/billing/x402/settle',
-    async ({ request, caller, body: { paymentPayload: inBody, quoteId } }) => {
-      const inHeader = readPaymentHeader(request)
-      if (inBody !== undefined && inHeader !== undefined) {
-        throw new AppError(
-          'invalid_request',
-          `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
+    .post(
+      '/v1/billing/x402/settle',
+      async ({ request, caller, body: { paymentPayload: inBody, quoteId } }) => {
+        const inHeader = readPaymentHeader(request)
+        if (inBody !== undefined && inHeader !== undefined) {
+          throw new AppError(
+            'invalid_request',
+            `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
+          )
+        }
+        const payload = inBody ?? inHeader
+        const origin = {
+          trace: continueTrace(request, randomBytes),
+          requestId: visitOf(request).requestId,
+        }
+        if (payload !== undefined) return toAnswer(await billing.settle(caller, payload, origin))
+        if (quoteId !== undefined) {
+          const challenge = await billing.challenge(caller, quoteId, origin)
+          if (challenge.kind === 'same') return toAnswer(challenge.settlement)
+          throw demandError(challenge.quote)
+        }
+        throw parameterError(
+          'paymentPayload',
+          `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
         )
-      }
-      const payload = inBody ?? inHeader
-      const origin = {
-        trace: continueTrace(request, randomBytes),
-        requestId: visitOf(request).requestId,
-      }
-      if (payload !== undefined) return toAnswer(await billing.settle(caller, payload, origin))
-      if (quoteId !== undefined) {
-        const challenge = await billing.challenge(caller, quoteId, origin)
-        if (challenge.kind === 'same') return toAnswer(challenge.settlement)
-        throw demandError(challenge.quote)
-      }
-      throw parameterError(
-        'paymentPayload',
-        `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
-      )
-    },
-    {
-      access: 'key',
-      ...shared,
-      keepOpenSeconds: SETTLE_SECONDS_MAX,
-      requestHeaders: [settleHeader],
-      body: SettleBody,
-      fails: [
-        'payment_invalid',
-        'payment_required',
-        'payment_rejected',
-        'unknown_offer',
-        'offer_used',
-        'payment_conflict',
-        'payment_limit',
-        'payment_in_review',
-        'offer_expired',
-        'allowance_required',
-        'billing_unavailable',
-        'screening_unavailable',
-        'storage_unavailable',
-      ],
-      response: { 200: ActiveBody, 202: PendingBody },
-      answers: [
-        { description: 'Paid, and yours.', headers: paymentResponse },
-        {
-          status: 202,
-          description: 'On its way. Do not pay again.',
-          headers: { ...retryAfter, Location: 'The same as `pollUrl`.' },
-        },
-      ],
-      detail: {
-        operationId: 'settlePayment',
-        summary: 'Pay for an offer',
-        description:
-          'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
       },
-    },
-  )
-
-const accountRoutes = (api: Api, deps: Deps) =>
-  new Elysia({ name: 'billing-2', tags: ['billing'] })
-    .use(api)
+      {
+        access: 'key',
+        ...shared,
+        keepOpenSeconds: SETTLE_SECONDS_MAX,
+        requestHeaders: [settleHeader],
+        body: SettleBody,
+        fails: [
+          'payment_invalid',
+          'payment_required',
+          'payment_rejected',
+          'unknown_offer',
+          'offer_used',
+          'payment_conflict',
+          'payment_limit',
+          'payment_in_review',
+          'offer_expired',
+          'allowance_required',
+          'billing_unavailable',
+          'screening_unavailable',
+          'storage_unavailable',
+        ],
+        response: { 200: ActiveBody, 202: PendingBody },
+        answers: [
+          { description: 'Paid, and yours.', headers: paymentResponse },
+          {
+            status: 202,
+            description: 'On its way. Do not pay again.',
+            headers: { ...retryAfter, Location: 'The same as `pollUrl`.' },
+          },
+        ],
+        detail: {
+          operationId: 'settlePayment',
+          summary: 'Pay for an offer',
+          description:
+            'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
+        },
+      },
+    )
     .get(
       '/v1/billing/x402/payments/:id',
       async ({ caller, params: { id } }) => {
-        const settlement = await deps.billing.payment(caller, id)
-        return jsonResponse(toPaymentBody(settlement), { headers: headersOf(settlement) })
+        const settlement = await billing.payment(caller, id)
+        return jsonResponse(toPaymentBody(settlement), { headers: toHeaders(settlement) })
       },
       {
         access: 'key',
@@ -244,40 +245,65 @@ const accountRoutes = (api: Api, deps: Deps) =>
         },
       },
     )
-    .get('/v1/billing/payments', ({ caller, query }) => listReceipts(deps, caller, query), {
-      access: 'key',
-      ...shared,
-      query: ReceiptQuery,
-      fails: ['billing_unavailable'],
-      response: { 200: ReceiptList },
-      answers: { description: 'A page of receipts.' },
-      detail: {
-        operationId: 'listPayments',
-        summary: "Your account's payments",
-        description: 'A receipt for each payment, newest first.',
+    .get(
+      '/v1/billing/payments',
+      ({ caller, query: { limit, cursor } }) => {
+        const { accountId } = caller
+        const { after, end } = cursors.walk(paymentList, { accountId }, cursor)
+        const found = billing.payments(caller, { limit: limit + 1, after })
+        const page = found.slice(0, limit)
+        const { nextCursor } = end({ last: page.at(-1)?.payment, hasMore: found.length > limit })
+        return { data: page.map(toReceipt), nextCursor }
       },
-    })
-    .get('/v1/billing/subscription', ({ caller }) => describeSubscription(deps, caller), {
-      access: 'key',
-      ...shared,
-      response: { 200: SubscriptionBody },
-      answers: { description: 'The subscription.' },
-      detail: {
-        operationId: 'getSubscription',
-        summary: 'Your tier, and what you have paid ahead',
-        description: 'The period that runs, and those that have yet to begin.',
+      {
+        access: 'key',
+        ...shared,
+        query: ReceiptQuery,
+        fails: ['billing_unavailable'],
+        response: { 200: ReceiptList },
+        answers: { description: 'A page of receipts.' },
+        detail: {
+          operationId: 'listPayments',
+          summary: "Your account's payments",
+          description: 'A receipt for each payment, newest first.',
+        },
       },
-    })
+    )
+    .get(
+      '/v1/billing/subscription',
+      ({ caller }) => {
+        const { terms, subscription } = caller.standing
+        const nowMs = clock()
+        const upcoming = billing.subscriptions(caller).filter(({ startMs }) => startMs > nowMs)
+        return {
+          tier: { id: terms.tierId, name: terms.name },
+          current: subscription ? toPeriod(subscription) : null,
+          upcoming: upcoming.map(toPeriod),
+          free: subscription === undefined,
+        }
+      },
+      {
+        access: 'key',
+        ...shared,
+        response: { 200: SubscriptionBody },
+        answers: { description: 'The subscription.' },
+        detail: {
+          operationId: 'getSubscription',
+          summary: 'Your tier, and what you have paid ahead',
+          description: 'The period that runs, and those that have yet to begin.',
+        },
+      },
+    )
 
 function toAnswer(settlement: Settlement): Response {
-  const headers = headersOf(settlement)
-  if (statusOf(settlement) === 'active') return jsonResponse(toActive(settlement), { headers })
-  const location = { Location: pollUrlOf(settlement.payment), 'Retry-After': String(POLL_SECONDS) }
+  const headers = toHeaders(settlement)
+  if (toStatus(settlement) === 'active') return jsonResponse(toActive(settlement), { headers })
+  const location = { Location: toPollUrl(settlement.payment), 'Retry-After': String(POLL_SECONDS) }
   return jsonResponse(toPending(settlement), { status: 202, headers: { ...headers, ...location } })
 }
 
-function headersOf(settlement: Settlement): Record<string, string> {
-  const status = statusOf(settlement)
+function toHeaders(settlement: Settlement): Record<string, string> {
+  const status = toStatus(settlement)
   if (status === 'pending') return { ...noStore, 'Retry-After': String(POLL_SECONDS) }
   if (status !== 'active') return noStore
   return { ...noStore, [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)) }
@@ -292,38 +318,8 @@ function demandError({ offer, paymentRequired }: Quote): AppError {
     {
       paymentRequired: { ...paymentRequired, error: 'PAYMENT-SIGNATURE header is required' },
       paymentResponse: { success: false, errorReason, transaction: '', network },
-      ...{ reason: 'payment_required', retryAction: 'sign_anew' },
+      reason: 'payment_required',
+      retryAction: 'sign_anew',
     },
   )
-}
-
-const paymentList: CursorList<{ accountId: string }, CreatedPosition> = {
-  name: 'payments',
-  filters: ({ accountId }) => [accountId],
-  position: createdPosition,
-}
-
-/** Throws `cursor_invalid` and `cursor_mismatch`. */
-function listReceipts(
-  { billing, cursors }: Deps,
-  caller: Caller,
-  { limit, cursor }: ReceiptQuery,
-): ReceiptList {
-  const { after, end } = cursors.walk(paymentList, { accountId: caller.accountId }, cursor)
-  const found = billing.payments(caller, { limit: limit + 1, after })
-  const page = found.slice(0, limit)
-  const { nextCursor } = end({ last: page.at(-1)?.payment, hasMore: found.length > limit })
-  return { data: page.map(toReceipt), nextCursor }
-}
-
-function describeSubscription({ billing, clock }: Deps, caller: Caller): SubscriptionBody {
-  const { terms, subscription } = caller.standing
-  const nowMs = clock()
-  const upcoming = billing.subscriptions(caller).filter(({ startMs }) => startMs > nowMs)
-  return {
-    tier: { id: terms.tierId, name: terms.name },
-    current: subscription ? toPeriod(subscription) : null,
-    upcoming: upcoming.map(toPeriod),
-    free: subscription === undefined,
-  }
 }

@@ -266,9 +266,8 @@ export const CreditBody = Type.Object(
   },
   { $id: 'BoughtRequests', description: 'Requests that were paid for.' },
 )
-export type CreditBody = Static<typeof CreditBody>
 
-const PackBody = object('Pack', {
+export const PackBody = object('Pack', {
   id: productId,
   ...credit,
   coins: Type.Array(literals(coins, {})),
@@ -277,7 +276,6 @@ const PackBody = object('Pack', {
   priceUsdc: text('Price in units of the token, as a decimal.', '1'),
   isForSale: Type.Boolean({ description: 'Whether it can be bought.' }),
 })
-export type PackBody = Static<typeof PackBody>
 
 export const PackList = Type.Array(PackBody)
 
@@ -299,7 +297,6 @@ export const BoughtBody = object('Bought', {
   ),
   settlement: Proof,
 })
-export type BoughtBody = Static<typeof BoughtBody>
 
 export const PendingBody = object('PendingSettlement', {
   status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),

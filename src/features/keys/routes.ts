@@ -22,18 +22,10 @@ import { createKeyService, type KeyOptions } from './service.ts'
 
 const shared = { caching: 'no-store' } as const
 
-export const keyRoutes = (api: Api, options: KeyOptions & { idempotency: Idempotency }) => {
+export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempotency }) {
+  const { idempotency } = options
   const service = createKeyService(options)
-  return [
-    signupRoutes(api, service, options.idempotency),
-    ownKeyRoutes(api, service, options.idempotency),
-  ]
-}
-
-type Service = ReturnType<typeof createKeyService>
-
-const signupRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
-  new Elysia({ name: 'keys', tags: ['account'] })
+  return new Elysia({ name: 'keys', tags: ['account'] })
     .use(api)
     .post('/v1/keys/challenge', ({ body }) => service.challenge(body.address), {
       openTo: 'signup',
@@ -86,32 +78,6 @@ const signupRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
       },
     )
 
-/** For a server with a test server behind the same port. */
-export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
-  new Elysia({ name: 'keys-3', tags: ['account'] }).use(api).post(
-    '/v1/keys/test',
-    () => {
-      const key = createApiKey(randomBytes, TEST_KEY_PREFIX)
-      return jsonResponse({ key }, { status: 201, headers: { 'Cache-Control': 'no-store' } })
-    },
-    {
-      openTo: 'open',
-      ...shared,
-      isInMemory: true,
-      response: { 201: TestKey },
-      answers: { status: 201, description: 'The key.' },
-      detail: {
-        operationId: 'createTestKey',
-        summary: 'Get a test key',
-        description:
-          'Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.',
-      },
-    },
-  )
-
-const ownKeyRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
-  new Elysia({ name: 'keys-2', tags: ['account'] })
-    .use(api)
     .get('/v1/keys', ({ caller }) => service.list(caller), {
       access: 'key',
       ...shared,
@@ -194,3 +160,27 @@ const ownKeyRoutes = (api: Api, service: Service, idempotency: Idempotency) =>
         },
       },
     )
+}
+
+/** For a server with a test server behind the same port. */
+export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
+  new Elysia({ name: 'test-keys', tags: ['account'] }).use(api).post(
+    '/v1/keys/test',
+    () => {
+      const key = createApiKey(randomBytes, TEST_KEY_PREFIX)
+      return jsonResponse({ key }, { status: 201, headers: { 'Cache-Control': 'no-store' } })
+    },
+    {
+      openTo: 'open',
+      ...shared,
+      isInMemory: true,
+      response: { 201: TestKey },
+      answers: { status: 201, description: 'The key.' },
+      detail: {
+        operationId: 'createTestKey',
+        summary: 'Get a test key',
+        description:
+          'Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.',
+      },
+    },
+  )

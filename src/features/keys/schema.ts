@@ -71,7 +71,6 @@ export const SignupBody = Type.Object({
 export type SignupBody = Static<typeof SignupBody>
 
 export const LabelBody = Type.Object({ label })
-export type LabelBody = Static<typeof LabelBody>
 
 export const RotateBody = Type.Object({
   overlapSeconds: Type.Integer({

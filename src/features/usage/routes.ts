@@ -9,7 +9,7 @@ import type { UsageRow } from '#src/ledger/ledger.ts'
 import { UsageBody, type UsageDay } from './schema.ts'
 
 type Windows = { data: RateState; billing: RateState }
-type Deps = {
+type UsageOptions = {
   clock: Clock
   /** Port: the current allowances of a caller, without taking from them. */
   windowsOf: (caller: Caller) => Promise<Windows>
@@ -21,12 +21,12 @@ type Deps = {
 
 const DAYS_MAX = 90
 
-export const usageRoutes = (api: Api, deps: Deps) =>
+export const usageRoutes = (api: Api, options: UsageOptions) =>
   new Elysia({ name: 'usage' })
     .use(api)
     .get(
       '/v1/usage',
-      async ({ caller }) => describeUsage(deps, caller, await deps.windowsOf(caller)),
+      async ({ caller }) => describeUsage(options, caller, await options.windowsOf(caller)),
       {
         access: 'key',
         caching: 'no-store',
@@ -43,7 +43,7 @@ export const usageRoutes = (api: Api, deps: Deps) =>
     )
 
 export function describeUsage(
-  { clock, usageOf, creditsOf }: Omit<Deps, 'windowsOf'>,
+  { clock, usageOf, creditsOf }: Omit<UsageOptions, 'windowsOf'>,
   caller: Caller,
   { data, billing }: Windows,
 ): UsageBody {
@@ -51,7 +51,10 @@ export function describeUsage(
   const { terms, subscription } = caller.standing
   const { tierId, name, requestsPerMinute, coins, routes } = terms
   const packs = creditsOf(caller).map(({ id, terms: of, requests, used }) => ({
-    ...{ paymentId: id, name: of.name, requests, used },
+    paymentId: id,
+    name: of.name,
+    requests,
+    used,
   }))
   return {
     tier: { id: tierId, name, requestsPerMinute, coins: [...coins], routes: [...routes] },
@@ -64,7 +67,7 @@ export function describeUsage(
   }
 }
 
-/** Rounded up: who waits until then finds the window ended. */
+/** Rounded up: a caller that waits until then finds the window ended. */
 const toWindow = ({ limit, remaining, leftMs }: RateState, nowMs: number) => ({
   limit,
   remaining,

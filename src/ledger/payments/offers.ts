@@ -18,13 +18,13 @@ import type { OfferDraft, PaymentStore, ReservedOffer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
 import type { Tables } from '../sqlite-ledger.ts'
 
-export const namesOf = (states: readonly PaymentState[]): string =>
+export const printStates = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
 
 /** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
 const hasPayment = (states: string) =>
   `EXISTS (SELECT 1 FROM payment WHERE offer_id = offer.id AND state ${states})`
-const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${namesOf(openStates)})`)})`
+const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${printStates(openStates)})`)})`
 const IS_TAKEN = hasPayment("NOT IN ('rejected', 'void')")
 const IS_UNPAID = `NOT ${hasPayment("= 'provisioned'")}`
 /** One that was not quoted has reserved nothing, and is paid by the payment that it came with. */

@@ -20,7 +20,7 @@ import type { PaymentStore } from '../payments.ts'
 import { createRows, type Row } from '../rows.ts'
 import type { Tables } from '../sqlite-ledger.ts'
 import { createCredits } from './credits.ts'
-import { createOffers, namesOf } from './offers.ts'
+import { createOffers, printStates } from './offers.ts'
 import { createTransfers } from './transfers.ts'
 
 /** States in which a payment can be leased, unless a lease is running. */
@@ -30,7 +30,7 @@ const spent: readonly PaymentState[] = ['rejected', 'void']
 /** As `spent`; money under review may have come on top of another payment of the same offer. */
 const beside: readonly PaymentState[] = [...spent, 'review']
 
-const IS_OPEN = `state IN (${namesOf(openStates)})`
+const IS_OPEN = `state IN (${printStates(openStates)})`
 const HAS_FAILED = "state IN ('rejected', 'void')"
 // A forged signature can never be made into a transfer.
 const MAY_BE_MADE = `(${IS_OPEN}
@@ -97,7 +97,7 @@ export function createPayments(tables: Tables): PaymentStore {
   const listsByState = new Map<string, (page: Page) => Payment[]>()
   // Literals: with one state the index is in order, and a page reads no more than it has.
   const listIn = (states: readonly PaymentState[], page: Page): Payment[] => {
-    const names = namesOf(states) || 'NULL'
+    const names = printStates(states) || 'NULL'
     const list =
       listsByState.get(names) ??
       rows.list<[Page]>(`WHERE state IN (${names}) AND (created_ms, id) > ($createdMs, $id)
