@@ -32,7 +32,7 @@ export const toHtml = (
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>Bookfeed</title>
-  <meta name="description" content="Order books of prediction markets, recorded at full depth: see them, replay them, get a key.">
+  <meta name="description" content="Order books of prediction markets, recorded at full depth: view them, replay them, and get a key.">
   <meta name="color-scheme" content="light dark">
   <link rel="icon" href="data:,">
   <script>${inlineScript}</script>
@@ -42,7 +42,7 @@ export const toHtml = (
 <body>
   <div id="app"></div>
   <script type="application/json" id="facts">${JSON.stringify(facts).replaceAll('<', '\\u003c')}</script>
-  <noscript>The dashboard needs JavaScript. The API does not: <a href="/llms.txt">what there is</a>.</noscript>
+  <noscript>The dashboard needs JavaScript. The API does not: see <a href="/llms.txt">llms.txt</a>.</noscript>
 </body>
 </html>
 `

@@ -41,7 +41,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('bookfeed sandbox in a 
     const key = (await page.textContent('[data-key]')) ?? ''
     expect(key).toStartWith('bf_live_')
     await shoot(page, 'fresh-key')
-    await page.click('text=I have saved it')
+    await page.click('text=I have saved the key')
     expect(await page.textContent('body')).not.toContain(key)
     // The tab learns what Free may read, and must forget it with the purchase.
     await page.click('nav >> text=Explore')
@@ -50,7 +50,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('bookfeed sandbox in a 
     await page.click('nav >> text=Pricing')
     await page.click('text=Choose Pro')
     await page.click('text=Get a quote')
-    await page.waitForSelector('text=What you will sign')
+    await page.waitForSelector('text=Review your payment')
     const words = (await page.textContent('.facts')) ?? ''
     for (const said of ['49 USDC', address, 'Polygon', 'Pro, 30 days'])
       expect(words).toContain(said)

@@ -219,7 +219,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     expect(session).toContain(key)
     expect(elsewhere).not.toContain(key)
     await page.click(`text=…${key.slice(-4)}`)
-    await page.click('text=Forget it')
+    await page.click('text=Forget the key')
     await soon(async () => expect((await stored()).join('')).not.toContain(key))
   })
 

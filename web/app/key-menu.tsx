@@ -10,8 +10,9 @@ import { Button } from '../parts/button.tsx'
 
 const faults: Record<KeyFault, string> = {
   shape:
-    'A key begins with bf_live_ (or bf_test_) and has 41 characters. Check that all of it is there.',
-  checksum: 'This key is mistyped: its last six characters do not match the rest. Copy it again.',
+    'A key begins with bf_live_ (or bf_test_) and has 41 characters. Check that you pasted the whole key.',
+  checksum:
+    'This key is mistyped: its last six characters do not match the rest. Copy the key again.',
 }
 
 export function KeyMenu() {
@@ -78,11 +79,11 @@ function KeyForm({ onDone }: { onDone: () => void }) {
         </p>
       )}
       <label class="check">
-        <input name="keep" type="checkbox" /> Keep it until this tab is closed
+        <input name="keep" type="checkbox" /> Keep the key until this tab is closed
       </label>
       <p id="key-note" class="note">
-        Otherwise it is forgotten with the page. It is sent to this server alone. Without a key you
-        see a sample. <a href="/account">Get a key</a>
+        Otherwise the page forgets the key when you leave. The key is sent to this server alone.
+        Without a key, you see a sample. <a href="/account">Get a key</a>
       </p>
       <Button text="Use this key" type="submit" look="primary" />
     </form>
@@ -98,11 +99,11 @@ function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => vo
       </p>
       <p class="note">
         {isTestKey(apiKeyText) && 'This is a test key: all data is simulated. '}
-        {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten with this page.'}
+        {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten when you leave this page.'}
         {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
       </p>
       <Button
-        text="Forget it"
+        text="Forget the key"
         onClick={() => {
           apiKey.forget()
           onDone()

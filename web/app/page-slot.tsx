@@ -47,7 +47,7 @@ export function PageSlot({ found }: { found: Found | undefined }) {
       <section class="card">
         <h1>Nothing here</h1>
         <p>
-          There is no such page. <a href="/">Explore the markets</a>.
+          This page does not exist. <a href="/">Explore the markets</a>.
         </p>
       </section>
     )
@@ -67,7 +67,7 @@ export function PageSlot({ found }: { found: Found | undefined }) {
   if (!isFailed) return <div class="page-wait" aria-busy="true" />
   return (
     <p role="alert">
-      This page could not be loaded. <a href={location.href}>Load it again</a>.
+      This page could not be loaded. <a href={location.href}>Load again</a>.
     </p>
   )
 }

@@ -54,7 +54,7 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
       ref={canvasRef}
       class="heat"
       role="img"
-      aria-label={`Sizes of bids and asks of ${heat.outcome} by price and time; the ladder has the numbers of a moment`}
+      aria-label={`Sizes of bids and asks of ${heat.outcome} by price and time; the ladder shows the numbers of a moment`}
     />
   )
 }

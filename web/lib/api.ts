@@ -102,7 +102,7 @@ async function readProblem(response: Response): Promise<Problem> {
   try {
     return { ...((await response.json()) as Problem), status }
   } catch {
-    const detail = 'The server gave no reason. Try again in a moment.'
+    const detail = 'The server returned no reason. Try again in a moment.'
     return { status, code: 'unreadable', title: `Status ${status}`, detail }
   }
 }
@@ -111,7 +111,7 @@ export const toProblem = (error: unknown): Problem =>
   error instanceof ProblemError
     ? error.problem
     : {
-        ...{ status: 0, code: 'internal', title: 'Something broke in this page' },
+        ...{ status: 0, code: 'internal', title: 'This page failed' },
         detail: error instanceof Error ? error.message : String(error),
       }
 

@@ -2,5 +2,5 @@
 export const copyText = (text: string): Promise<string> =>
   navigator.clipboard.writeText(text).then(
     () => 'Copied',
-    () => 'Select it and copy',
+    () => 'Select and copy',
   )

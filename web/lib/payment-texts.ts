@@ -25,13 +25,13 @@ export const stepsDone: Record<State, number> = {
 
 export const stateTexts: Record<State, Text> = {
   received: {
-    title: 'Your payment is here',
-    text: 'It is stored, and nothing was sent to the chain yet. Do not sign another.',
+    title: 'The server has your payment',
+    text: 'The payment is stored, and is not sent to the chain yet. Do not sign another.',
     tone: 'wait',
   },
   screened: {
     title: 'Your wallet passed the sanctions check',
-    text: 'Next the payment is sent to the chain. Do not sign another.',
+    text: 'Next, the server sends the payment to the chain. Do not sign another.',
     tone: 'wait',
   },
   settling: {
@@ -41,12 +41,12 @@ export const stateTexts: Record<State, Text> = {
   },
   pending: {
     title: 'Your payment is in a transaction that is not final yet',
-    text: 'It counts once the block is final, usually within minutes. Do not sign another.',
+    text: 'The payment counts when the block is final, usually within minutes. Do not sign another.',
     tone: 'wait',
   },
   unknown: {
     title: 'Your money may or may not have moved',
-    text: 'The answer about your payment was lost on the way, so the chain is asked until it is certain. You may close this page: it is either booked, or proved never to have happened. Do not sign another.',
+    text: 'The result of your payment was lost in transit, so the server checks the chain until the result is certain. You can close this page: the payment is then either booked, or proved never to have happened. Do not sign another.',
     tone: 'wait',
   },
   settled: {
@@ -57,7 +57,7 @@ export const stateTexts: Record<State, Text> = {
   provisioned: { title: 'Paid, and yours', text: 'The period is booked.', tone: 'good' },
   rejected: {
     title: 'This payment was not accepted',
-    text: 'We sent nothing. What you signed stays valid until its time is over: sign no other before this page says that it can never happen.',
+    text: 'The server sent nothing. Your signature stays valid until it expires: do not sign another before this page shows that the payment can never happen.',
     tone: 'bad',
   },
   void: {
@@ -66,8 +66,8 @@ export const stateTexts: Record<State, Text> = {
     tone: 'bad',
   },
   review: {
-    title: 'The operator has to look at this payment',
-    text: 'Do not pay again. Ask the operator, and name the payment.',
+    title: 'The operator must review this payment',
+    text: 'Do not pay again. Send the id of the payment to the operator.',
     tone: 'bad',
   },
 }
@@ -75,20 +75,20 @@ export const stateTexts: Record<State, Text> = {
 /** A tier below that of a period which runs begins when that ends. */
 export const showStart = (startsAt: string): string =>
   Date.parse(startsAt) > serverNowMs() + 60_000
-    ? `on ${showStamp(startsAt)}, when what you have of the same or a higher tier ends`
+    ? `on ${showStamp(startsAt)}, when your period of the same or a higher tier ends`
     : 'at once'
 
 export const reasonTexts: Readonly<Record<string, string>> = {
   insufficient_balance: 'The wallet holds less than the amount.',
-  allowance_required: 'Permit2 may not move this token yet.',
+  allowance_required: 'Permit2 has no approval for this token yet.',
   payer_blocked: 'The issuer of the token blocks this wallet.',
   sanctioned: 'The paying wallet is on a sanctions list.',
-  signature_invalid: 'The signature is not one of the paying wallet.',
-  expired: 'It ended before it was made.',
-  expires_too_soon: 'It ended before it could be sent.',
-  canceled: 'It was canceled on the chain.',
-  paid_twice: 'Another payment had paid this quote already.',
-  paid_before_offer: 'It was made before the quote.',
-  foreign_payer: 'It was sent by a wallet that is not that of this account.',
-  used_elsewhere: 'What was signed was spent on something else.',
+  signature_invalid: 'The signature is not from the paying wallet.',
+  expired: 'The signature expired before the payment was on the chain.',
+  expires_too_soon: 'The signature expired before the payment was sent.',
+  canceled: 'The authorization was canceled on the chain.',
+  paid_twice: 'Another payment has already paid this quote.',
+  paid_before_offer: 'The transfer was made before the quote.',
+  foreign_payer: 'The transfer came from a wallet that does not belong to this account.',
+  used_elsewhere: 'The authorization was spent on something else.',
 }

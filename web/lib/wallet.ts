@@ -37,9 +37,10 @@ const REFUSED = 4001
 const sentences: Readonly<Record<number, string>> = {
   [REFUSED]: 'You declined in the wallet. Nothing was signed, and nothing was sent.',
   4100: 'The wallet does not show that account to this page. Choose it in the wallet, and connect again.',
-  4900: 'The wallet is not connected to any network. Open it, and check.',
+  4900: 'The wallet is not connected to any network. Open the wallet and check.',
   4902: 'The wallet does not know this network. Add it in the settings of the wallet, and try again.',
-  [-32_002]: 'The wallet is waiting for you already. Open it, and answer there.',
+  [-32_002]:
+    'The wallet already has an open request. Open the wallet, and confirm or reject the request.',
 }
 
 async function ask<T>({ provider }: Wallet, method: string, params: readonly unknown[] = []) {
@@ -47,7 +48,8 @@ async function ask<T>({ provider }: Wallet, method: string, params: readonly unk
     return (await provider.request({ method, params })) as T
   } catch (cause) {
     const { code, message } = cause as { code?: number; message?: string }
-    const sentence = sentences[code ?? 0] ?? `The wallet says: ${message ?? 'no reason given'}.`
+    const sentence =
+      sentences[code ?? 0] ?? `The wallet returned an error: ${message ?? 'no reason given'}.`
     throw new WalletError(sentence, { cause })
   }
 }

@@ -22,12 +22,12 @@ export function CallPanel({ calls }: { calls: readonly Call[] }) {
       <p class="note">
         {hasKey ? (
           <>
-            It reads your key from the environment, as all our examples do. Once, before it:{' '}
+            The code reads your key from the environment, as all examples do. Set the key once:{' '}
             <code>export KEY=bf_live_…</code>
           </>
         ) : (
           <>
-            It asks for the sample, which needs no key. <a href="/account">Get a key</a>
+            The code reads the sample, which needs no key. <a href="/account">Get a key</a>
           </>
         )}
       </p>

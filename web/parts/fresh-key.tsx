@@ -22,8 +22,8 @@ export function FreshKey() {
     <section class="card fresh-key" aria-labelledby="fresh-key-title">
       <h2 id="fresh-key-title">Save your key now</h2>
       <p>
-        It is shown this once. Only a digest of it is stored, so nobody can show it to you again.
-        Keep it where you keep passwords, and out of code and addresses.
+        The key is shown only once, because the server stores only its digest. Keep the key with
+        your passwords, and out of code and URLs.
       </p>
       <p class="row">
         <code class="secret" data-key>
@@ -34,10 +34,10 @@ export function FreshKey() {
       <p class="row spread">
         <span class="note">
           {apiKey.store.get() === fresh.key
-            ? 'This tab uses it already.'
+            ? 'This tab already uses the new key.'
             : 'This tab keeps using its own key.'}
         </span>
-        <Button text="I have saved it" onClick={() => freshKeyStore.set(undefined)} />
+        <Button text="I have saved the key" onClick={() => freshKeyStore.set(undefined)} />
       </p>
     </section>
   )

@@ -77,12 +77,12 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
         <h3>{title}</h3>
         <p>
           {reason} {text}{' '}
-          {payment.subscription && `It begins ${showStart(payment.subscription.startsAt)}.`}
+          {payment.subscription && `The period begins ${showStart(payment.subscription.startsAt)}.`}
         </p>
         {payment.authorizationExpiresAt !== undefined && !isOver(payment) && (
           <p class="note">
-            It is decided soon after {showStamp(payment.authorizationExpiresAt)} at the latest. Then
-            what you signed can move nothing any more.
+            The payment is decided soon after {showStamp(payment.authorizationExpiresAt)} at the
+            latest. After that, your signature can move nothing.
           </p>
         )}
         {problem && <p class="note">{unanswered(problem)}</p>}
@@ -96,7 +96,7 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
 
 /** Whoever reads "try again" beside a payment pays twice. */
 const unanswered = ({ title }: Problem): string =>
-  `${title}: this page asks on by itself. Do not sign another.`
+  `${title}: this page keeps checking. Do not sign another.`
 
 const classOf = (index: number, done: number): string => {
   if (index < done) return 'is-done'

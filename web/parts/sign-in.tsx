@@ -18,10 +18,10 @@ export function SignIn() {
   if (facts.isSignupOpen === false) {
     return (
       <div class="problem">
-        <strong>This server gives no keys to wallets</strong>
+        <strong>Signup is closed on this server</strong>
         <p>
-          Its operator has closed signup, or has not set up the check of sanctions lists that it
-          needs. Ask the operator for a key. <a href="/docs/access">Getting a key</a>
+          The operator has closed signup, or has not configured the sanctions check that signup
+          requires. Ask the operator for a key. <a href="/docs/access">Getting a key</a>
         </p>
       </div>
     )
@@ -33,13 +33,13 @@ export function SignIn() {
         <input ref={label} maxLength={60} placeholder="backtester" autocomplete="off" />
       </label>
       <label class="check">
-        <input ref={keep} type="checkbox" /> Keep the key in this tab until it is closed
+        <input ref={keep} type="checkbox" /> Keep the key until this tab is closed
       </label>
       <WalletList verb="Sign in with" onPayer={signIn} />
       <p class="note">
-        You sign a text that names this server. It costs nothing and moves no funds. The address is
-        screened against sanctions lists. If this wallet has a key of the Free tier already, that
-        one ends at once: paste it above instead if you still have it.
+        You sign a text that names this server. The signature costs nothing and moves no funds. The
+        address is screened against sanctions lists. If this wallet already has a key of the Free
+        tier, that key is revoked at once; if you still have it, paste it above instead.
       </p>
     </div>
   )

@@ -48,7 +48,7 @@ export function WalletList({ verb, isBusy = false, onPayer, onWait }: Props) {
         </Button>
       ))}
       <div aria-live="polite" class="stack">
-        {waitsFor !== undefined && <p class="note">Look at {waitsFor}: it asks you to confirm.</p>}
+        {waitsFor !== undefined && <p class="note">Confirm in {waitsFor}.</p>}
         {fault !== '' && (
           <p class="fault" role="alert">
             {fault}
@@ -64,16 +64,16 @@ function NoWallet() {
     <div class="problem">
       <strong>No wallet was found in this browser</strong>
       <p>
-        Signing needs a wallet that holds your account, as an extension of the browser or as an app
-        with a browser of its own. Any that speaks EIP-6963 will do. Install one, or open this page
-        in the browser of your wallet's app.
+        To sign, you need a wallet with your account: a browser extension, or an app with its own
+        browser. Any wallet that supports EIP-6963 works. Install one, or open this page in the
+        browser of your wallet app.
       </p>
       <p>
-        Without one: the operator can make you a key, and <code>bookfeed pay</code> pays with a key
-        file. <a href="/docs/access">Getting a key</a> ·{' '}
+        Without a wallet: the operator can make you a key, and <code>bookfeed pay</code> pays with a
+        key file. <a href="/docs/access">Getting a key</a> ·{' '}
         <a href="/docs/payments#with-a-key-file">Paying with a key file</a>
       </p>
-      <Button text="Look again" look="small" onClick={findWallets} />
+      <Button text="Search again" look="small" onClick={findWallets} />
     </div>
   )
 }

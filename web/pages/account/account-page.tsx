@@ -27,14 +27,14 @@ const Welcome = () => (
     <Card title="Get a key with your wallet">
       <SignIn />
     </Card>
-    <Card title="What a key is">
+    <Card title="About keys">
       <p>
         A key belongs to an account, and an account to the wallet that signed in: no name, no
-        e-mail, no card. It begins on the Free tier.
+        e-mail, no card. A new account has the Free tier.
       </p>
       <p>
-        You have one? Enter it above, under “Use a key”. It stays in this tab, and is sent to this
-        server alone.
+        If you have a key, enter it above, under “Use a key”. The key stays in this tab, and is sent
+        to this server alone.
       </p>
       <p>
         <a href="/pricing">Compare tiers</a> · <a href="/docs/access">How access works</a>
@@ -103,7 +103,7 @@ function Plan({ usage: { tier } }: { usage: Usage }) {
         </a>
       </p>
       <p class="note">
-        Nothing renews by itself. What you buy follows what you have, without a gap.
+        Periods do not renew on their own. A new period follows the current one without a gap.
       </p>
     </Card>
   )

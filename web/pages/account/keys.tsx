@@ -91,7 +91,7 @@ function Deed({ of: key, deed, onDone }: DeedProps) {
       {error !== undefined && <ProblemCard problem={toProblem(error)} />}
       <p class="row">
         <Button text={submit} type="submit" look="primary" />
-        <Button text="Leave it" onClick={onDone} />
+        <Button text="Cancel" onClick={onDone} />
       </p>
     </form>
   )
@@ -124,7 +124,7 @@ async function rotate(key: Key, form: FormData): Promise<void> {
 
 const LabelField = ({ label, isNeeded }: { label: string | null; isNeeded?: boolean }) => (
   <label class="field">
-    <span>Its name</span>
+    <span>Name</span>
     <input
       name="label"
       maxLength={60}
@@ -138,7 +138,7 @@ const LabelField = ({ label, isNeeded }: { label: string | null; isNeeded?: bool
 const RenameFields = ({ of: { label, hint } }: { of: Key }) => (
   <>
     <p>
-      Another name for <code>…{hint}</code>, which goes on as it is.
+      A new name for <code>…{hint}</code>. The key itself does not change.
     </p>
     <LabelField label={label} isNeeded />
   </>
@@ -147,13 +147,13 @@ const RenameFields = ({ of: { label, hint } }: { of: Key }) => (
 const RotateFields = ({ of: { label, hint } }: { of: Key }) => (
   <>
     <p>
-      A successor of <code>…{hint}</code> is made, and shown once. Both share one allowance while
-      the old one still works.
+      A new key replaces <code>…{hint}</code> , and is shown only once. Both share one allowance
+      while the old key still works.
     </p>
     <div class="row">
       <LabelField label={label} />
       <label class="field">
-        <span>The old one still works</span>
+        <span>The old key still works</span>
         <select name="overlap">
           {overlaps.map(([seconds, name]) => (
             <option key={seconds} value={seconds}>
@@ -168,8 +168,8 @@ const RotateFields = ({ of: { label, hint } }: { of: Key }) => (
 
 const RevokeText = ({ of: { hint, isCurrent } }: { of: Key }) => (
   <p>
-    <code>…{hint}</code> ends at once and for good.
-    {isCurrent && ' It is the key of this tab, which then sees the sample alone.'}
+    <code>…{hint}</code> stops working at once, permanently.
+    {isCurrent && ' This tab uses the key, and then shows the sample alone.'}
   </p>
 )
 
@@ -184,6 +184,6 @@ type DeedTerms = {
 
 const deeds: Record<DeedName, DeedTerms> = {
   rename: { name: 'Rename', submit: 'Save the name', Fields: RenameFields, act: rename },
-  rotate: { name: 'Rotate', submit: 'Make the successor', Fields: RotateFields, act: rotate },
-  revoke: { name: 'Revoke', submit: 'Revoke it now', Fields: RevokeText, act: revoke },
+  rotate: { name: 'Rotate', submit: 'Make the new key', Fields: RotateFields, act: rotate },
+  revoke: { name: 'Revoke', submit: 'Revoke now', Fields: RevokeText, act: revoke },
 }

@@ -31,7 +31,7 @@ export function Receipts() {
         <Records
           caption="Payments of this account, newest first"
           columns={['When', 'What', 'Amount', 'State', 'Transaction', 'Payment']}
-          none="None yet."
+          none="No payments yet."
           rows={data.data.map((receipt) => ({ key: receipt.paymentId, cells: toCells(receipt) }))}
         />
       )}

@@ -54,7 +54,7 @@ export function UsageDays({ usage: { days } }: { usage: Usage }) {
   const [today] = shown
   return (
     <Card title="Usage by day (UTC)" tools={<span class="note num">{today && sumUp(today)}</span>}>
-      {shown.length === 0 && <p class="note">Nothing was asked for yet.</p>}
+      {shown.length === 0 && <p class="note">No requests yet.</p>}
       {shown.length > 0 && (
         <svg
           class="bars"

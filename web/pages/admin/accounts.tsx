@@ -38,7 +38,7 @@ export function Accounts() {
               <Records
                 caption="Accounts and their keys"
                 columns={['Account', 'Tier', 'Key', 'Status', 'Last used', '']}
-                none="No account fits."
+                none="No account matches."
                 rows={data.flatMap(toRows)}
               />
               <Pager isFirst={after === undefined} next={next} onTurn={setAfter} />
@@ -83,7 +83,7 @@ function toRows(account: Account) {
           <p>
             {key.id}
             {key.label === null ? '' : ` (${key.label})`} of {id} is refused from its next request
-            on. It cannot be made valid again.
+            on. You cannot undo this.
           </p>
         </Confirm>
       ),
@@ -118,20 +118,20 @@ function KeyForm() {
           </select>
         </label>
         <Field label="Label" name="label" hint="desk 4" />
-        <Field label="Days" name="days" hint="for ever" />
-        <Field label="Account" name="account" hint="a new one" />
+        <Field label="Days" name="days" hint="no end" />
+        <Field label="Account" name="account" hint="new account" />
         <Field label="Wallet" name="address" hint="0x…" />
         <Button text="Make" type="submit" look="primary" />
       </form>
       {problem && <ProblemCard problem={problem} />}
       {made && (
         <div class="secret stack" role="status">
-          <strong>Shown this once: nobody can read it again.</strong>
+          <strong>Shown only once.</strong>
           <code>{made.key}</code>
           <span class="note">
             {made.id} of {made.accountId}. {made.warning}
           </span>
-          <Button text="Hide it" look="small" onClick={() => setMade(undefined)} />
+          <Button text="Hide" look="small" onClick={() => setMade(undefined)} />
         </div>
       )}
     </Card>

@@ -93,7 +93,7 @@ function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
 }
 
 const askForToken =
-  'Open it on the machine itself, by its loopback address, or with the token of BOOKFEED_ADMIN_TOKEN.'
+  'Open this page on the machine of the server, by its loopback address, or with the token of BOOKFEED_ADMIN_TOKEN.'
 
 /** Shown to whoever is not known as the operator. */
 function Gate({ detail = askForToken, isOff }: { detail?: string | undefined; isOff: boolean }) {
@@ -128,7 +128,7 @@ function Gate({ detail = askForToken, isOff }: { detail?: string | undefined; is
         </label>
         <Button text="Enter" type="submit" look="primary" />
       </form>
-      <p class="note">It is in the memory of this page alone, and forgotten with it.</p>
+      <p class="note">This page keeps the token in memory alone, and forgets it when you leave.</p>
     </Card>
   )
 }

@@ -37,7 +37,7 @@ function JobTable({ caption, isShown = () => true }: JobTableProps) {
           <Records
             caption={caption}
             columns={['Job', 'State', 'Last run', 'Next run', '']}
-            none="There is none."
+            none="No jobs."
             rows={data.filter(isShown).map((job) => ({ key: job.name, cells: toCells(job, run) }))}
           />
         </>
@@ -50,7 +50,7 @@ export function Jobs({ sanctions }: { sanctions: Sanctions }) {
   return (
     <>
       <Card title="Jobs">
-        <JobTable caption="What is done in the background" />
+        <JobTable caption="Jobs in the background" />
       </Card>
       <Card title="Sanctions list" look="">
         {sanctions ? (
@@ -59,11 +59,11 @@ export function Jobs({ sanctions }: { sanctions: Sanctions }) {
               ['Published on', sanctions.publishedOn],
               ['Addresses', showCount(sanctions.entryCount)],
               ['Confirmed', showStamp(sanctions.confirmedAt)],
-              ['State', sanctions.isStale ? 'stale: it admits nobody' : 'current'],
+              ['State', sanctions.isStale ? 'stale: signups and payments are refused' : 'current'],
             ]}
           />
         ) : (
-          <p class="note">There is none (BOOKFEED_SANCTIONS_LIST).</p>
+          <p class="note">No list is configured (BOOKFEED_SANCTIONS_LIST).</p>
         )}
       </Card>
     </>
@@ -111,7 +111,7 @@ function toCells(job: Job, run: Run) {
         {name === 'sanctions-list' && isFailed && (
           <Confirm
             name="Accept loss"
-            title="Take a list that lacks many addresses?"
+            title="Accept a list that lacks many addresses?"
             onConfirm={() => run({ name, acceptLoss: 'yes' })}
           >
             <p>Only after a delisting that you know of: check the list first.</p>
@@ -132,11 +132,11 @@ export function Audit() {
       <Shown asked={asked}>
         {({ data, next, head }: AuditList) => (
           <>
-            <p class="note mono">Head: {head ?? 'none'}. Note it elsewhere.</p>
+            <p class="note mono">Head: {head ?? 'none'}. Store it elsewhere.</p>
             <Records
-              caption="What was done, newest first"
+              caption="Changes, newest first"
               columns={['No.', 'Time', 'Actor', 'Action', 'Subject', 'State']}
-              none="Nothing was done yet."
+              none="No changes yet."
               rows={data.map(({ seq, time, actor, action, subject, state }) => ({
                 key: String(seq),
                 cells: [
@@ -162,13 +162,10 @@ BOOKFEED_DATA=./restored bookfeed restore --from s3://bucket/prefix`
 
 export const Backups = () => (
   <Card title="Backups">
-    <JobTable
-      caption="What the server backs up by itself"
-      isShown={({ name }) => name === 'backup'}
-    />
+    <JobTable caption="Scheduled backups" isShown={({ name }) => name === 'backup'} />
     <p>
-      With BOOKFEED_BACKUP_TO the server makes one every BOOKFEED_BACKUP_HOURS, and keeps the newest
-      BOOKFEED_BACKUP_KEEP. By hand, also while it serves:
+      With BOOKFEED_BACKUP_TO, the server makes a backup every BOOKFEED_BACKUP_HOURS, and keeps the
+      newest BOOKFEED_BACKUP_KEEP. To make a backup yourself, also while the server runs:
     </p>
     <pre>{commands}</pre>
   </Card>

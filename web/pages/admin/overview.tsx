@@ -34,7 +34,7 @@ function Recording({ overview: { recorder, now } }: Props) {
   if (recorder === null) {
     return (
       <Card title="Recorder" look="">
-        <p class="note">None runs on this data folder (BOOKFEED_RECORD, bookfeed record).</p>
+        <p class="note">No recorder runs on this data folder (BOOKFEED_RECORD, bookfeed record).</p>
       </Card>
     )
   }
@@ -57,8 +57,11 @@ function Recording({ overview: { recorder, now } }: Props) {
           ['Lag to the disk', inMs(sink.lagMs)],
           ['Open gaps', `${gaps} of ${showSome(markets.length * 2, 'book')}`],
           ['Waiting, dropped', `${showCount(sink.waiting)}, ${showCount(sink.dropped)}`],
-          ['Not understood', showCount(faults)],
-          ["Venue's clock", driftMs === null ? 'not heard yet' : `${inMs(driftMs)} behind`],
+          ['Unreadable', showCount(faults)],
+          [
+            "Venue's clock",
+            driftMs === null ? 'unknown until the first message' : `${inMs(driftMs)} behind`,
+          ],
           ['Last report', age(now, recorder.writtenMs)],
         ]}
       />
@@ -105,8 +108,8 @@ const Sales = ({ overview: { chains, review } }: Props) => (
     <Facts
       rows={[
         ['In review', review.payments],
-        ['Unexplained transfers', review.transfers],
-        ['On their way', review.inFlight],
+        ['Unmatched transfers', review.transfers],
+        ['In flight', review.inFlight],
         ...chains.flatMap(({ name, tokens }) =>
           tokens.map(
             ({ symbol, reason }) =>
@@ -147,7 +150,7 @@ function Feeds({ overview: { recorder, now } }: Props) {
         columns={['Market', 'Last state', 'Gap open']}
         none={
           recorder.warning === undefined
-            ? 'No market is recorded: the catalogue lists none that is asked for.'
+            ? 'No market is recorded: the catalogue lists none of the configured coins and timeframes.'
             : 'No market is recorded yet.'
         }
         rows={recorder.markets.map(({ slug, lastMs, unknown }) => ({

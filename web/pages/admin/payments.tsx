@@ -11,13 +11,16 @@ const ended = ['provisioned', 'rejected', 'void']
 
 /** As docs/payments.md has it. */
 const advice: Record<string, string> = {
-  sanctioned: 'The payer is on a list. A matter for your lawyer; do not refund on your own.',
-  used_elsewhere: 'The nonce was spent on something else: nothing arrived.',
-  paid_twice: 'Another payment had paid this quote. Refund it, or grant another period.',
-  foreign_payer: 'Paid by a wallet that is not the account’s. Find out who; grant or send back.',
+  sanctioned: 'The payer is on a sanctions list. Consult a lawyer; do not refund on your own.',
+  used_elsewhere: 'The nonce was spent on something else: no money arrived.',
+  paid_twice:
+    'Another payment has already paid this quote. Refund this one, or grant another period.',
+  foreign_payer:
+    'The wallet does not belong to the account. Identify the payer; then grant a tier, or refund.',
   paid_before_offer: 'Paid before the quote was made, usually for something else. Grant nothing.',
 }
-const TRANSFER = 'Somebody sent tokens by hand. Find out who; grant a tier, or send them back.'
+const TRANSFER =
+  'The tokens were sent by hand. Identify the sender; then grant a tier, or send them back.'
 
 export function Payments() {
   const [state, setState] = useState('review')
@@ -45,14 +48,18 @@ export function Payments() {
             <Records
               caption="Payments"
               columns={['Payment', 'State', 'Amount', 'Payer', 'What to do', '']}
-              none={state === 'review' ? 'Nothing waits for you.' : 'No payment is in this state.'}
+              none={
+                state === 'review'
+                  ? 'No payment needs your decision.'
+                  : 'No payment is in this state.'
+              }
               rows={payments.map((payment) => ({ key: payment.id, cells: toCells(payment) }))}
             />
-            <h2>Transfers that no payment explains</h2>
+            <h2>Transfers without a payment</h2>
             <Records
-              caption="Transfers that no payment explains"
+              caption="Transfers without a payment"
               columns={['Transfer', 'Amount', 'From', 'Found', 'What to do', '']}
-              none="There is none."
+              none="None."
               rows={transfers.map((transfer) => ({
                 key: transfer.id,
                 cells: toTransferCells(transfer),
@@ -62,7 +69,7 @@ export function Payments() {
             <Records
               caption="Quotes that hold an amount of their own"
               columns={['Quote', 'Account', 'Amount', 'Tier', 'Held until', '']}
-              none="There is none."
+              none="None."
               rows={offers.map(({ id, accountId, amount, token, tierId, reservedUntil }) => ({
                 key: id,
                 cells: [
@@ -73,10 +80,10 @@ export function Payments() {
                   showStamp(reservedUntil),
                   <Confirm
                     name="Release"
-                    title="Free this amount?"
+                    title="Release this amount?"
                     onConfirm={() => act('/offers/release', { id })}
                   >
-                    <p>Whoever has signed {id} has to ask for another quote.</p>
+                    <p>A buyer who has signed {id} must request another quote.</p>
                   </Confirm>,
                 ],
               }))}
@@ -101,7 +108,7 @@ const toCells = (payment: Payment) => {
     <span class={waits ? 'tag warn' : 'tag'}>{[state, reason].filter(Boolean).join(': ')}</span>,
     `${amount} ${token}`,
     <Where address={payer} transaction={payment.transaction} />,
-    waits ? (advice[reason ?? ''] ?? 'Find out what happened.') : (resolution ?? 'nothing'),
+    waits ? (advice[reason ?? ''] ?? 'Investigate this payment.') : (resolution ?? 'nothing'),
     waits ? <Resolve id={id} /> : '',
   ]
 }
@@ -131,11 +138,11 @@ function Resolve({ id }: { id: string }) {
       onConfirm={() => act('/payments/resolve', { id, note: note.trim() || ' ' })}
     >
       <p>
-        It is kept in the audit log and cannot be changed. It moves no money and gives no tier: to
-        grant one, make a key for the account.
+        The note is stored in the audit log and cannot be changed. It moves no money and grants no
+        tier: to grant one, make a key for the account.
       </p>
       <label class="field">
-        <span>What you decided</span>
+        <span>Your decision</span>
         <input
           name="note"
           maxLength={100}

@@ -24,9 +24,9 @@ export function Tiers() {
         <>
           <Card title="Tiers">
             <Records
-              caption="What is offered, lowest first"
+              caption="Tiers, lowest first"
               columns={['Tier', 'Price', 'Requests a minute', 'Coins', 'Bought', 'Granted', '']}
-              none="There is no tier."
+              none="No tiers."
               rows={data.map((tier) => ({ key: tier.id, cells: toCells(tier, choose) }))}
             />
             <div>
@@ -164,7 +164,7 @@ function Plan({
   followers,
   apply,
 }: TierPlan & { apply: () => Promise<object> }) {
-  if (differences.length === 0) return <p class="note">Nothing would change.</p>
+  if (differences.length === 0) return <p class="note">No changes.</p>
   const list = (
     <ul>
       {differences.map((text) => (
@@ -179,9 +179,9 @@ function Plan({
         <Confirm name="Apply" title="Change the catalogue?" onConfirm={apply}>
           {list}
           <p>
-            It holds within a second for everybody who buys from now on, and for whoever follows the
-            catalogue (<strong>{showSome(followers, 'account')}</strong>). Whoever bought this tier
-            (<strong>{showSome(bought, 'account')}</strong>) keeps what was bought.
+            The change applies within a second to new purchases, and to accounts that follow the
+            catalogue (<strong>{showSome(followers, 'account')}</strong>). Accounts that bought this
+            tier (<strong>{showSome(bought, 'account')}</strong>) keep their terms.
           </p>
         </Confirm>
       </div>

@@ -123,8 +123,8 @@ const describe = ({ day, state, covered }: CoverageDay): string =>
   `${day}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
 
 const reasonTexts: Record<string, string> = {
-  recorder_down: 'we did not listen',
-  venue_silent: 'we listened and nothing came',
+  recorder_down: 'the recorder did not listen',
+  venue_silent: 'the recorder listened, and no message arrived',
   hash_mismatch: 'the book contradicted the hash of the venue',
   import: 'no data is held',
   not_open: 'outside the time of the market',

@@ -39,8 +39,8 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
       </div>
       <div class="row spread">
         <p class="note">
-          A day is whole when every window of every length that began on it is there and fully
-          recorded. What is missing is never filled: a gap is a gap, with its reason.
+          A day is whole if every window of every length that began on it is fully recorded. Gaps
+          are never filled; each is listed with its reason.
         </p>
         {tools}
       </div>

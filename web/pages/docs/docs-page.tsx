@@ -29,7 +29,7 @@ export function DocsPage({ params: { name } }: { params: Params }) {
         <article>
           <h1>No such guide</h1>
           <p>
-            There is no guide of this name. <a href="/docs">Quick start</a>
+            This guide does not exist. <a href="/docs">Quick start</a>
           </p>
         </article>
       )}
@@ -50,7 +50,7 @@ function GuideText({ entry }: { entry: GuideEntry }) {
   if (guide === 'failed') {
     return (
       <p role="alert">
-        This guide could not be loaded. <a href={location.href}>Load it again</a>.
+        This guide could not be loaded. <a href={location.href}>Load again</a>.
       </p>
     )
   }

@@ -11,12 +11,12 @@ const languages = [
 ] as const
 const folders = { sh: 'curl', ts: 'typescript', py: 'python' }
 const steps = [
-  ['markets', 'List markets', 'Which windows there are, with their outcome where it is known.'],
+  ['markets', 'List markets', 'Windows, with their outcome if it is known.'],
   ['history', 'Read a market’s history', 'Every state of both books, page by page with a cursor.'],
   [
     'book-at',
-    'Ask for the book as of a moment',
-    'Never a state from later: what you could have seen.',
+    'Get the book as of a moment',
+    'Never a later state: only data that you could have seen.',
   ],
 ] as const
 const START = 'npx -y bun@1.4.5 run start'
@@ -61,8 +61,8 @@ export function QuickStart() {
             </section>
           ))}
           <p>
-            More of them, and how to run them: <a href="/docs/examples">examples</a>. What the rows
-            mean: <a href="/docs/data">data</a>. Every route, to try out:{' '}
+            More examples, and how to run them: <a href="/docs/examples">examples</a>. Meaning of
+            the rows: <a href="/docs/data">data</a>. All routes, to try out:{' '}
             <a href="/swagger">API reference</a>.
           </p>
         </>

@@ -79,7 +79,9 @@ async function loadAssets(): Promise<void> {
     const element = document.createElement(each.tagName)
     for (const { name, value } of each.attributes) element.setAttribute(name, value)
     element.addEventListener('load', () => resolve())
-    element.addEventListener('error', () => reject(new Error('It could not be loaded.')))
+    element.addEventListener('error', () =>
+      reject(new Error('The API reference could not be loaded.')),
+    )
     document.head.append(element)
     return promise
   })

@@ -79,7 +79,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
             <b class="num">{showCompact(coin.markets)}</b> markets
             {since !== null && `, since ${showDay(Date.parse(since))}`}
-            {isMixed ? ' (simulated ones included)' : ''}
+            {isMixed ? ' (simulated markets included)' : ''}
             {isSimulated ? ' (simulated)' : ''}
           </>
         ) : (
@@ -88,7 +88,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
       </p>
       {!hasKey && sample?.market && (
         <p class="note">
-          Without a key you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
+          Without a key, you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
           and{' '}
           <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
             one whole market

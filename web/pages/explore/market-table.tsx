@@ -79,7 +79,7 @@ export function MarketTable({ coin, timeframe, isOn, open }: Props) {
           </tbody>
         </table>
         {list.of === url && markets.length === 0 && (
-          <p class="card-body note">Nothing of this is recorded.</p>
+          <p class="card-body note">No recorded market matches.</p>
         )}
       </div>
       {cursor !== undefined && (

@@ -29,7 +29,7 @@ export function OpenMarkets({ coin, prices: { data, problem } }: ListProps) {
         <OpenCard key={market.conditionId} {...{ coin, market, spot: data.spot }} />
       ))}
       {data?.data.length === 0 && (
-        <p class="card open-market note">No market of this coin is open just now.</p>
+        <p class="card open-market note">No market of this coin is open now.</p>
       )}
     </section>
   )

@@ -28,7 +28,7 @@ export function Checkout({ tier }: { tier: Tier }) {
       </h2>
       <FreshKey />
       {key === undefined && (
-        <Step title="1. Get a key: what you buy belongs to it">
+        <Step title="1. Get a key: the tier belongs to its account">
           <SignIn />
         </Step>
       )}
@@ -163,10 +163,10 @@ function Choose({ tier, payer, problem, onOrder }: ChooseProps) {
         <Button text="Another wallet" look="small" onClick={() => payerStore.set(undefined)} />
       </p>
       {problem && <ProblemCard problem={problem} />}
-      {chains && !first && <p class="fault">Nothing can be paid with at the moment.</p>}
+      {chains && !first && <p class="fault">No token is accepted at the moment.</p>}
       <p class="row">
         <Button text="Get a quote" type="submit" look="primary" disabled={!first} />
-        <span class="note">Nothing is owed by asking. It is yours for ten minutes.</span>
+        <span class="note">A quote costs nothing, and is valid for ten minutes.</span>
       </p>
     </form>
   )
@@ -214,7 +214,7 @@ function Held({ stage: { quote, payload, problem }, payer, submit, onNewQuote }:
         />
       )}
       {remedy === 'stop' && (
-        <p>Do not pay again. Your account lists what became of each payment.</p>
+        <p>Do not pay again. Your account lists the outcome of each payment.</p>
       )}
       {said !== '' && <p role="status">{said}</p>}
       <p class="note">
@@ -231,7 +231,7 @@ function Held({ stage: { quote, payload, problem }, payer, submit, onNewQuote }:
 
 const SameAgain = ({ onAgain }: { onAgain: () => void }) => (
   <>
-    <p>Once that is mended, submit the payment that you signed. Do not sign another.</p>
+    <p>When the problem is solved, submit the payment that you signed. Do not sign another.</p>
     <Button text="Submit the same payment again" look="primary" onClick={onAgain} />
   </>
 )
@@ -249,13 +249,13 @@ function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
     <>
       <strong>Your payment may be on its way. Do not sign another.</strong>
       <p>
-        The server gave no answer that is certain. This page submits the payment that you signed
-        once more in {seconds} s, and goes on until it is decided: it is taken once, however often
-        it is submitted.
+        The outcome is not certain yet. This page submits the payment that you signed again in{' '}
+        {seconds} s, until the payment is decided. The payment is taken once, however often it is
+        submitted.
       </p>
       <p>
-        Keep this page open, and check that you are online. If it is closed, your payments show what
-        became of this one, and a new quote says so while it may still arrive.
+        Keep this page open, and check that you are online. If you close the page, your payments
+        show the outcome, and a new quote reports this payment while it may still arrive.
       </p>
     </>
   )
@@ -275,8 +275,8 @@ function Sent({ paymentId, isOther, onNewQuote, onAnother }: SentProps) {
     <div class="stack">
       {isOther && (
         <p>
-          <strong>Nothing was signed: a payment of this account is there already.</strong> It is on
-          its way, or was made within the last hour.
+          <strong>Nothing was signed: this account already has a payment.</strong> The payment is in
+          flight, or was made within the last hour.
         </p>
       )}
       <PaymentProgress {...asked} id={paymentId} />

@@ -24,8 +24,8 @@ export function PricingPage() {
       <header class="intro">
         <h1>Pricing</h1>
         <p>
-          Paid by a signature of your wallet, in stablecoins: no card, no name, no gas, and no
-          renewal that you did not sign.
+          Pay with a signature of your wallet, in stablecoins: no card, no name, no gas, and no
+          renewal without your signature.
         </p>
         {isClosed && (
           <p>
@@ -81,17 +81,17 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
 
 const promises = [
   [
-    'Nobody pays twice',
-    'A payment is taken once, however often it is submitted, and nobody is asked for another while one may still arrive.',
+    'You never pay twice',
+    'A payment is taken once, however often it is submitted. While it may still arrive, the server requests no other.',
   ],
-  ['Nobody pays for nothing', 'Money that arrives late is honoured at the quoted terms.'],
+  ['Late payments count', 'If your money arrives late, you get the tier at the quoted terms.'],
   [
     'Your wallet stays yours',
-    'A signature moves one amount, once, to one address. No private key is ever asked for.',
+    'A signature moves one amount, once, to one address. The server never requests a private key.',
   ],
   [
     'Renew when you like',
-    'Buying again adds a period after the one you have. A higher tier starts at once, and the rest of the lower one follows it.',
+    'A new purchase adds a period after your current one. A higher tier starts at once, and the rest of the lower tier follows it.',
   ],
 ] as const
 

@@ -48,7 +48,7 @@ export function usePurchase(payer: Payer): Purchase {
     submit,
     reset: () => setStage({ at: 'choose' }),
     async ask(order) {
-      setStage({ at: 'wait', text: 'Asking for a quote…' })
+      setStage({ at: 'wait', text: 'Requesting a quote…' })
       try {
         const body = { ...order, payer: payer.address }
         const quote = await request<Quote>('/v1/billing/x402/quote', { method: 'POST', body })
@@ -59,7 +59,7 @@ export function usePurchase(payer: Payer): Purchase {
       }
     },
     async pay(quote) {
-      setStage({ at: 'wait', text: `Look at ${payer.wallet.info.name}: it asks you to sign.` })
+      setStage({ at: 'wait', text: `Sign in ${payer.wallet.info.name}.` })
       const draft = draftPayment(quote, payer.address)
       try {
         const signature = await signTypedData(payer, draft.typedData)

@@ -58,12 +58,12 @@ export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Pro
   const isExpired = seconds < SIGN_SECONDS_MIN
   return (
     <div class="stack">
-      <h3>What you will sign</h3>
+      <h3>Review your payment</h3>
       <Words quote={quote} payer={payer} />
       <p class="note num">
         {isExpired
-          ? 'This quote is too old to be signed. A new one costs nothing.'
-          : `This price is yours for another ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes.`}
+          ? 'This quote can no longer be signed. A new quote costs nothing.'
+          : `This price is valid for another ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes.`}
       </p>
       <div class="row">
         {isExpired && <Button text="Get a new quote" look="primary" onClick={onRenew} />}
@@ -72,8 +72,11 @@ export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Pro
         {!isExpired && need === 'balance' && (
           <div class="problem">
             <strong>This wallet holds {amountOf(quote, facts.balance)}</strong>
-            <p>That is less than {amountOf(quote)}. Fund it first; nothing is signed until then.</p>
-            <Button text="Look again" onClick={refresh} />
+            <p>
+              That is less than {amountOf(quote)}. Fund the wallet first; nothing is signed until
+              then.
+            </p>
+            <Button text="Check again" onClick={refresh} />
           </div>
         )}
         {!isExpired && need === undefined && (
@@ -118,10 +121,10 @@ function Words({ quote, payer }: { quote: Quote; payer: Payer }) {
     <>
       <Facts look="facts" rows={rows} />
       <p class="note">
-        The signature can move exactly this amount, once, to this address, and nothing after its
-        time is over. Compare it with what the wallet shows.
+        The signature can move exactly this amount, once, to this address, and nothing after it
+        expires. Compare these values with those in the wallet.
         {token.transferMethod === 'permit2' &&
-          ' The wallet shows it as a permit: “spender” is the contract of x402, which can pay this address alone.'}
+          ' The wallet shows a permit: “spender” is the contract of x402, which can pay this address alone.'}
       </p>
     </>
   )
@@ -132,11 +135,11 @@ type StepProps = { quote: Quote; payer: Payer; onAct: Act }
 
 function SwitchChain({ quote: { chain }, payer: { wallet }, onAct }: StepProps) {
   const change = () =>
-    onAct(() => switchChain(wallet, chain.chainId), `Look at ${wallet.info.name}: it asks you.`)
+    onAct(() => switchChain(wallet, chain.chainId), `Confirm in ${wallet.info.name}.`)
   return (
     <div class="problem">
       <strong>Your wallet is on another network</strong>
-      <p>This payment is for {chain.name}. Nothing is signed until the wallet is there too.</p>
+      <p>This payment is for {chain.name}. Nothing is signed until the wallet uses that network.</p>
       <Button text={`Switch to ${chain.name}`} look="primary" onClick={change} />
     </div>
   )
@@ -150,10 +153,10 @@ function Approval({ quote, payer, onAct }: StepProps) {
     <div class="problem">
       <strong>{token.symbol} needs an approval first</strong>
       <p>
-        {token.symbol} on {chain.name} cannot be moved by a signature alone. It goes through
-        Permit2, a contract of Uniswap, which your wallet must allow once. That is a transaction of
-        its own: it moves no money, and the wallet pays a little gas for it. You allow{' '}
-        {amountOf(quote)}, no more. USDC needs none of this.
+        {token.symbol} on {chain.name} cannot be paid with a signature alone. The payment goes
+        through Permit2, a contract of Uniswap, which your wallet must approve once. The approval is
+        a transaction of its own: it moves no money, and costs a little gas. It covers{' '}
+        {amountOf(quote)}, no more. USDC needs no approval.
       </p>
       <Button look="primary" onClick={allow}>
         Approve {amountOf(quote)}
