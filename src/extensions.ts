@@ -5,14 +5,18 @@ import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
 import { postgres } from './extensions/postgres/extension.ts'
+import { redisLimits } from './extensions/redis-limits/extension.ts'
+import { threads } from './extensions/threads/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
 
 export const extensions: readonly Extension[] = [
   dayFiles, // Parquet files of days that are final.
+  redisLimits, // Limits that several servers count together.
   archive, // Books of old markets in a bucket.
   trust, // What changed after it was served, signed manifests, citations.
   mcp, // Tools for agents.
   keyless, // Purchases without a key.
   postgres, // Books and accounts in a database that several servers share.
+  threads, // One process answers on every core.
 ]

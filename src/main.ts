@@ -87,7 +87,6 @@ async function run(): Promise<void> {
 const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
   ['checkpoints', () => import('./database/sqlite/checkpoints.ts')],
   ['exports', () => import('./features/exports/thread.ts')],
-  ['serve', async () => (await import('./server/serve-thread.ts')).serveWorker(context)],
   ['test-data', () => import('./server/test-data.ts')],
   ['verify', async () => (await import('./server/verify-in-worker.ts')).verifyWorker(context)],
   ...extensions.flatMap((extension) => Object.entries(extension.workers ?? {})),

@@ -1,18 +1,21 @@
 /**
- * What bounds callers: rate windows, and places of what takes long. It is counted in memory that
- * all serving threads share, so that limits are the same whichever thread answers; windows may be
- * those of several servers.
+ * What bounds callers: rate windows, and what takes long at the same time. It is counted in this
+ * thread, or where an extension counts it for several threads or servers.
  */
 import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
 import {
+  type Bounds,
+  type ConcurrencyLimit,
   createConcurrencyLimit,
-  makeConcurrencyMemory,
+  createCounts,
   type Room,
 } from '#src/platform/concurrency-limit.ts'
-import { createRateWindows, makeRateMemory, type RateWindows } from '#src/platform/rate-windows.ts'
-
-import type { ShareWindows } from './shared-windows.ts'
+import {
+  createRateWindows,
+  type OwnRateWindows,
+  type RateWindows,
+} from '#src/platform/rate-windows.ts'
 
 /** Keys, and addresses: beyond this many within a minute, further ones share one window. */
 const WINDOWS_MAX = 80_000
@@ -48,66 +51,56 @@ const streamRooms = (max: number): Rooms => [
   { max: Math.floor(max / 4) },
 ]
 
-export type LimitMemory = ReturnType<typeof makeLimitMemory>
 export type Limits = ReturnType<typeof createLimits>
 
-/** `seed` is a secret: callers whose places in memory are known could be shut out by others. */
-export function makeLimitMemory(seed: number, threads = 1) {
-  const windows = () => makeRateMemory(WINDOWS_MAX, seed)
-  const concurrency = () => makeConcurrencyMemory(threads, seed)
-  return {
-    keys: { data: windows(), billing: windows() },
-    addresses: { data: windows(), billing: windows() },
-    guests: windows(),
-    signups: makeSignupMemory(seed),
-    jobs: concurrency(),
-    streams: concurrency(),
-    connections: concurrency(),
-    bytes: concurrency(),
-  }
+/** Where limits are counted, by the name of what is counted. */
+export type LimitStore = {
+  windows(name: string, windowMs: number, capacity: number): OwnRateWindows
+  concurrency(name: string, bounds: Bounds): ConcurrencyLimit
 }
 
-export function makeSignupMemory(seed: number) {
-  const windows = () => makeRateMemory(SIGNUP_ADDRESSES_MAX, seed)
-  return { minutes: windows(), days: windows() }
+/** Makes windows of this server those of all that give them the same name. */
+export type ShareWindows = (name: string, windowMs: number, own: OwnRateWindows) => RateWindows
+
+const inThisThread: LimitStore = {
+  windows: (_name, windowMs, capacity) => createRateWindows(windowMs, capacity),
+  concurrency: (_name, bounds) => createConcurrencyLimit(bounds, createCounts()),
 }
 
-/**
- * `streamsMax` is for all accounts together; threads count from 0. `share` makes the windows those
- * of several servers.
- */
+/** Addresses that sign up have windows of their own. */
+export const createSignupWindows = (store: LimitStore = inThisThread) => ({
+  minutes: store.windows('signup', RATE_WINDOW_MS, SIGNUP_ADDRESSES_MAX),
+  days: store.windows('signup-day', DAY_MS, SIGNUP_ADDRESSES_MAX),
+})
+
+/** `streamsMax` is for all accounts together. */
 export function createLimits(
-  memory: LimitMemory,
   streamsMax: number,
   {
-    thread = 0,
+    store = inThisThread,
     share = (_name, _windowMs, own) => own,
-  }: { thread?: number; share?: ShareWindows | undefined } = {},
+  }: { store?: LimitStore | undefined; share?: ShareWindows | undefined } = {},
 ) {
-  const windowsOf = (
-    name: string,
-    own: SharedArrayBuffer,
-    windowMs = RATE_WINDOW_MS,
-  ): RateWindows => share(name, windowMs, createRateWindows(windowMs, own))
-  const pair = (name: string, { data, billing }: LimitMemory['keys']) => ({
-    data: windowsOf(`${name}:data`, data),
-    billing: windowsOf(`${name}:billing`, billing),
+  const windowsOf = (name: string): RateWindows =>
+    share(name, RATE_WINDOW_MS, store.windows(name, RATE_WINDOW_MS, WINDOWS_MAX))
+  const pair = (name: string) => ({
+    data: windowsOf(`${name}:data`),
+    billing: windowsOf(`${name}:billing`),
   })
-  const createLimit = (rooms: Rooms, own: SharedArrayBuffer) =>
-    createConcurrencyLimit({ rooms }, own, thread)
+  const signups = createSignupWindows(store)
   const concurrency = {
-    jobs: createLimit(JOB_ROOMS, memory.jobs),
-    streams: createLimit(streamRooms(streamsMax), memory.streams),
-    connections: createLimit(CONNECTION_ROOMS, memory.connections),
-    bytes: createLimit(BYTE_ROOMS, memory.bytes),
+    jobs: store.concurrency('jobs', { rooms: JOB_ROOMS }),
+    streams: store.concurrency('streams', { rooms: streamRooms(streamsMax) }),
+    connections: store.concurrency('connections', { rooms: CONNECTION_ROOMS }),
+    bytes: store.concurrency('bytes', { rooms: BYTE_ROOMS }),
   }
   return {
-    keys: pair('key', memory.keys),
-    addresses: pair('address', memory.addresses),
-    guests: windowsOf('guest', memory.guests),
+    keys: pair('key'),
+    addresses: pair('address'),
+    guests: windowsOf('guest'),
     signups: {
-      minutes: windowsOf('signup', memory.signups.minutes),
-      days: windowsOf('signup-day', memory.signups.days, DAY_MS),
+      minutes: share('signup', RATE_WINDOW_MS, signups.minutes),
+      days: share('signup-day', DAY_MS, signups.days),
     },
     ...concurrency,
     /** Gives back what a thread held that has ended. */

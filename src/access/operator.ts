@@ -11,7 +11,7 @@ import type { Clock } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS, toSeconds } from '#src/http/common-headers.ts'
 import type { AssertOperator, PeerSource } from '#src/http/gate.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
-import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
+import { createRateWindows } from '#src/platform/rate-windows.ts'
 
 export type OperatorAccess = {
   /** Empty where there is none. */
@@ -38,21 +38,18 @@ const proxyHeaders = [
 ]
 
 /**
- * Throws `operator_only`, and `rate_limited` after many wrong tokens. `seed` is a secret that keeps
- * callers from knowing where in memory a window is.
+ * Throws `operator_only`, and `rate_limited` after many wrong tokens.
  */
 export function createOperatorCheck({
   token,
   trustsLoopback,
   addressOf,
   timer,
-  seed,
 }: OperatorAccess & {
   addressOf: (request: Request, peers: PeerSource | undefined) => string
   timer: Clock
-  seed: number
 }): AssertOperator {
-  const failures = createRateWindows(RATE_WINDOW_MS, makeRateMemory(ADDRESSES_MAX, seed))
+  const failures = createRateWindows(RATE_WINDOW_MS, ADDRESSES_MAX)
   const expected = digestOf(token)
 
   function assertToken(sent: string, address: string): void {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import { probeLimits } from '#src/access/limits-link.ts'
 import type { Config } from '#src/config/config.ts'
 import { isAddress } from '#src/database/stores.ts'
 import { DAY_MS } from '#src/domain/time.ts'
@@ -80,7 +79,6 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ['history', () => checkHistory(context)],
       ['ledger', () => checkLedger(context, ledger)],
       ...ofExtensions,
-      ['limits', () => checkLimits(config)],
       ['backup', () => checkBackup(context)],
       ['recorder', () => checkRecorder(context)],
       ['clock', () => checkClock(context)],
@@ -118,18 +116,6 @@ function checkConfiguration({ config, env }: CliContext): Finding {
   } catch (error) {
     const todo = isFault(error, 'config') ? 'See docs/configuration.md.' : undefined
     return found('wrong', messageOf(error), todo)
-  }
-}
-
-async function checkLimits({ limits }: Config): Promise<Finding[]> {
-  if (limits === '') return []
-  const found = finder('limits')
-  try {
-    return [found('ok', `Redis ${await probeLimits(limits)} answers.`)]
-  } catch (error) {
-    const todo =
-      'Start Redis, or correct BOOKFEED_LIMITS. Until then, each server admits its share of each limit.'
-    return [found('wrong', `Redis cannot be used: ${messageOf(error)}.`, todo)]
   }
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits, type Limits } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
 import { isStorageError, SOON_SECONDS } from '#src/database/database.ts'
 import { isAddress } from '#src/database/stores.ts'
@@ -23,8 +23,14 @@ import { makeSample } from '#src/simulator/simulator.ts'
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
 import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
-import { listFilesIn, loadExtensions, type ServerExtension } from '../server/extension.ts'
-import { joinLimits } from '../server/joint-limits.ts'
+import {
+  type ListeningServer,
+  listFilesIn,
+  loadExtensions,
+  type ServerExtension,
+  type ServingThreads,
+  shareWindows,
+} from '../server/extension.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
 import { historyOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
@@ -45,7 +51,6 @@ import {
 } from '../server/server-jobs.ts'
 import { asService } from '../server/service-lines.ts'
 import { startTestServer } from '../server/test-server.ts'
-import { startThreads, threadsOf } from '../server/threads.ts'
 import type { RecordingJob } from './record.ts'
 
 const LOCAL_KEY_LABEL = 'local'
@@ -65,8 +70,9 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   using context = asService(given)
   using history = openDataFolder(context, 'serve')
   using ledger = openLedgerFile(context, 'serve')
-  const config = configOf(context)
   const extensions = await loadExtensions(context.extensions)
+  const threads = await openThreads(context, extensions)
+  const config = configOf(context, threads !== undefined)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) {
     makeSample(history, { print, clock })
@@ -82,7 +88,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const shared = await shareMemory(context, timer)
+  const shared = await shareMemory(context, timer, extensions, threads)
   const operator = createOperator(timed, extensions)
   const report = operator?.report
   const real: AppDeps & { limits: Limits } = {
@@ -106,9 +112,15 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const app = createApp(real)
   const test = config.hasTestMode ? startTestServer(timed, real) : undefined
   const front = { ...dispatchByKey(app, test?.server), frequentPaths: app.frequentPaths }
-  const server = await (shared.threads === 0
-    ? listenHere(front, config)
-    : startThreads({ context: timed, app: front, timer, ...shared }))
+  const { meterMemory, limits, server: name } = shared
+  const server = await (threads?.start({
+    context: timed,
+    app: front,
+    meterMemory,
+    limits,
+    server: name,
+    timer,
+  }) ?? listenHere(front, config))
   compileAsUsual()
   test?.prepare()
   // Sign-in messages know no IPv6 address.
@@ -137,7 +149,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const state = { url: server.url, history, metrics: metrics?.url, ...facts }
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
-    : await greetOwner(timed, ledger, state)
+    : await greetOwner(timed, ledger, state, config.hasSample)
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   await drain(app, front, config)
@@ -168,9 +180,14 @@ async function record(context: CliContext, history: MarketHistory, onStored: () 
 
 type ServerState = Omit<Greeting, keyof ReturnType<typeof ownKeys>>
 
-async function greetOwner(context: CliContext, ledger: Ledger, state: ServerState) {
+async function greetOwner(
+  context: CliContext,
+  ledger: Ledger,
+  state: ServerState,
+  hasSample: boolean,
+) {
   const { history } = state
-  const own = await patiently(() => ownKeys(context, { history, ledger }))
+  const own = await patiently(() => ownKeys(context, { history, ledger }, hasSample))
   return patiently(() => greet({ ...state, ...own }))
 }
 
@@ -188,10 +205,10 @@ async function patiently<T>(act: () => T): Promise<T> {
 }
 
 /** What several servers share holds no sample, and is not written by a thread that serves. */
-function configOf(context: CliContext): Config {
+function configOf(context: CliContext, hasThreads: boolean): Config {
   const given = context.config()
   if (!isAddress(historyOf(context))) return given
-  if (given.isRecording && threadsOf(given) === 0) {
+  if (given.isRecording && !hasThreads) {
     throw commandError(
       'A serving thread cannot record into BOOKFEED_HISTORY. Set BOOKFEED_RECORD=off and run bookfeed record beside it, or set BOOKFEED_WORKERS to 1 or more.',
     )
@@ -207,30 +224,41 @@ async function drain(app: App, front: Dispatch, { drainSeconds }: Config): Promi
 }
 
 /** Not before the server listens: a start that fails would take the key to its grave. */
-function ownKeys(context: CliContext, { history, ledger }: Stores) {
+function ownKeys(context: CliContext, { history, ledger }: Stores, hasSample: boolean) {
   const { clock, invocation } = context
   return {
-    isSample: configOf(context).hasSample && ifSound(() => hasRecorded(history, clock())) === false,
+    isSample: hasSample && ifSound(() => hasRecorded(history, clock())) === false,
     localKey: makeLocalKey(context, ledger),
     makeKey: keyCommand(context, ledger),
     invocation,
   }
 }
 
+async function openThreads(context: CliContext, extensions: readonly ServerExtension[]) {
+  for (const extension of extensions) {
+    const threads = await extension.openThreads?.(context)
+    if (threads !== undefined) return threads
+  }
+  return undefined
+}
+
 /** What bounds callers and what is measured, over all threads that answer, and over servers. */
-async function shareMemory(context: CliContext, timer: Clock) {
+async function shareMemory(
+  context: CliContext,
+  timer: Clock,
+  extensions: readonly ServerExtension[],
+  threads: ServingThreads | undefined,
+) {
   const config = context.config()
-  const threads = threadsOf(config)
-  const memory = makeLimitMemory(Buffer.from(context.randomBytes(4)).readInt32LE(), threads + 1)
-  const meterMemory = makeMeterMemory(threads + 1)
+  const meterMemory = makeMeterMemory((threads?.count ?? 0) + 1)
   const server = context.createId()
-  const joint = await joinLimits(config, { server, timer, say: context.printError })
-  const limits = createLimits(memory, config.streamsMax, { share: joint?.share })
-  return { threads, server, memory, joint, limits, meterMemory, meters: openMeters(meterMemory) }
+  const joint = await shareWindows(extensions, config, { server, timer, say: context.printError })
+  const limits = createLimits(config.streamsMax, { store: threads?.store, share: joint?.share })
+  return { server, joint, limits, meterMemory, meters: openMeters(meterMemory) }
 }
 
 /** Answers in this thread. */
-function listenHere(app: Parameters<typeof listen>[0], config: Config) {
+function listenHere(app: Parameters<typeof listen>[0], config: Config): ListeningServer {
   const server = listen(app, config)
   const stop = async (): Promise<void> => {
     await atMost(server.stop(), DRAIN_MS_MAX)

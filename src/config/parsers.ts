@@ -1,7 +1,6 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
 import { isTimeframe, type Timeframe } from '#src/domain/market.ts'
 import { findChain, homeChain } from '#src/domain/selling/payment-chain.ts'
-import { ENCODED, parseServerAddress } from '#src/platform/server-address.ts'
 import { bytes, integer } from '#src/platform/setting.ts'
 
 export const isHttpUrl = (text: string): boolean =>
@@ -10,17 +9,6 @@ export const isHttpUrl = (text: string): boolean =>
 const CACHE_MB_MAX = 65_536
 export const BYTES_PER_MB = 1024 * 1024
 export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
-
-/** An address of a Redis, which may have a password; empty for none. */
-function parseRedis(text: string): string | undefined {
-  const url = parseServerAddress(text, ['redis:', 'rediss:'])
-  return text === '' || /^\/?\d{0,9}$/.test(url?.pathname ?? '-') ? text : undefined
-}
-
-export const redisAddress = {
-  ...{ default: '', isSecret: true, parse: parseRedis },
-  accepts: `an address of a Redis, as redis://user:password@host:6379 or redis://host:6379/1, or rediss:// for TLS (${ENCODED})`,
-}
 
 /** An address and a port, or a port of this machine alone; empty for none. */
 export function parseListener(text: string): { host: string; port: number } | '' | undefined {

@@ -23,7 +23,6 @@ import {
   parseOrigin,
   parseRates,
   parseSpotSources,
-  redisAddress,
 } from './parsers.ts'
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
@@ -47,11 +46,6 @@ export const variables = {
     description:
       'Folder of all data, made if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
   },
-  limits: {
-    ...{ name: 'BOOKFEED_LIMITS', ...redisAddress },
-    description:
-      'Redis (or Valkey) in which several servers count requests, so that the limits of keys and addresses apply to all of them together. Empty: each server counts its own requests. A secret; never shown.',
-  },
   host: {
     ...{ name: 'BOOKFEED_HOST', default: '127.0.0.1' },
     ...matching('an address or a host name of this machine', /^[A-Za-z0-9.:_-]+$/),
@@ -61,13 +55,6 @@ export const variables = {
     ...{ name: 'BOOKFEED_PORT', default: '3000' },
     ...integer(0, 65_535),
     description: 'Port to listen on; 0 takes any free one.',
-  },
-  workers: {
-    name: 'BOOKFEED_WORKERS',
-    default: '0',
-    ...orWord('auto', integer(0, 64)),
-    description:
-      'Threads that answer requests for data, in addition to the first thread, which records, writes and sells; `auto` is one for each core. 0: the first thread answers them too.',
   },
   log: {
     name: 'BOOKFEED_LOG',

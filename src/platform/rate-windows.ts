@@ -1,9 +1,8 @@
 /**
- * Fixed windows that count up to a limit; each begins with its key's first request in it. They are
- * in memory that threads share, so a limit is exact over all of them.
+ * Fixed windows that count up to a limit; each begins with its key's first request in it. Those of
+ * one thread are in a `Map`; windows that threads or servers share are of the same type.
  */
 import type { Eventually } from './eventually.ts'
-import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
 export type RateWindow = {
   readonly used: number
@@ -21,44 +20,47 @@ export type RateWindows = {
   take(key: string, limit: number, nowMs: number): Eventually<TakenWindow>
 }
 
-export type OwnRateWindows = ReturnType<typeof createRateWindows>
+/** Those that are counted in this process. */
+export type OwnRateWindows = {
+  find(key: string, nowMs: number): RateWindow | undefined
+  take(key: string, limit: number, nowMs: number): TakenWindow
+}
 
-const [END, USED, COLUMNS] = [0, 1, 2]
+/** `capacity` windows are held at a time, and further keys share one. */
+export function createRateWindows(windowMs: number, capacity: number): OwnRateWindows {
+  /** In the order in which they began, in which they end too. */
+  const windows = new Map<string, { used: number; endMs: number }>()
+  let shared = { used: 0, endMs: Number.NEGATIVE_INFINITY }
 
-/** About `capacity` windows are held at a time, and further keys share one. */
-export const makeRateMemory = (capacity: number, seed: number): SharedArrayBuffer =>
-  makeSharedTable({ capacity, columns: COLUMNS, seed })
+  function begin(key: string, nowMs: number): { used: number; endMs: number } {
+    windows.delete(key)
+    for (const [other, { endMs }] of windows) {
+      if (endMs > nowMs) break
+      windows.delete(other)
+    }
+    const begun = { used: 0, endMs: nowMs + windowMs }
+    if (windows.size < capacity) {
+      windows.set(key, begun)
+      return begun
+    }
+    if (shared.endMs <= nowMs) shared = begun
+    return shared
+  }
 
-export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
-  const table = openSharedTable(memory)
-  const { cells } = table
-  const read = (at: number): number => cells[at] ?? 0
-  const hasEnded = (nowMs: number) => (at: number) => read(at + END) <= nowMs
-
-  const show = (at: number, nowMs: number): RateWindow => ({
-    used: read(at + USED),
-    // The clock of the thread that began it may be ahead.
-    endMs: Math.min(read(at + END), nowMs + windowMs),
-  })
+  const isOpen = (window: RateWindow | undefined, nowMs: number): boolean =>
+    window !== undefined && window.endMs > nowMs
 
   return {
-    find: (key: string, nowMs: number): RateWindow | undefined =>
-      table.use(() => {
-        const at = table.find(key, hasEnded(nowMs))
-        return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
-      }),
-
-    take: (key: string, limit: number, nowMs: number): TakenWindow =>
-      table.use(() => {
-        const at = table.claim(key, hasEnded(nowMs))
-        if (read(at + END) <= nowMs) {
-          cells[at + END] = nowMs + windowMs
-          cells[at + USED] = 0
-        }
-        const isTaken = read(at + USED) < limit
-        if (isTaken) cells[at + USED] = read(at + USED) + 1
-        const { used, endMs } = show(at, nowMs)
-        return { used, endMs, isTaken }
-      }),
+    find(key, nowMs) {
+      const window = windows.get(key) ?? (windows.size < capacity ? undefined : shared)
+      return window !== undefined && isOpen(window, nowMs) ? { ...window } : undefined
+    },
+    take(key, limit, nowMs) {
+      const known = windows.get(key)
+      const window = known !== undefined && isOpen(known, nowMs) ? known : begin(key, nowMs)
+      const isTaken = window.used < limit
+      if (isTaken) window.used++
+      return { used: window.used, endMs: window.endMs, isTaken }
+    },
   }
 }

@@ -4,7 +4,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 
 import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate, type Refuse } from '#src/access/gate.ts'
-import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits, type Limits } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
@@ -76,7 +76,6 @@ import type { CacheCounts } from '#src/platform/cache.ts'
 import { after, stillInReads } from '#src/platform/eventually.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
-import { integerFrom } from '#src/platform/random.ts'
 
 import type { AppServices, Around, ServerExtension } from './extension.ts'
 import { isLost, pageRoutes } from './page-routes.ts'
@@ -388,8 +387,7 @@ export type Ports = ReturnType<typeof createPorts>
 function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
-  const seed = integerFrom(deps.randomBytes)
-  const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
+  const limits = deps.limits ?? createLimits(streamsMax)
   const authenticator = deps.authenticator ?? createAuthenticator({ ledger, clock })
   const meter = createUsageMeter(deps)
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
@@ -398,7 +396,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
     ...{ choice: config.sampleMarket, findMarket, listTiers: authenticator.listTiers },
     findExample: () => findExampleMarket(history),
   })
-  const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
+  const shared = { authenticator, meter, limits, clock, timer, sampleTerms: sample.terms }
   const { sellsWithoutKey = deps.extensions.some((own) => own.sellsWithoutKey?.(config)) } = deps
   const gate = createGate({
     ...shared,
@@ -412,7 +410,7 @@ function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: 
   const work = deps.work ?? createWork({ timer, limits })
   const assertOperator = createOperatorCheck({
     ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
-    ...{ addressOf, timer, seed },
+    ...{ addressOf, timer },
   })
   const timed = new Map<string, number>()
   let keep: RouteTable['keep'] = () => undefined

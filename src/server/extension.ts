@@ -7,6 +7,7 @@
 import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
+import type { Limits, LimitStore, ShareWindows } from '#src/access/limits.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
@@ -26,7 +27,9 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { JobReport } from '#src/platform/job.ts'
 
 import type { CliContext } from './context.ts'
+import type { Dispatch } from './dispatch.ts'
 import type { Finding } from './finding.ts'
+import type { listen } from './listen.ts'
 import type { Job } from './server-jobs.ts'
 
 /** The manifest of an extension. It imports what it names when that is used, and not before. */
@@ -73,6 +76,10 @@ export type ServerExtension = {
   sellsWithoutKey?: (config: Config) => boolean
   /** Paths whose route needs no data, or only what it asks for by `fetch`. */
   pathsWithoutData?: readonly string[]
+  /** Answers on threads beside the first; undefined where the configuration asks for none. */
+  openThreads?: (context: CliContext) => Promise<ServingThreads | undefined>
+  /** Counts requests with other servers; undefined where each server counts its own. */
+  shareWindows?: (config: Config, options: SharingOptions) => Promise<SharedWindows | undefined>
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
   makeDays?: (history: MarketHistory, day: SampleDay) => void
@@ -88,6 +95,50 @@ export type FirstThreadRoutes = {
 
 type Handle = (arrived: Arrived) => Response | Promise<Response>
 export type Around = (arrived: Arrived, next: Handle) => Response | Promise<Response>
+
+export type ServingThreads = {
+  /** How many there are. */
+  count: number
+  /** Counts limits over all of them and the first. */
+  store: LimitStore
+  /** Starts them; resolves when all of them listen. Throws a `command` fault. */
+  start(options: ThreadsOptions): Promise<ListeningServer>
+}
+
+export type ThreadsOptions = {
+  /** With the clock of the server. */
+  context: CliContext
+  /** What the first thread answers for the others. */
+  app: Parameters<typeof listen>[0] & Pick<Dispatch, 'putUsage'>
+  meterMemory: SharedArrayBuffer
+  limits: Pick<Limits, 'clear'>
+  /** Names this process where several have the same limits. */
+  server: string
+  timer: Clock
+}
+
+export type ListeningServer = {
+  url: URL
+  /** To be called after commits: other threads look at once. */
+  wake: (() => void) | undefined
+  /** Resolves when nothing of it uses the stores any more. */
+  stop(): Promise<void>
+}
+
+export type SharingOptions = {
+  /** Names this server among the others; the same for all its threads. */
+  server: string
+  /** Monotonic milliseconds. */
+  timer: Clock
+  say?: ((line: string, level: 'error' | 'info') => void) | undefined
+}
+
+export type SharedWindows = {
+  share: ShareWindows
+  /** Whether it is counted with others now. */
+  isUp(): boolean
+  dispose(): Promise<void>
+}
 
 /** Which files of a day there are, and when the newest was made. */
 export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
@@ -174,6 +225,19 @@ export async function listFaultsIn(
 
 export const variablesOf = (extensions: readonly Extension[]): readonly Variables[] =>
   extensions.flatMap(({ variables }) => (variables === undefined ? [] : [variables]))
+
+/** Windows that this server shares with others, if an extension does. */
+export async function shareWindows(
+  extensions: readonly ServerExtension[],
+  config: Config,
+  options: SharingOptions,
+): Promise<SharedWindows | undefined> {
+  for (const extension of extensions) {
+    const shared = await extension.shareWindows?.(config, options)
+    if (shared !== undefined) return shared
+  }
+  return undefined
+}
 
 export const loadExtensions = (
   extensions: readonly Extension[],

@@ -2,7 +2,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 
 import type { Limits } from '#src/access/limits.ts'
-import type { SharedWindows } from '#src/access/shared-windows.ts'
 import { paymentStates } from '#src/domain/selling/payment.ts'
 import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -11,6 +10,7 @@ import { missingReasons } from '#src/recorder/window-watch.ts'
 import type { App, Reader } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
+import type { SharedWindows } from './extension.ts'
 import { serveAt } from './listen.ts'
 import { diskOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'

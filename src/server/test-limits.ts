@@ -1,14 +1,11 @@
 /** Limits of the test server: much lower than those of the real server, from which it takes none. */
 
-import { type Limits, makeSignupMemory } from '#src/access/limits.ts'
-import { DAY_MS } from '#src/domain/time.ts'
-import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
+import { createSignupWindows, type Limits } from '#src/access/limits.ts'
 import {
   type Bounds,
   createConcurrencyLimit,
-  makeConcurrencyMemory,
+  createCounts,
 } from '#src/platform/concurrency-limit.ts'
-import { createRateWindows } from '#src/platform/rate-windows.ts'
 
 const MB = 1_000_000
 
@@ -24,9 +21,8 @@ const bounds = {
 } satisfies Record<string, Bounds>
 
 /** Rate windows are those of addresses without a key; each thread has its own for all else. */
-export function createTestLimits(limits: Limits, seed: number): Limits {
-  const places = (of: Bounds) => createConcurrencyLimit(of, makeConcurrencyMemory(1, seed))
-  const { minutes, days } = makeSignupMemory(seed)
+export function createTestLimits(limits: Limits): Limits {
+  const places = (of: Bounds) => createConcurrencyLimit(of, createCounts())
   return {
     ...limits,
     keys: limits.addresses,
@@ -34,9 +30,6 @@ export function createTestLimits(limits: Limits, seed: number): Limits {
     streams: places(bounds.streams),
     connections: places(bounds.connections),
     bytes: places(bounds.bytes),
-    signups: {
-      minutes: createRateWindows(RATE_WINDOW_MS, minutes),
-      days: createRateWindows(DAY_MS, days),
-    },
+    signups: createSignupWindows(),
   }
 }

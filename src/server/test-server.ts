@@ -80,7 +80,7 @@ export function createTestServer<Deps extends ReaderDeps>({
   const needsNoData = ({ url }: Request) => pathsWithoutData.has(pathOf(targetOf(url)))
   /** In place of what the real server has. */
   const shared = {
-    limits: createTestLimits(deps.limits, Buffer.from(deps.randomBytes(4)).readInt32LE()),
+    limits: createTestLimits(deps.limits),
     config: {
       ...config,
       sampleMarket: 'off',

@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { bindVisit, type PeerSource, type Visit } from '#src/http/gate.ts'
 import { createWork } from '#src/http/work.ts'
-import { createConcurrencyLimit, makeConcurrencyMemory } from '#src/platform/concurrency-limit.ts'
+import { createConcurrencyLimit, createCounts } from '#src/platform/concurrency-limit.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 import type { StreamData } from '#src/server/app.ts'
@@ -30,7 +30,7 @@ const askAt = async (fetch: Fetch, path: string, { token = '', address = '192.0.
 describe('places of three levels', () => {
   test('default: the rooms lie in one another, so each level has places that no later one can take', () => {
     const rooms = [{ max: 8 }, { max: 4 }, { max: 2 }] as const
-    const places = createConcurrencyLimit({ rooms: [...rooms] }, makeConcurrencyMemory(2, 7), 1)
+    const places = createConcurrencyLimit({ rooms: [...rooms] }, createCounts())
     const fill = (level: number) => {
       const closes: (() => void)[] = []
       for (let owner = 0; ; owner++) {
@@ -52,10 +52,7 @@ describe('places of three levels', () => {
 
   test('behavior: owners of a group share a bound, and a group that has none gets one of the last', () => {
     const rooms = [{ max: 3, firstMax: 4 }] as const
-    const places = createConcurrencyLimit(
-      { rooms: [...rooms], groupMax: 2 },
-      makeConcurrencyMemory(1, 7),
-    )
+    const places = createConcurrencyLimit({ rooms: [...rooms], groupMax: 2 }, createCounts())
     const open = (owner: string, group: string) => {
       const place = places.open({ owner, group, ownMax: 2 })
       return typeof place === 'string' ? place : 'taken'
@@ -65,7 +62,7 @@ describe('places of three levels', () => {
   })
 
   test('behavior: what is larger than its bound is taken where its owner has nothing', () => {
-    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, makeConcurrencyMemory(1, 7))
+    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, createCounts())
     const open = (size: number) => places.open({ owner: 'a', ownMax: 10, size })
     const first = open(60)
     expect(first).toBeFunction()
@@ -94,7 +91,7 @@ describe('turns of three levels', () => {
 function createFlood() {
   let nowMs = 0
   const timer = () => (nowMs += 1)
-  const work = createWork({ timer, limits: createLimits(makeLimitMemory(1), 64) })
+  const work = createWork({ timer, limits: createLimits(64) })
   const requestBy = (caller: Caller, isGuest: boolean) => {
     const request = new Request('http://localhost/')
     const visit: Visit = {
@@ -229,7 +226,7 @@ describe('streams and long requests', () => {
 
 /** Connections of the stream in this process, by network address. */
 function createSockets() {
-  const harness = createHarness({ limits: createLimits(makeLimitMemory(1), 8) })
+  const harness = createHarness({ limits: createLimits(8) })
   const { app } = harness
   const { websocket } = app.stream
   const connect = (address: string, token?: string) => {

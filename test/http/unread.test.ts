@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
@@ -28,7 +28,7 @@ const toCaller = (accountId: string, tierId: string): Caller => {
 
 /** Answers `/SIZE` with so many bytes to the account and tier that a header names. */
 function startServer() {
-  const limits = createLimits(makeLimitMemory(1), 8)
+  const limits = createLimits(8)
   const unread = createUnread(limits)
   const gate: Gate = {
     admit({ request, peers }) {
@@ -149,7 +149,7 @@ describe('answers that are not read', () => {
   })
 
   test('behavior: answers of usual size are counted at once beyond 32 MB', () => {
-    const unread = createUnread(createLimits(makeLimitMemory(1), 8))
+    const unread = createUnread(createLimits(8))
     const peers = { requestIP: () => ({ address: '192.0.2.1' }), timeout() {} }
     const holder = { owner: 'a', level: 0 }
     const bytes = 200_000

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
@@ -13,7 +13,7 @@ import type { Steps } from '#src/platform/scheduler.ts'
 function createWatched({ streamsMax = 100, lookMs = 1 } = {}) {
   let nowMs = 0
   const timer = () => (nowMs += lookMs)
-  return createWork({ timer, limits: createLimits(makeLimitMemory(1), streamsMax) })
+  return createWork({ timer, limits: createLimits(streamsMax) })
 }
 
 /** A request of an account, and for how long its connection is kept. */

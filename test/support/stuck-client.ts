@@ -1,5 +1,5 @@
 /** A connection of the stream in this process, whose test decides what it takes. */
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import type { Outcome } from '#src/domain/market.ts'
 import { createWork } from '#src/http/work.ts'
 import type { StreamData } from '#src/server/app.ts'
@@ -52,7 +52,7 @@ export function openStuck({ app, key }: Server) {
 export function startWriting() {
   const work = createWork({
     timer: () => performance.now(),
-    limits: createLimits(makeLimitMemory(1), 8),
+    limits: createLimits(8),
   })
   // What is asked is done at once, however slow the machine is.
   const tryNow = (act: () => void) => {

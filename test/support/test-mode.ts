@@ -1,5 +1,5 @@
 /** A server for real keys and keys of test mode, with some of the simulated hours in memory. */
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { openHistory } from '#src/history/open.ts'
 import { type AppDeps, createApp } from '#src/server/app.ts'
@@ -49,7 +49,7 @@ export function testHistories(): TestHistories {
 export function createTestGround(options: Partial<AppDeps> = {}, dealsMax?: number) {
   const slept: number[] = []
   let hasData = true
-  const limits = createLimits(makeLimitMemory(1), 64)
+  const limits = createLimits(64)
   const harness = createHarnessBehind(
     (real, deps) => {
       const test = createTestServer<AppDeps>({

@@ -7,7 +7,7 @@ import {
 import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
-import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 
 import { createHarness } from '../../support/harness.ts'
 import { createMarketHistory } from '../../support/market-history.ts'
@@ -16,7 +16,7 @@ import { createTestGround, openMarket } from '../../support/test-mode.ts'
 const known = createMarketHistory()
 const { both } = known
 /** Windows that answer later, as those of several servers do. */
-const limits = createLimits(makeLimitMemory(1), 8, {
+const limits = createLimits(8, {
   share: (_name, _windowMs, own) => ({
     ...own,
     take: (...asked) => Bun.sleep(1).then(() => own.take(...asked)),

@@ -3,10 +3,12 @@
  * Nothing there must last. While Redis does not answer, each server admits an equal part of each
  * limit, so that all of them together admit no more than the limit.
  */
+import type { ShareWindows } from '#src/access/limits.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { OwnRateWindows, RateWindow, RateWindows } from '#src/platform/rate-windows.ts'
+import type { OwnRateWindows, RateWindow } from '#src/platform/rate-windows.ts'
+import type { SharedWindows } from '#src/server/extension.ts'
 
-import { connectLimits, type LimitsLink, type LinkOptions } from './limits-link.ts'
+import { connectLimits, type LimitsLink, type LinkOptions } from './link.ts'
 
 /** What is used of a window, its milliseconds that are left (negative: none), and 1 if taken. */
 type Reply = [used: number, leftMs: number, isTaken: 0 | 1]
@@ -20,12 +22,10 @@ return {used, redis.call('PTTL', KEYS[1]), 1}`
 /** Keys end in whole milliseconds, after the last one. */
 const LAST_MS = 1
 
-/** Makes windows of this server those of all that give them the same name. */
-export type ShareWindows = (name: string, windowMs: number, own: OwnRateWindows) => RateWindows
-export type SharedWindows = Awaited<ReturnType<typeof shareWindows>>
-
 /** `timer` is monotonic. */
-export async function shareWindows(options: LinkOptions & { timer: Clock }) {
+export async function shareWindows(
+  options: LinkOptions & { timer: Clock },
+): Promise<SharedWindows> {
   const link = await connectLimits(options)
   const share: ShareWindows = (name, windowMs, own) => {
     const parts = createParts(own, link)

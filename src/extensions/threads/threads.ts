@@ -2,15 +2,15 @@
 
 import { availableParallelism } from 'node:os'
 
-import type { LimitMemory, Limits } from '#src/access/limits.ts'
-import type { Config } from '#src/config/config.ts'
+import { type Config, settingsOf } from '#src/config/config.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import type { Thread } from '#src/platform/worker.ts'
+import { type CliContext, commandError } from '#src/server/context.ts'
+import type { ListeningServer, ServingThreads, ThreadsOptions } from '#src/server/extension.ts'
+import { listen } from '#src/server/listen.ts'
+import { atMost, DRAIN_MS_MAX, every } from '#src/server/server-jobs.ts'
 
-import { type CliContext, commandError } from './context.ts'
-import type { Dispatch } from './dispatch.ts'
-import { listen } from './listen.ts'
 import {
   type Answered,
   type Asked,
@@ -18,7 +18,8 @@ import {
   serveWorker,
   type ToThread,
 } from './serve-thread.ts'
-import { atMost, DRAIN_MS_MAX, every } from './server-jobs.ts'
+import { createSharedStore, type LimitMemory } from './shared-store.ts'
+import { variables } from './variables.ts'
 
 /** Before a thread that ended is replaced: one that cannot start must not take the processor. */
 const REPLACE_MS = 500
@@ -28,25 +29,28 @@ const STUCK_MS = 10_000
 const END_MS_MAX = DRAIN_MS_MAX + 2000
 
 /** How many threads are to answer besides the first; none where that one answers. */
-export const threadsOf = ({ workers }: Pick<Config, 'workers'>): number =>
-  workers === 'auto' ? availableParallelism() : workers
-
-type Deps = {
-  context: CliContext
-  app: Parameters<typeof listen>[0] & Pick<Dispatch, 'putUsage'>
-  memory: LimitMemory
-  meterMemory: SharedArrayBuffer
-  limits: Limits
-  /** As `ThreadStart` has it. */
-  server: string
-  timer: () => number
+function threadsOf(config: Config): number {
+  const { workers } = settingsOf(config, variables)
+  return workers === 'auto' ? availableParallelism() : workers
 }
 
-/** Starts them; resolves when all of them listen. Throws a `command` fault. */
-export async function startThreads(deps: Deps) {
-  const { context, app, memory, meterMemory, limits, server, timer } = deps
+export function openThreads(context: CliContext): ServingThreads {
+  const count = threadsOf(context.config())
+  const memory: LimitMemory = {}
+  const seed = Buffer.from(context.randomBytes(4)).readInt32LE()
+  return {
+    count,
+    store: createSharedStore(memory, { seed, threads: count + 1, thread: 0 }),
+    start: (options) => startThreads(options, count, memory),
+  }
+}
+
+async function startThreads(
+  { context, app, meterMemory, limits, server, timer }: ThreadsOptions,
+  threads: number,
+  memory: LimitMemory,
+): Promise<ListeningServer> {
   const config = context.config()
-  const threads = threadsOf(config)
   const meters = config.metrics === '' ? undefined : meterMemory
   // None of them notices that the port is another program's, because all of them share it.
   const probe = listen(app, config)
@@ -123,7 +127,7 @@ export async function startThreads(deps: Deps) {
 }
 
 async function answer(
-  app: Pick<Dispatch, 'fetch'>,
+  app: Pick<ThreadsOptions['app'], 'fetch'>,
   asked: Asked,
   onTracked: (then: (isWhole: boolean) => void) => void,
 ): Promise<Answered> {

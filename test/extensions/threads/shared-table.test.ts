@@ -1,8 +1,12 @@
 import { expect, test } from 'bun:test'
 import { Worker } from 'node:worker_threads'
 
-import { createConcurrencyLimit, makeConcurrencyMemory } from '#src/platform/concurrency-limit.ts'
-import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
+import { makeConcurrencyMemory, openSharedCounts } from '#src/extensions/threads/shared-counts.ts'
+import {
+  createSharedRateWindows,
+  makeRateMemory,
+} from '#src/extensions/threads/shared-rate-windows.ts'
+import { createConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 
 const THREADS = 3
 const TRIES = 20_000
@@ -12,7 +16,7 @@ const inThreads = (script: string, memory: SharedArrayBuffer): Promise<number[]>
   Promise.all(
     Array.from({ length: THREADS }, (_, thread) => {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
-      const root = new URL('../../src/platform/', import.meta.url).pathname
+      const root = new URL('../../../src/', import.meta.url).pathname
       const workerData = { memory, thread, tries: TRIES, root }
       const worker = new Worker(script, { eval: true, workerData })
       worker.on('message', resolve).on('error', reject)
@@ -24,28 +28,29 @@ test('behavior: threads that take from the same windows take exactly the limit',
   const memory = makeRateMemory(100, 7)
   const script = `
     const { parentPort, workerData: { memory, tries, root } } = require('node:worker_threads')
-    const { createRateWindows } = require(root + 'rate-windows.ts')
-    const windows = createRateWindows(60_000, memory)
+    const { createSharedRateWindows } = require(root + 'extensions/threads/shared-rate-windows.ts')
+    const windows = createSharedRateWindows(60_000, memory)
     let passed = 0
     for (let i = 0; i < tries; i++) if (windows.take('key ' + i % 10, 1234, 1).isTaken) passed++
     parentPort.postMessage(passed)`
   const passed = await inThreads(script, memory)
   expect(passed.reduce((sum, count) => sum + count, 0)).toBe(10 * 1234)
-  expect(createRateWindows(60_000, memory).find('key 3', 2)?.used).toBe(1234)
+  expect(createSharedRateWindows(60_000, memory).find('key 3', 2)?.used).toBe(1234)
 })
 
 test('behavior: places of a thread that has ended are given back, those of others are not', async () => {
   const memory = makeConcurrencyMemory(THREADS, 7)
   const script = `
     const { parentPort, workerData: { memory, thread, root } } = require('node:worker_threads')
-    const { createConcurrencyLimit } = require(root + 'concurrency-limit.ts')
-    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, memory, thread)
+    const { createConcurrencyLimit } = require(root + 'platform/concurrency-limit.ts')
+    const { openSharedCounts } = require(root + 'extensions/threads/shared-counts.ts')
+    const places = createConcurrencyLimit({ rooms: [{ max: 100 }] }, openSharedCounts(memory, thread))
     let taken = 0
     while (typeof places.open({ owner: 'acc_1', ownMax: 20 }) !== 'string') taken++
     parentPort.postMessage(taken)`
   const taken = await inThreads(script, memory)
   expect(taken.reduce((sum, count) => sum + count, 0)).toBe(20)
-  const places = createConcurrencyLimit({ rooms: [{ max: 21 }] }, memory, 1)
+  const places = createConcurrencyLimit({ rooms: [{ max: 21 }] }, openSharedCounts(memory, 1))
   expect(places.open({ owner: 'acc_1', ownMax: 20 })).toBe('account')
   const mine = places.open({ owner: 'acc_2', ownMax: 20 })
   expect(places.open({ owner: 'acc_3', ownMax: 20 })).toBe('all')
@@ -62,6 +67,6 @@ test('behavior: places of a thread that has ended are given back, those of other
 test('behavior: a thread that died with the lock stops nobody for longer than its wait', () => {
   const memory = makeRateMemory(10, 7)
   new Int32Array(memory)[0] = 1
-  expect(createRateWindows(60_000, memory).take('key', 1, 1)?.used).toBe(1)
+  expect(createSharedRateWindows(60_000, memory).take('key', 1, 1)?.used).toBe(1)
   expect(new Int32Array(memory)[0]).toBe(0)
 })

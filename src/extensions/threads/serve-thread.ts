@@ -3,7 +3,7 @@
  * What it cannot answer by itself it asks of the first thread, which alone writes.
  */
 
-import { createLimits, type LimitMemory } from '#src/access/limits.ts'
+import { createLimits } from '#src/access/limits.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -17,19 +17,19 @@ import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { createReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
+import type { CliContext } from '#src/server/context.ts'
+import { dispatchByKey, type Usage } from '#src/server/dispatch.ts'
+import { historyOptionsOf, loadExtensions, shareWindows } from '#src/server/extension.ts'
+import { listen } from '#src/server/listen.ts'
+import { startMeasuring } from '#src/server/metrics.ts'
+import { historyOf, LAG_MS, ledgerOf, prepareStores } from '#src/server/open-data-folder.ts'
+import { watchSilence } from '#src/server/recorder-status.ts'
+import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from '#src/server/server-jobs.ts'
+import { asService } from '#src/server/service-lines.ts'
+import { openTestData } from '#src/server/test-data.ts'
+import { createTestServer } from '#src/server/test-server.ts'
 
-import type { CliContext } from './context.ts'
-import { dispatchByKey, type Usage } from './dispatch.ts'
-import { historyOptionsOf, loadExtensions } from './extension.ts'
-import { joinLimits } from './joint-limits.ts'
-import { listen } from './listen.ts'
-import { startMeasuring } from './metrics.ts'
-import { historyOf, LAG_MS, ledgerOf, prepareStores } from './open-data-folder.ts'
-import { watchSilence } from './recorder-status.ts'
-import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
-import { asService } from './service-lines.ts'
-import { openTestData } from './test-data.ts'
-import { createTestServer } from './test-server.ts'
+import { createSharedStore, type LimitMemory } from './shared-store.ts'
 
 /** What a thread begins with. Threads count from 1: the one that writes is 0. */
 export type ThreadStart = {
@@ -103,16 +103,18 @@ async function serveThread(
   })
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
-  const joint = await joinLimits(config, { server: start.server, timer })
   const meters = start.meters && openMeters(start.meters, thread)
   const extensions = await loadExtensions(context.extensions)
+  const joint = await shareWindows(extensions, config, { server: start.server, timer })
+  // All memory is there.
+  const store = createSharedStore(start.limits, { seed: 0, threads: 0, thread })
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
   const real = {
     ...context,
     ...{ history, ledger, timer, config },
     silence: watchSilence(dataPath, context.clock),
     clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
-    limits: createLimits(start.limits, config.streamsMax, { thread, share: joint?.share }),
+    limits: createLimits(config.streamsMax, { store, share: joint?.share }),
     meters,
     log: log.write,
     extensions,

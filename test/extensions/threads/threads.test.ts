@@ -7,10 +7,10 @@ import WebSocket from 'ws'
 
 import { openLedger } from '#src/ledger/open.ts'
 
-import { NOW_MS } from '../support/harness.ts'
+import { NOW_MS } from '../../support/harness.ts'
 
 const LIMIT = 1000
-const program = new URL('../support/mortal-threads.ts', import.meta.url).pathname
+const program = new URL('../../support/mortal-threads.ts', import.meta.url).pathname
 
 let folder = ''
 let server: Bun.Subprocess<'ignore', 'pipe', 'pipe'>

@@ -1,10 +1,10 @@
 /** Limits over several servers, on a real Redis. */
 import { describe, expect, test } from 'bun:test'
 
-import { shareWindows } from '#src/access/shared-windows.ts'
-import { createRateWindows, makeRateMemory } from '#src/platform/rate-windows.ts'
+import { shareWindows } from '#src/extensions/redis-limits/shared-windows.ts'
+import { createRateWindows } from '#src/platform/rate-windows.ts'
 
-import { redisProgram, startRedis } from '../support/engines/redis.ts'
+import { redisProgram, startRedis } from '../../support/engines/redis.ts'
 
 const WINDOW_MS = 60_000
 const timer = () => performance.now()
@@ -13,7 +13,7 @@ const timer = () => performance.now()
 async function startServer(url: string, server: string, windowMs = WINDOW_MS) {
   const said: string[] = []
   const shared = await shareWindows({ url, server, timer, say: (line) => said.push(line) })
-  const own = createRateWindows(windowMs, makeRateMemory(100, 1))
+  const own = createRateWindows(windowMs, 100)
   const windows = shared.share('key', windowMs, own)
   return {
     ...{ said, windows, isUp: shared.isUp },
