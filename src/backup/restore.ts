@@ -78,8 +78,8 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
     if (fault !== undefined) {
       faults.push(
         source === undefined
-          ? `${database} was not restored: ${fault} No backup of the place has it whole. See: bookfeed backup verify.`
-          : `${database} of ${name} was not restored: ${fault} It is as of ${source.name}, the newest older backup that has it whole.`,
+          ? `${database} was not restored: ${fault} No backup in this location has a whole copy. See: bookfeed backup verify.`
+          : `${database} of ${name} was not restored: ${fault} It is as of ${source.name}, the newest older backup with a whole copy.`,
       )
     }
     if (source === undefined) continue
@@ -140,7 +140,7 @@ async function fetchDatabase(
 
 const unwritten = (folder: string, cause: Error): Fault =>
   new Fault(
-    `${folder} cannot be written (${cause.message}), and nothing was put in place. Make room, or choose another folder with BOOKFEED_DATA, and run it again.`,
+    `${folder} cannot be written (${cause.message}), and nothing was put in place. Make room, or choose another folder with BOOKFEED_DATA, and run the restore again.`,
     { kind: 'backup', cause },
   )
 
@@ -151,7 +151,7 @@ function assertEmpty(folder: string, formats: Task['formats']): void {
     name === RESTORING || name === 'lost+found' || (isUnfinished && name in formats)
   if (readdirSync(folder).every(isOurs)) return
   throw new Fault(
-    `${folder} is not empty. Set BOOKFEED_DATA to a new folder; nothing is ever written over.`,
+    `${folder} is not empty. Set BOOKFEED_DATA to a new folder; existing files are never overwritten.`,
     { kind: 'backup' },
   )
 }
@@ -185,7 +185,7 @@ async function fetchFile(
     await target.close()
   }
   if (whole.digest('hex') === file.sha256) return
-  throw new Fault(`${file.name} is not what the backup says it is.`, { kind: 'damage' })
+  throw new Fault(`${file.name} does not match its SHA-256 in the backup.`, { kind: 'damage' })
 }
 
 /** Undefined where the disk of the place cannot read it. */

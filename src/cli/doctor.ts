@@ -29,7 +29,7 @@ import {
 } from './doctor-checks.ts'
 
 const help = `
-Checks the configuration, the clock, the disk, permissions, both stores, lists of files, limits, backups, the recorder, the chain,
+Checks the configuration, the clock, the disk, permissions, both stores, day files, limits, backups, the recorder, the chain,
 the facilitator, the sanctions list and the payment address, with the variables of the server. It changes nothing, and
 a server may keep running. Without a network, the clock is not compared.
 

@@ -39,11 +39,11 @@ does not matter. - is standard input.
   their names. The import makes exactly the rows that the recorder stored.
 
   Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
-  a member _recv says when it was received:
+  the member _recv is the time of receipt:
   {"event_type":"price_change","market":"0x1342…","price_changes":[…],"timestamp":"1776153610672"}
   They may be in a member (raw, payload, msg, message, data, frame or body) as text or as an object,
   with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) in seconds,
-  milliseconds, microseconds or nanoseconds, which its magnitude says.
+  milliseconds, microseconds or nanoseconds, recognised by its magnitude.
 
   Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
   or one object.

@@ -68,7 +68,7 @@ export function resolveReview(
   if (payment !== undefined && payment.state !== 'review') {
     throw fault(`${id} is ${payment.state}: only payments in review are resolved by hand.`)
   }
-  throw fault(`${id} is resolved already. bookfeed payments show ${id} says how.`)
+  throw fault(`${id} is already resolved: see bookfeed payments show ${id}.`)
 }
 
 const unknownSubject = (id: string) =>
@@ -87,7 +87,7 @@ export function releaseOffers(ledger: Ledger, ids: readonly string[], nowMs: num
   )
   if (released.length > 0) return released.map(({ id }) => id)
   throw fault(
-    'None of these holds an amount, or a payment of it is on its way. See: bookfeed payments offers',
+    'None of these holds an amount, or a payment of it is in flight. See: bookfeed payments offers',
   )
 }
 

@@ -127,7 +127,7 @@ function apply(before: Tier, change: TierChange) {
 
 function assertSound({ tierId, isForSale, amountMillionths, periodDays, requests }: Tier): void {
   if (requests !== undefined && periodDays !== undefined) {
-    throw wrongValue('requests', 'What is sold is a period or a number of requests, not both.')
+    throw wrongValue('requests', 'A tier sells a period or a number of requests, not both.')
   }
   if (!isForSale) return
   if (tierId === FREE_TIER_ID) throw wrongValue('forSale', 'The Free tier cannot be for sale.')

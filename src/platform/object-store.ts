@@ -41,7 +41,7 @@ const writePatience: Patience = { tries: 4, waitMs: 500, limitMs: 60_000 }
 /** What the service will say again. */
 const final = /^(NoSuch|AccessDenied|Signature|Invalid|NotImplemented|Missing)/
 const advice =
-  'Check S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and what the key may do.'
+  'Check S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and the permissions of the key.'
 
 export function createObjectStore(
   { bucket, prefix }: BucketPlace,

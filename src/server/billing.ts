@@ -114,7 +114,7 @@ function assertPayee({ payTo }: Config): void {
   const lost = [`0x${'0'.repeat(40)}`, ...contracts]
   if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
   throw commandError(
-    'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
+    'BOOKFEED_PAY_TO is a contract of the chain or the zero address: payments to it are lost.',
   )
 }
 

@@ -93,7 +93,7 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
     }),
     ...printHistogram({
       name: 'bookfeed_event_loop_delay_seconds',
-      help: 'How late the event loop of a thread is with what is due.',
+      help: 'How late timers of the event loop of a thread are.',
       bounds: boundsSeconds,
       series: loops.map(({ counts, sumMs }, thread) => {
         return { labels: { thread }, counts, sum: sumMs / MS }
@@ -106,12 +106,12 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
     }),
     ...printFamily({
       ...{ name: 'bookfeed_waiting_requests', type: 'gauge' },
-      help: 'Requests, and parts of streams, whose turn has not come.',
+      help: 'Requests, and parts of streams, that wait.',
       samples: byThread('waiting'),
     }),
     ...printFamily({
       ...{ name: 'bookfeed_followers', type: 'gauge' },
-      help: 'What is followed live, once each.',
+      help: 'Groups of subscribers that receive the same rows.',
       samples: byThread('followers'),
     }),
     ...printFamily({
@@ -130,12 +130,12 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
     }),
     ...printFamily({
       ...{ name: 'bookfeed_cache_bytes', type: 'gauge' },
-      help: 'What is kept in memory.',
+      help: 'Memory of caches.',
       samples: caches.map(({ bytes, ...labels }) => [labels, bytes]),
     }),
     ...printFamily({
       ...{ name: 'bookfeed_cache_lookups_total', type: 'counter' },
-      help: 'What was looked for in a cache, and whether it was there.',
+      help: 'Lookups in caches, by result.',
       samples: [
         [{ cache: 'page', result: 'hit' }, total('pageCacheHits')],
         [{ cache: 'page', result: 'miss' }, total('pageCacheMisses')],
@@ -154,7 +154,7 @@ function printProcess({ context }: Sources): string[] {
   return [
     ...printFamily({
       ...{ name: 'bookfeed_build_info', type: 'gauge' },
-      help: 'Which release runs.',
+      help: 'Version of the server.',
       samples: [[{ version }, 1]],
     }),
     ...gauge('process_start_time_seconds', 'When the process began.', performance.timeOrigin / MS),
@@ -185,7 +185,7 @@ function printPayments({ ledger }: Sources): string[] {
   const counts = ledger.payments.countPayments()
   return printFamily({
     ...{ name: 'bookfeed_payments', type: 'gauge' },
-    help: 'Payments by state; those in review that nobody has decided on.',
+    help: 'Payments by state; of those in review, the undecided ones.',
     samples: paymentStates.map((state) => [{ state }, counts[state] ?? 0]),
   })
 }
@@ -201,16 +201,21 @@ function printRecorder({ context }: Sources): string[] {
   const lastMs = status?.lastMessageMs
   return [
     ...print('gauge', 'up', 'Whether a recorder runs on the data folder.', status ? 1 : 0),
-    ...print('gauge', 'faulty', 'Whether it cannot store.', status && Number(!!status.fault)),
+    ...print(
+      'gauge',
+      'faulty',
+      'Whether the recorder cannot store data.',
+      status && Number(!!status.fault),
+    ),
     ...print('gauge', 'markets', 'Markets that are recorded.', books),
-    ...print('gauge', 'open_gaps', 'Books that are not known now.', known),
+    ...print('gauge', 'open_gaps', 'Books with an open gap.', known),
     ...print('gauge', 'connections', 'Live connections to the venue.', live),
     ...print('gauge', 'lag_seconds', "The venue's time to the disk.", seconds(status?.sink.lagMs)),
-    ...print('gauge', 'last_message_seconds', 'When it last heard.', seconds(lastMs)),
+    ...print('gauge', 'last_message_seconds', 'Time of the last message.', seconds(lastMs)),
     ...print('gauge', 'waiting', 'States that wait to be stored.', status?.sink.waiting),
     ...print('counter', 'messages_total', 'Messages of the venue.', status?.messages),
     ...print('counter', 'rows_total', 'States that were stored.', status?.sink.rows),
-    ...print('counter', 'dropped_total', 'States that were not.', status?.sink.dropped),
+    ...print('counter', 'dropped_total', 'States that were dropped.', status?.sink.dropped),
     ...print('counter', 'faults_total', 'Messages that cannot be read.', status?.faults),
     ...print(
       'counter',

@@ -53,7 +53,7 @@ export function turnOf(context: CliContext, store: StoreName, name: string): Tur
   const place = store === 'history' ? historyOf(context) : ledgerOf(context)
   const onFault = (error: Error): void =>
     context.printError(
-      `bookfeed: whose turn it is (${name}) is not known: ${messageOf(error)}`,
+      `bookfeed: the lock of ${name} cannot be taken: ${messageOf(error)}`,
       'error',
     )
   return engineAt(place)?.createTurn({ place, store, name, onFault })
@@ -144,10 +144,10 @@ function keepPrivate(folder: string, warn: (message: string) => void): void {
     try {
       const { mode } = statSync(path)
       if ((mode & OTHERS) === 0) continue
-      if ((mode & STICKY) !== 0) throw new Error('it is a folder of all users')
+      if ((mode & STICKY) !== 0) throw new Error('all users can write to it')
       chmodSync(path, mode & 0o7777 & ~OTHERS)
     } catch (error) {
-      warn(`Other users may reach ${path} (${messageOf(error)}). Take their rights from it.`)
+      warn(`Other users can access ${path} (${messageOf(error)}). Remove their permissions.`)
     }
   }
 }

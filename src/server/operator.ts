@@ -44,10 +44,13 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
   const report = {
     list: jobs.add('sanctions-list', 'Fetches the sanctions list, every six hours.'),
     accounts: jobs.add('screening', 'Screens every account again, each day.'),
-    reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
+    reconciliation: jobs.add('reconciliation', 'Checks open payments on the chain.'),
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
-    backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
-    retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
+    backup: jobs.add('backup', 'Backs up both files to BOOKFEED_BACKUP_TO.'),
+    retention: jobs.add(
+      'retention',
+      'Deletes the oldest markets beyond BOOKFEED_KEEP_DAYS and BOOKFEED_KEEP_GB.',
+    ),
   }
   const ofExtensions = extensions.flatMap((extension) => extension.jobs ?? [])
   const reports = new Map(ofExtensions.map(({ name, about }) => [name, jobs.add(name, about)]))

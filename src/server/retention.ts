@@ -36,9 +36,10 @@ export function startRetention(context: CliContext, history: Kept, report?: JobR
       }
       if (steps > 0)
         printError(
-          `bookfeed: what was too old or too much was deleted (BOOKFEED_KEEP_DAYS=${keep.keepDays}, BOOKFEED_KEEP_GB=${keep.keepGb}).`,
+          `bookfeed: deleted the markets beyond the limits (BOOKFEED_KEEP_DAYS=${keep.keepDays}, BOOKFEED_KEEP_GB=${keep.keepGb}).`,
         )
-      const outcome = steps === 0 ? 'Nothing was due.' : `Deleted what was due, in ${steps} steps.`
+      const outcome =
+        steps === 0 ? 'Nothing was due.' : `Deleted the due markets in ${steps} steps.`
       return { outcome, waitMs: LOOK_MS }
     } catch (error) {
       printError(`bookfeed: old markets cannot be deleted: ${messageOf(error)}.`, 'error')

@@ -25,7 +25,7 @@ export function roomFault({ config }: CliContext, folder: string): Fault | undef
   const free = freeBytesOf(folder)
   if (free === undefined || free >= freeBytesMin) return undefined
   return commandError(
-    `Less than ${Math.round(freeBytesMin / MIB)} MiB (BOOKFEED_FREE_MB) are free for ${folder}. Free some, or use another disk; then run the same command again.`,
+    `Less than ${Math.round(freeBytesMin / MIB)} MiB (BOOKFEED_FREE_MB) are free for ${folder}. Free space, or use another disk; then run the same command again.`,
   )
 }
 

@@ -100,10 +100,10 @@ export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
   context.printError(`bookfeed: the files are of an older version. Backing them up in ${place}.`)
   try {
     const { name } = await backUp(context, place)
-    context.printError(`bookfeed: ${name} is made. Now they are brought up to date.`)
+    context.printError(`bookfeed: ${name} is made. The files are being upgraded.`)
   } catch (cause) {
     throw commandError(
-      `The files are of an older version, and were left as they are, because they cannot be backed up: ${messageOf(cause)} Set BOOKFEED_BACKUP_TO to a place with room, or to off to go without.`,
+      `The files are of an older version, and were left as they are, because they cannot be backed up: ${messageOf(cause)} Set BOOKFEED_BACKUP_TO to a place with room, or to off to upgrade without a backup.`,
       { cause },
     )
   }

@@ -58,6 +58,6 @@ export function signupStateOf({ publicUrl, host }: Config, screening: SignupStat
   if (publicUrl !== '' || isLoopback(host)) return screening
   return {
     isOpen: false,
-    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot see what they sign in to.',
+    reason: 'BOOKFEED_PUBLIC_URL is not set, so the message of a sign-in cannot name this server.',
   }
 }

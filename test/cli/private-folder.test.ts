@@ -59,7 +59,7 @@ describe('a data folder', () => {
     const { modes } = await modesWhileServing(cli)
     expect([modeOf(cli.folder), modes]).toEqual(['1777', ownerOnly])
     expect(cli.logged.join('')).toContain(
-      ` warn Other users may reach ${cli.folder} (it is a folder of all users). Take their rights from it.\n`,
+      ` warn Other users can access ${cli.folder} (all users can write to it). Remove their permissions.\n`,
     )
   })
 })

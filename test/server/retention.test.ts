@@ -82,7 +82,7 @@ describe('startRetention', () => {
     }
     await ended()
     expect(heldOf(history)).toBe(2)
-    expect(errors).toEqual([expect.stringContaining('was deleted (BOOKFEED_KEEP_DAYS=2,')])
+    expect(errors).toEqual([expect.stringContaining('beyond the limits (BOOKFEED_KEEP_DAYS=2,')])
     await ended()
     expect(errors).toHaveLength(1)
   })

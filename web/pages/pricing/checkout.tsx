@@ -249,9 +249,8 @@ function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
     <>
       <strong>Your payment may be on its way. Do not sign another.</strong>
       <p>
-        The outcome is not certain yet. This page submits the payment that you signed again in{' '}
-        {seconds} s, until the payment is decided. The payment is taken once, however often it is
-        submitted.
+        The outcome is not certain yet. This page submits your signed payment once more in {seconds}{' '}
+        s, until the payment is decided. The payment is taken once, however often it is submitted.
       </p>
       <p>
         Keep this page open, and check that you are online. If you close the page, your payments

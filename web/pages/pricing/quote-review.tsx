@@ -108,14 +108,14 @@ function Words({ quote, payer }: { quote: Quote; payer: Payer }) {
   const address = (value: string) => <code class="address">{value}</code>
   const rows = [
     ['You pay', <strong>{amountOf(quote)}</strong>],
-    ['For', `${tier.name}, ${tier.periodDays} days, not renewed by itself`],
+    ['For', `${tier.name}, ${tier.periodDays} days, no automatic renewal`],
     ['Begins', showStart(startsAt)],
     ['From your wallet', address(payer.address)],
     ['To', address(paymentRequirements.payTo)],
     ['Network', chain.name],
     [`Token (${token.name})`, address(token.address)],
     ['Valid until', showStamp(expiresAt)],
-    ['Gas', 'none: we submit it'],
+    ['Gas', 'none: the server submits the payment'],
   ] as const
   return (
     <>
