@@ -1,4 +1,4 @@
-/** Reads the lines that a recorder keeps of what it hears: see `recorder/journal.ts`. */
+/** Reads the lines of a recorder's journal: see `recorder/journal.ts`. */
 
 import { gapReasons } from '#src/domain/coverage.ts'
 import {
@@ -23,8 +23,6 @@ import {
   readOptionalTimeMs,
 } from '#src/venue/json-fields.ts'
 
-type HeardLine = { heard: Heard; atMs: number }
-
 /** A message is the last member, byte for byte. */
 const messagePattern =
   /^\{"_recv":(\d{13,15}),"(?:connection":(\d{1,15})|spot":"(\w{1,32})"),"(frame|text)":(.*)\}$/s
@@ -34,16 +32,16 @@ const startPattern = /^\{"_recv":\d{13,15},"(connection|spot|heard)":/
 export const isHeard = (text: string): boolean => startPattern.test(text)
 
 /** Throws a `record` fault for a line that is not whole. */
-export function readHeardLine(line: string): HeardLine {
+export function readHeardLine(line: string): { heard: Heard; atMs: number } {
   const [, time, connection, source, form, rest = ''] = messagePattern.exec(line) ?? []
   if (time !== undefined) {
     const text = form === 'frame' ? rest : parseJson(rest)
     if (typeof text !== 'string') throw recordFault('text: not a string')
-    const said = { text, isSound: form === 'frame' }
+    const isSound = form === 'frame'
     const heard: Heard =
       source === undefined
-        ? { kind: 'message', connection: Number(connection), ...said }
-        : { kind: 'spotMessage', source, ...said }
+        ? { kind: 'message', connection: Number(connection), text, isSound }
+        : { kind: 'spotMessage', source, text, isSound }
     return { heard, atMs: Number(time) }
   }
   const value = parseJson(line)
@@ -97,13 +95,13 @@ function oneOf<T extends string>(known: readonly T[], value: unknown, path: stri
   return found
 }
 
-const optionalOf = <T extends string>(known: readonly T[], value: unknown, path: string) =>
+const optionalOneOf = <T extends string>(known: readonly T[], value: unknown, path: string) =>
   value === undefined ? undefined : oneOf(known, value, path)
 
-/** Every fact by name, so that none is forgotten. */
-type AllFacts = { [name in keyof Required<MarketFacts>]: MarketFacts[name] }
-
-function readFacts(value: JsonObject): AllFacts {
+/** Its type names every fact, so that none is forgotten. */
+function readFacts(value: JsonObject): {
+  [name in keyof Required<MarketFacts>]: MarketFacts[name]
+} {
   const { coin, timeframe, tickSize, assetIds } = value
   if (typeof coin !== 'string') throw recordFault('coin: not a string')
   if (!isCoin(coin)) throw notKept(`${coin.slice(0, 20)} is not a coin that is kept`)
@@ -112,7 +110,9 @@ function readFacts(value: JsonObject): AllFacts {
   const ids = isRecord(assetIds) ? assetIds : {}
   return {
     conditionId: readConditionId(value.conditionId),
-    ...{ coin, timeframe, source: 'recorded' as const },
+    coin,
+    timeframe,
+    source: 'recorded',
     slug: readOptionalText(value.slug, 'slug'),
     question: readOptionalText(value.question, 'question'),
     windowStartMs: readOptionalTimeMs(value.windowStartMs, 'windowStartMs'),
@@ -123,14 +123,14 @@ function readFacts(value: JsonObject): AllFacts {
     },
     tickSize: tickSize === undefined ? undefined : readCount(tickSize),
     strike: readOptionalDecimal(value.strike, 'strike'),
-    strikeSource: optionalOf(priceSources, value.strikeSource, 'strikeSource'),
+    strikeSource: optionalOneOf(priceSources, value.strikeSource, 'strikeSource'),
     strikeMs: readOptionalTimeMs(value.strikeMs, 'strikeMs'),
     finalPrice: readOptionalDecimal(value.finalPrice, 'finalPrice'),
-    finalPriceSource: optionalOf(priceSources, value.finalPriceSource, 'finalPriceSource'),
+    finalPriceSource: optionalOneOf(priceSources, value.finalPriceSource, 'finalPriceSource'),
     finalPriceMs: readOptionalTimeMs(value.finalPriceMs, 'finalPriceMs'),
     feeSchedule: readOptionalText(value.feeSchedule, 'feeSchedule'),
-    settlementRule: optionalOf(settlementRules, value.settlementRule, 'settlementRule'),
-    winner: optionalOf(results, value.winner, 'winner'),
-    winnerSource: optionalOf(winnerSources, value.winnerSource, 'winnerSource'),
+    settlementRule: optionalOneOf(settlementRules, value.settlementRule, 'settlementRule'),
+    winner: optionalOneOf(results, value.winner, 'winner'),
+    winnerSource: optionalOneOf(winnerSources, value.winnerSource, 'winnerSource'),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
- * line: those that a recorder of ours kept, with all that it knew, and those of others.
+ * Takes messages of the venue's socket and books of its REST routes, one or an array of them a line:
+ * those in a recorder's journal, with all that it knew, and those that others kept.
  */
 
 import { ifSound } from '#src/domain/errors.ts'
@@ -17,8 +17,8 @@ import { homeVenue } from '#src/venue/venues.ts'
 import { isHeard, readHeardLine } from './heard-lines.ts'
 import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
-import { createFactsOf, takeMessages, takeRecording } from './message-evidence.ts'
-import { createRebuild, createReplays, type OfMarket } from './replay.ts'
+import { createFactCorrection, takeMessages, takeRecording } from './message-evidence.ts'
+import { createRebuild, createReplays, type MarketFeedEvent } from './replay.ts'
 import { holdsWrapped, readKeptMessage } from './wrapped-messages.ts'
 
 /** Rows that wait for a transaction, where no recorder says when it made one. */
@@ -27,37 +27,110 @@ const ROWS_MAX = 2000
 /** Whether a text begins with messages. */
 export const holdsMessages = (head: string): boolean => isHeard(head) || holdsWrapped(head)
 
-const isOfMarket = (event: FeedEvent): event is OfMarket => 'timestampMs' in event
-
-/** Of all files: a file may continue the one before. */
+/** One for all files, because a file may continue the one before. */
 export function createMessageImport(run: ImportRun) {
   const { report, touched, history } = run
-  const rows = createRows(run)
-  const replay = createReplays({ history, ...rows })
+  const correctFacts = createFactCorrection(history)
+  const markets = new Map<string, Market | undefined>()
   /** Markets of which a message did not say when it was received. */
   const untimed = new Set<string>()
+  let place: ImportPlace = { file: '' }
+  let waiting: Entry[] = []
+  let prices: SpotTick[] = []
+  let messagesTaken = 0
+  const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
+  const write = createWrite(
+    {
+      record: (recording) => history.record({ ...recording, source: run.source, isImport: true }),
+    },
+    { report: (_, text) => refuse(run, place, text) },
+    counts,
+  )
+
+  function store(): void {
+    const entries = waiting
+    const ticks = prices
+    waiting = []
+    prices = []
+    attempt(run, place, () => {
+      const added = ticks.length === 0 ? 0 : history.putSpot(ticks)
+      report.prices.accepted += added
+      report.prices.duplicates += ticks.length - added
+    })
+    const before = { ...counts }
+    if (entries.length > 0) write(entries)
+    report.accepted += counts.rows - before.rows
+    report.duplicates += counts.duplicates - before.duplicates
+  }
+
+  function add(entry: Entry): void {
+    waiting.push(entry)
+    if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
+    if (waiting.length >= ROWS_MAX) store()
+  }
+
+  const replay = createReplays({
+    history,
+    record: () => takeRecording(add),
+    putMarket(facts: MarketFacts, atMs: number): void {
+      history.putMarket({ ...correctFacts(facts, atMs), source: run.source })
+    },
+    addPrices(ticks: readonly SpotTick[]): void {
+      if (run.source === 'recorded') prices.push(...ticks)
+      else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
+    },
+    store,
+  })
   const rebuild = createRebuild(() =>
     takeMessages((entry) => {
       const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
-      rows.add(
-        isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
-      )
+      add(isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry)
     }),
   )
-  const findMarket = createFind(run)
-  let messagesTaken = 0
 
-  function takeOfMarket(event: OfMarket, receivedMs: number | undefined): void {
-    const market = findMarket(event)
+  function findMarket(conditionId: string): Market {
+    if (!markets.has(conditionId))
+      markets.set(
+        conditionId,
+        ifSound(() => history.findMarket(conditionId)),
+      )
+    const market = markets.get(conditionId)
+    if (market === undefined) {
+      const reason = run.marketsLeftOut.get(conditionId)
+      if (reason !== undefined) throw notKept(reason)
+      throw recordFault(
+        `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
+      )
+    }
+    if (market.source !== run.source)
+      throw recordFault(`market ${conditionId} is ${market.source}, and this is ${run.source}`)
+    return market
+  }
+
+  function takeMarketEvent(event: MarketFeedEvent, receivedMs: number | undefined): void {
     const { timestampMs, conditionId } = event
-    assertTimes(market, { timestampMs, receivedMs }, run.clock())
+    const market = findMarket(conditionId)
+    const { up, down } = market.assetIds
+    const ids = 'assetId' in event ? [event.assetId] : []
+    if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
+    const foreign = ids.find((id) => id !== up && id !== down)
+    if (foreign !== undefined)
+      throw recordFault(
+        `which outcome token ${foreign} of market ${conditionId} is is not known; import its tokens too`,
+      )
+    const nowMs = run.clock()
+    const fault = timeFault(timestampMs, nowMs) ?? windowFault(market, timestampMs)
+    if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
+    const receipt =
+      receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
+    if (receipt !== undefined) throw recordFault(`_recv: ${receipt}`)
     if (receivedMs === undefined) untimed.add(conditionId)
-    rebuild.take({ file: rows.place.file, market, event, receivedMs: receivedMs ?? timestampMs })
+    rebuild.take(place.file, market, event, receivedMs ?? timestampMs)
   }
 
   function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
     if (event.kind === 'fault') throw recordFault(event.reason)
-    if (isOfMarket(event)) takeOfMarket(event, receivedMs)
+    if ('timestampMs' in event) takeMarketEvent(event, receivedMs)
     else if (event.kind === 'unknown') {
       if (event.type === '') throw recordFault("not a message of the venue's socket")
       leaveOut(run, `messages of the type ${event.type}`)
@@ -68,24 +141,24 @@ export function createMessageImport(run: ImportRun) {
     if (isHeard(text)) {
       const { heard, atMs } = readHeardLine(text)
       if (heard.kind === 'market') touched.add(heard.facts.conditionId)
-      replay.take(rows.place.file, heard, atMs)
+      replay.take(place.file, heard, atMs)
       messagesTaken++
       return
     }
     const { text: message, receivedMs } = readKeptMessage(text)
-    // One of an array that is refused does not take the others along.
+    // An event of an array that is refused does not take the others along.
     for (const event of homeVenue.feed.decode(message)) {
       if (report.ending !== 'complete') return
-      attempt(run, rows.place, () => {
+      attempt(run, place, () => {
         takeEvent(event, receivedMs)
         messagesTaken++
       })
     }
   }
 
-  function takeEntry(place: ImportPlace, text: string | undefined): void {
-    rows.place = place
-    attempt(run, place, () => {
+  function takeEntry(at: ImportPlace, text: string | undefined): void {
+    place = at
+    attempt(run, at, () => {
       if (text === undefined) throw recordFault('not JSON in UTF-8')
       if (text.trim() !== '') takeText(text.trimEnd())
     })
@@ -94,7 +167,7 @@ export function createMessageImport(run: ImportRun) {
   return {
     takeEntry,
 
-    /** Of all files, those that were understood; their rows may still wait. */
+    /** The number of messages of all files that were understood; their rows may still wait. */
     messagesTaken: () => messagesTaken,
 
     take(file: string, { bytes, firstLine }: LineBatch): void {
@@ -112,108 +185,9 @@ export function createMessageImport(run: ImportRun) {
       if (report.ending === 'complete') {
         replay.end()
         rebuild.end()
-        rows.store()
+        store()
       }
       report.hashes.mismatched += replay.counts.mismatched + rebuild.counts.mismatched
     },
-  }
-}
-
-type Times = { timestampMs: number; receivedMs: number | undefined }
-
-function assertTimes(market: Market, { timestampMs, receivedMs }: Times, nowMs: number): void {
-  const fault = timeFault(timestampMs, nowMs) ?? windowFault(market, timestampMs)
-  if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
-  const receipt =
-    receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
-  if (receipt !== undefined) throw recordFault(`_recv: ${receipt}`)
-}
-
-/** Rows on their way into the history. */
-function createRows(run: ImportRun) {
-  const { report, history, touched } = run
-  const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
-  const write = createWrite(
-    {
-      record: (recording) => history.record({ ...recording, source: run.source, isImport: true }),
-    },
-    { report: (_, text) => refuse(run, rows.place, text) },
-    counts,
-  )
-  const factsOf = createFactsOf(history)
-  let waiting: Entry[] = []
-  let prices: SpotTick[] = []
-
-  function storePrices(): void {
-    const ticks = prices
-    prices = []
-    const added = ticks.length === 0 ? 0 : history.putSpot(ticks)
-    report.prices.accepted += added
-    report.prices.duplicates += ticks.length - added
-  }
-
-  function add(entry: Entry): void {
-    waiting.push(entry)
-    if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
-    if (waiting.length >= ROWS_MAX) rows.store()
-  }
-
-  const rows = {
-    place: { file: '' } as ImportPlace,
-    add,
-    record: () => takeRecording(add),
-    putMarket(facts: MarketFacts, atMs: number): void {
-      history.putMarket({ ...factsOf(facts, atMs), source: run.source })
-    },
-    addPrices(ticks: readonly SpotTick[]): void {
-      if (run.source === 'recorded') prices.push(...ticks)
-      else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
-    },
-    store(): void {
-      const entries = waiting
-      waiting = []
-      attempt(run, rows.place, storePrices)
-      const before = { ...counts }
-      if (entries.length > 0) write(entries)
-      report.accepted += counts.rows - before.rows
-      report.duplicates += counts.duplicates - before.duplicates
-    },
-  }
-  return rows
-}
-
-/** Returns what finds the market of an event; throws a `record` fault where that is not known. */
-function createFind({ history, source, marketsLeftOut }: ImportRun) {
-  const markets = new Map<string, Market | undefined>()
-
-  function find(conditionId: string): Market {
-    if (!markets.has(conditionId))
-      markets.set(
-        conditionId,
-        ifSound(() => history.findMarket(conditionId)),
-      )
-    const market = markets.get(conditionId)
-    if (market === undefined) {
-      const reason = marketsLeftOut.get(conditionId)
-      if (reason !== undefined) throw notKept(reason)
-      throw recordFault(
-        `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
-      )
-    }
-    if (market.source !== source)
-      throw recordFault(`market ${conditionId} is ${market.source}, and this is ${source}`)
-    return market
-  }
-
-  return (event: OfMarket): Market => {
-    const market = find(event.conditionId)
-    const { up, down } = market.assetIds
-    const ids = 'assetId' in event ? [event.assetId] : []
-    if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
-    const foreign = ids.find((id) => id !== up && id !== down)
-    if (foreign === undefined) return market
-    throw recordFault(
-      `which outcome token ${foreign} of market ${event.conditionId} is is not known; import its tokens too`,
-    )
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Makes rows of what a recorder heard as the recorder does: of its own lines the same rows, and of
+ * Makes rows of a recorder's journal as the recorder does: the same rows of its own lines, and of
  * messages that others kept those that it would have made.
  */
 
@@ -15,7 +15,7 @@ import { recordFault } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type BookCounts, noCounts } from '#src/recorder/book-output.ts'
-import { createMarketBooks, type MarketBooks } from '#src/recorder/books.ts'
+import { createMarketBooks } from '#src/recorder/books.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { followMarkets } from '#src/recorder/following.ts'
 import { createJournal, type Heard } from '#src/recorder/journal.ts'
@@ -25,26 +25,8 @@ import { createSpotReader } from '#src/recorder/spot-reader.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-type Recorded = { add(entry: Entry): void; finish(conditionId: string): void; end(): void }
-/** What takes the rows and gaps of messages that others kept. */
-type Followed = Pick<Recorded, 'add' | 'end'> & {
-  addUnproved(conditionId: string, outcome: Outcome, span: Span): void
-}
-type ReplayOptions = {
-  history: Pick<MarketHistory, 'findMarket'>
-  /** Makes what takes the rows and gaps of one recorder. */
-  record(): Recorded
-  /** Throws what the history's throws. */
-  putMarket(facts: MarketFacts, atMs: number): void
-  addPrices(ticks: readonly SpotTick[]): void
-  /** Everything that was added is to be written. */
-  store(): void
-}
-
-const venue = homeVenue
-
-/** What is not known is no token's id. */
-const recordedOf = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({
+/** An unknown token has an id that no message names. */
+const toLiveMarket = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({
   ...market,
   slug: market.slug ?? '',
   windowStartMs: market.windowStartMs ?? 0,
@@ -52,20 +34,33 @@ const recordedOf = ({ assetIds: { up = '', down = '' }, ...market }: Market) => 
   assetIds: { up, down },
 })
 
-/** What all markets share. */
-const createJudges = () => ({
-  verifier: venue.createBookVerifier(),
+/** What the books of all markets share. */
+const createShared = (counts: BookCounts) => ({
+  verifier: homeVenue.createBookVerifier(),
   watch: createRecipeWatch(() => {}),
+  counts,
 })
 
+/** Where the rows of a journal go. */
+type ReplayTarget = {
+  history: Pick<MarketHistory, 'findMarket'>
+  /** Begins to take the rows and gaps of one recorder. */
+  record(): { add(entry: Entry): void; finish(conditionId: string): void; end(): void }
+  /** Throws what the history's throws. */
+  putMarket(facts: MarketFacts, atMs: number): void
+  addPrices(ticks: readonly SpotTick[]): void
+  /** Everything that was added is to be written. */
+  store(): void
+}
+
 /**
- * Takes the lines of recorders. A file continues what ended when it says, so that nothing runs on
- * over a file that is missing; one that says nothing continues what ended last before it began. Any
- * other is of another recorder, or a copy.
+ * Takes the lines of recorders. A file that says so continues the one that ended then, so that
+ * nothing runs on over a missing file; a file that says nothing continues the one that ended last
+ * before it began. Any other file is of another recorder, or a copy.
  */
-export function createReplays(options: ReplayOptions) {
+export function createReplays(target: ReplayTarget) {
   const counts = noCounts()
-  const all: { replay: Replay; lastMs: number }[] = []
+  const all: { replay: ReturnType<typeof createReplay>; lastMs: number }[] = []
   let current: (typeof all)[number] | undefined
   let currentFile: string | undefined
 
@@ -75,7 +70,7 @@ export function createReplays(options: ReplayOptions) {
     const over = all
       .filter(({ lastMs }) => (heard.kind === 'file' ? lastMs === heard.afterMs : lastMs <= atMs))
       .sort((a, b) => b.lastMs - a.lastMs)
-    current = over[0] ?? { replay: createReplay(options, counts), lastMs: atMs }
+    current = over[0] ?? { replay: createReplay(target, counts), lastMs: atMs }
     if (over.length === 0) all.push(current)
     return current
   }
@@ -97,30 +92,44 @@ export function createReplays(options: ReplayOptions) {
   }
 }
 
-type Replay = ReturnType<typeof createReplay>
-
 /** Takes the lines of one recorder. */
 function createReplay(
-  { history, record, putMarket, addPrices, store }: ReplayOptions,
+  { history, record, putMarket, addPrices, store }: ReplayTarget,
   counts: BookCounts,
 ) {
-  const recorded = record()
-  const shared = { ...createJudges(), counts, sink: recorded }
+  const sink = record()
+  const shared = { ...createShared(counts), sink }
   const journal = createJournal()
   const rates = new Map<string, number | undefined>()
   const recordings = new Map<string, MarketRecording>()
-  const sources = createSources()
   /** The last states of markets that it recorded before. */
   const held = new Map<string, OutcomeMap<number>>()
+  const spotReaders = new Map(
+    Object.entries({ ...homeVenue.spotFeeds, page: homeVenue.pricePage }).map(([name, feed]) => [
+      name,
+      createSpotReader(feed),
+    ]),
+  )
 
-  function recordingOf(conditionId: string): MarketRecording[] {
+  function findSpotReader(source: string) {
+    const reader = spotReaders.get(source)
+    if (reader !== undefined) return reader
+    throw recordFault(`source: none of ${[...spotReaders.keys()].join(', ')}`)
+  }
+
+  function findRecording(conditionId: string): MarketRecording[] {
     const known = recordings.get(conditionId)
     if (known !== undefined) return [known]
     const market = history.findMarket(conditionId)
     if (market === undefined) return []
     const heldMs = held.get(conditionId) ?? {}
     const maxPerSecond = rates.get(conditionId)
-    const recording = recordMarket({ ...shared, market: recordedOf(market), heldMs, maxPerSecond })
+    const recording = recordMarket({
+      ...shared,
+      market: toLiveMarket(market),
+      heldMs,
+      maxPerSecond,
+    })
     recordings.set(conditionId, recording)
     return [recording]
   }
@@ -135,96 +144,66 @@ function createReplay(
       journal.end(connection, 'recorder_down', nowMs)
   }
 
-  const takers: Takers = {
-    started(_, atMs) {
-      endAll(atMs)
-      for (const [conditionId, recording] of recordings) forget(conditionId, recording)
-      sources.beginAll()
-    },
-    file() {},
-    market({ facts, maxPerSecond }, atMs) {
-      rates.set(facts.conditionId, maxPerSecond)
-      putMarket(facts, atMs)
-    },
-    opened({ connection, markets }, atMs) {
-      if (journal.open.has(connection)) return
-      const followed = markets.flatMap((conditionId) => recordingOf(conditionId))
-      journal.begin(followMarkets(followed, atMs), atMs, connection)
-    },
-    message({ connection, text }, atMs) {
-      const following = journal.open.get(connection)
-      if (following === undefined) return
-      for (const event of venue.feed.decode(text)) following.take(event, atMs)
-    },
-    dropped: ({ connection, reason }, atMs) => journal.end(connection, reason, atMs),
-    finished({ conditionId }) {
-      const recording = recordings.get(conditionId)
-      if (recording === undefined) return
-      recording.finish()
-      recorded.finish(conditionId)
-      forget(conditionId, recording)
-    },
-    spotOpened: ({ source }) => sources.find(source).begin(),
-    spotMessage: ({ source, text }, atMs) => addPrices(sources.find(source).read(text, atMs) ?? []),
-    stored: store,
+  function finish(conditionId: string): void {
+    const recording = recordings.get(conditionId)
+    if (recording === undefined) return
+    recording.finish()
+    sink.finish(conditionId)
+    forget(conditionId, recording)
   }
 
   return {
-    take<Kind extends Heard['kind']>(heard: Extract<Heard, { kind: Kind }>, atMs: number): void {
+    take(heard: Heard, atMs: number): void {
       journal.settle(atMs)
-      takers[heard.kind](heard, atMs)
+      if (heard.kind === 'message') {
+        const following = journal.open.get(heard.connection)
+        if (following === undefined) return
+        for (const event of homeVenue.feed.decode(heard.text)) following.take(event, atMs)
+      } else if (heard.kind === 'started') {
+        endAll(atMs)
+        for (const [conditionId, recording] of recordings) forget(conditionId, recording)
+        for (const reader of spotReaders.values()) reader.begin()
+      } else if (heard.kind === 'market') {
+        rates.set(heard.facts.conditionId, heard.maxPerSecond)
+        putMarket(heard.facts, atMs)
+      } else if (heard.kind === 'opened') {
+        if (journal.open.has(heard.connection)) return
+        const followed = heard.markets.flatMap(findRecording)
+        journal.begin(followMarkets(followed, atMs), atMs, heard.connection)
+      } else if (heard.kind === 'dropped') journal.end(heard.connection, heard.reason, atMs)
+      else if (heard.kind === 'finished') finish(heard.conditionId)
+      else if (heard.kind === 'spotOpened') findSpotReader(heard.source).begin()
+      else if (heard.kind === 'spotMessage')
+        addPrices(findSpotReader(heard.source).read(heard.text, atMs) ?? [])
+      else if (heard.kind === 'stored') store()
     },
 
-    /** Nothing more comes: what a recorder that was killed left open stays so. */
+    /** Nothing more comes: what a recorder that was killed left open stays open. */
     end(): void {
       for (const following of journal.open.values()) following.settle(Number.POSITIVE_INFINITY)
       endAll(Number.NEGATIVE_INFINITY)
-      recorded.end()
+      sink.end()
     },
   }
 }
 
-/** What reads the prices of each source. */
-function createSources() {
-  const readers = new Map(
-    Object.entries({ ...venue.spotFeeds, page: venue.pricePage }).map(([name, source]) => [
-      name,
-      createSpotReader(source),
-    ]),
-  )
-  return {
-    beginAll(): void {
-      for (const reader of readers.values()) reader.begin()
-    },
-    find(source: string) {
-      const reader = readers.get(source)
-      if (reader !== undefined) return reader
-      throw recordFault(`source: none of ${[...readers.keys()].join(', ')}`)
-    },
-  }
-}
+/** An event about one market at a time. */
+export type MarketFeedEvent = Extract<FeedEvent, { conditionId: string; timestampMs: number }>
 
-type Takers = {
-  [kind in Heard['kind']]: (heard: Extract<Heard, { kind: kind }>, atMs: number) => void
-}
-
-type Rebuilt = {
-  books: MarketBooks
-  file: string
-  lastMs: number
-  /** To be called with what speaks of the book of an outcome. */
-  noteFirst(outcome: Outcome, atMs: number): void
-  end(): void
-}
-
-/** Takes what messages say of which nobody says what connections they came by. */
-export function createRebuild(follow: () => Followed) {
+/** Takes events of messages that came by unknown connections; `follow` begins to take rows. */
+export function createRebuild(
+  follow: () => {
+    add(entry: Entry): void
+    addUnproved(conditionId: string, outcome: Outcome, span: Span): void
+    end(): void
+  },
+) {
   const counts = noCounts()
-  const shared = { ...createJudges(), counts }
-  const rebuilt = new Map<string, Rebuilt>()
-  const all: Rebuilt[] = []
+  const shared = createShared(counts)
+  const rebuilt = new Map<string, ReturnType<typeof begin>>()
+  const all: ReturnType<typeof begin>[] = []
 
-  function begin(market: Market): Rebuilt {
+  function begin(market: Market) {
     const { conditionId } = market
     const { add, addUnproved, end } = follow()
     /** When the first message came of each book that is not known yet. */
@@ -238,7 +217,7 @@ export function createRebuild(follow: () => Followed) {
     }
     const books = createMarketBooks({
       ...shared,
-      market: recordedOf(market),
+      market: toLiveMarket(market),
       output: {
         state: (snapshot) => add({ kind: 'state', snapshot }),
         trade: (trade) => add({ kind: 'trade', conditionId, trade }),
@@ -251,13 +230,18 @@ export function createRebuild(follow: () => Followed) {
       },
     })
     return {
-      books,
       file: '',
       lastMs: 0,
-      noteFirst(outcome, atMs) {
-        if (!firstMs.has(outcome)) firstMs.set(outcome, atMs)
+      take(event: MarketFeedEvent, receivedMs: number): void {
+        const ids: string[] = []
+        if (event.kind === 'book') ids.push(event.assetId)
+        if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
+        for (const outcome of outcomes)
+          if (ids.includes(market.assetIds[outcome] ?? '') && !firstMs.has(outcome))
+            firstMs.set(outcome, event.timestampMs)
+        books.take(event, receivedMs)
       },
-      end() {
+      end(): void {
         books.settle(Number.POSITIVE_INFINITY)
         books.end()
         for (const outcome of outcomes) find(outcome, ENDLESS_MS)
@@ -266,8 +250,8 @@ export function createRebuild(follow: () => Followed) {
     }
   }
 
-  /** A file that begins before the one before it ended is another recording. */
-  function find(market: Market, file: string, atMs: number): Rebuilt {
+  /** A file that begins before the last one ended is another recording. */
+  function find(market: Market, file: string, atMs: number) {
     const known = rebuilt.get(market.conditionId)
     if (known !== undefined && (known.file === file || known.lastMs <= atMs)) return known
     const made = begin(market)
@@ -279,12 +263,11 @@ export function createRebuild(follow: () => Followed) {
   return {
     counts,
 
-    take({ file, market, event, receivedMs }: Message): void {
+    take(file: string, market: Market, event: MarketFeedEvent, receivedMs: number): void {
       const found = find(market, file, event.timestampMs)
       found.file = file
       found.lastMs = Math.max(found.lastMs, event.timestampMs)
-      for (const outcome of outcomesOf(event, market)) found.noteFirst(outcome, event.timestampMs)
-      found.books.take(event, receivedMs)
+      found.take(event, receivedMs)
     },
 
     /** Nothing more comes. */
@@ -293,14 +276,3 @@ export function createRebuild(follow: () => Followed) {
     },
   }
 }
-
-/** Whose books an event speaks of. */
-function outcomesOf(event: OfMarket, { assetIds }: Market): Outcome[] {
-  const ids: string[] = []
-  if (event.kind === 'book') ids.push(event.assetId)
-  if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
-  return outcomes.filter((outcome) => ids.includes(assetIds[outcome] ?? ''))
-}
-
-type Message = { file: string; market: Market; event: OfMarket; receivedMs: number }
-export type OfMarket = Extract<FeedEvent, { conditionId: string; timestampMs: number }>

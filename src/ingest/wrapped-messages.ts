@@ -1,5 +1,5 @@
 /**
- * Messages of the venue as people keep them: as they came, or in a member of an object, as text or
+ * Messages of the venue as others keep them: as they came, or in a member of an object, as text or
  * as an object, with the time of receipt beside it.
  */
 
@@ -9,34 +9,33 @@ import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { withoutExponent } from '#src/venue/json-fields.ts'
 
-/** `text` is what the venue's reader takes; numbers in it are texts, as the venue writes them. */
-export type KeptMessage = { text: string; receivedMs: number | undefined }
-
 /** Whether a text begins with messages, which may be JSON inside a string. */
 export const holdsWrapped = (head: string): boolean =>
   /\\*"(?:event_type|asset_id)\\*"\s*:/.test(head)
 
 const holders = ['raw', 'raw_message', 'payload', 'msg', 'message', 'data', 'frame', 'body']
-/** Of ours. What is wrong with it is a fault of the line. */
+/** Members of ours: a bad value is a fault of the line. */
 const ownReceipts = ['_recv', 'receivedAt']
-/** Of others, the likeliest first; beside a message in a member also names of any time. */
+/** Members of others, the likeliest first. */
 const receipts = [
   /^_?rec(?:v|eived?|eipt)(?:_|$)/i,
   /^(?:received|recv)(?:At|Ms|Ns|Ts|Time)/,
   /^(?:local|capture[d]?|arriv(?:al|ed)|collected)_?(?:timestamp|time|ts|at)/i,
 ]
+/** Beside a message in a member, also the names of any time. */
 const looseReceipts = [...receipts, /^(?:ts|time|timestamp|t)(?:_(?:ms|us|ns|s))?$/i]
 /** A clock that counts from the start of a machine. */
 const monotonic = /mono|perf|uptime/i
 
-/** Objects in objects are looked through so deep. */
+/** How deep objects in objects are searched. */
 const DEPTH_MAX = 4
 
 /**
- * Reads one line or entry. A receipt time is Unix seconds, milliseconds, microseconds or
- * nanoseconds, which its magnitude says, or ISO 8601. Throws a `record` fault.
+ * Reads one line or entry. A receipt time is ISO 8601, or Unix seconds, milliseconds, microseconds
+ * or nanoseconds, by its magnitude. In the returned text numbers are strings, as the venue writes
+ * them. Throws a `record` fault.
  */
-export function readKeptMessage(text: string): KeptMessage {
+export function readKeptMessage(text: string): { text: string; receivedMs: number | undefined } {
   const seen = { hasNumbers: false }
   const value = parseWithTexts(text, seen)
   if (value === undefined) return { text, receivedMs: undefined }
@@ -49,10 +48,8 @@ export function readKeptMessage(text: string): KeptMessage {
   }
 }
 
-type Seen = { hasNumbers: boolean }
-
-/** Numbers become the text that stands there, so that none goes through a float. */
-function parseWithTexts(text: string, seen: Seen): unknown {
+/** Numbers become their own text, so that none goes through a float. */
+function parseWithTexts(text: string, seen: { hasNumbers: boolean }): unknown {
   const toText = (key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number') return value
     if (!key.startsWith('_')) seen.hasNumbers = true
@@ -65,9 +62,11 @@ function parseWithTexts(text: string, seen: Seen): unknown {
   }
 }
 
-type Unwrapped = { value: unknown; receivedMs: number | undefined }
-
-function unwrap(value: unknown, seen: Seen, depth: number): Unwrapped {
+function unwrap(
+  value: unknown,
+  seen: { hasNumbers: boolean },
+  depth: number,
+): { value: unknown; receivedMs: number | undefined } {
   const first: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(first)) return { value, receivedMs: undefined }
   if (depth === 0 || Array.isArray(value) || isMessage(first))
@@ -76,7 +75,7 @@ function unwrap(value: unknown, seen: Seen, depth: number): Unwrapped {
   if (holder === undefined) return { value, receivedMs: receiptOf(first, receipts) }
   const held = first[holder]
   const parsed = typeof held === 'string' ? parseWithTexts(held, { hasNumbers: false }) : held
-  // What is no JSON, such as the answer to a ping, is the venue's reader's to name.
+  // Text that is not JSON, such as the answer to a ping, is left to the venue's reader.
   if (typeof parsed !== 'object' || parsed === null) return { value: held, receivedMs: undefined }
   const inner = unwrap(parsed, seen, depth - 1)
   return { ...inner, receivedMs: inner.receivedMs ?? receiptOf(first, looseReceipts) }
@@ -106,7 +105,7 @@ function receiptOf(
   return undefined
 }
 
-/** What is no time that could be one of receipt, such as a duration, is none. */
+/** Undefined for a value that cannot be a time of receipt, such as a duration. */
 function tryReceipt(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   try {
