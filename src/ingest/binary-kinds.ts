@@ -1,13 +1,4 @@
-/** Files that are not read, by what they begin with: each is named, with the next step. */
-
-type BinaryKind = {
-  /** With its article. */
-  name: string
-  magic: readonly (string | readonly number[])[]
-  /** Where the magic bytes are; 0 unless given. */
-  at?: number
-  next: (path: string) => string
-}
+/** Kinds of files that are not read, by their first bytes, and what to do with them. */
 
 const toImport = (command: string): string => `${command} | bookfeed import -`
 const unpack = (command: string) => (path: string) =>
@@ -15,7 +6,14 @@ const unpack = (command: string) => (path: string) =>
 const asLines = (how: string) => (): string =>
   `${how} as JSON lines or CSV; bookfeed import --help has the forms`
 
-const kinds: readonly BinaryKind[] = [
+const kinds: readonly {
+  /** With its article. */
+  name: string
+  magic: readonly (string | readonly number[])[]
+  /** Where the magic bytes are; 0 unless given. */
+  at?: number
+  next: (path: string) => string
+}[] = [
   { name: 'a Zstandard file', magic: [[0x28, 0xb5, 0x2f, 0xfd]], next: unpack('zstd -dc') },
   { name: 'an xz file', magic: [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]], next: unpack('xz -dc') },
   {
@@ -84,7 +82,7 @@ const kinds: readonly BinaryKind[] = [
   },
 ]
 
-/** What a file is that is not read, and the next step; undefined where it may be text. */
+/** What a file is that cannot be read, and the next step; undefined for a file that may be text. */
 export function describeBinary(path: string, head: Uint8Array): string | undefined {
   const file = path === '-' ? 'FILE' : path
   const kind = kinds.find(({ magic, at = 0 }) => magic.some((each) => begins(head, at, each)))

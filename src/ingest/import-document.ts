@@ -1,4 +1,4 @@
-/** Takes JSON documents: arrays, and objects over several lines. Arrays' elements are entries. */
+/** Takes JSON documents: objects over several lines, and arrays, whose elements are entries. */
 
 import { setImmediate } from 'node:timers/promises'
 
@@ -55,7 +55,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
     signal.throwIfAborted()
-    // Of as many records: what was refused once may be among them the next time, and is then new.
+    // The name has their number: a record that was refused may be right the next time.
     keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
     if (report.ending !== 'complete') return
     run.onProgress({ file: path, bytesRead: file.progress.bytesRead, lines: report.lines })
@@ -64,7 +64,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   if (isWhole()) history.append({ id, source, snapshots: [] })
 }
 
-/** The entries of a document, from 1; one without text is malformed, and the last. */
+/** Yields the entries of a document, from 1. One without text is malformed, and the last. */
 export async function* entriesOf(file: TextFile) {
   yield* splitEntries(await readWhole(file))
 }
@@ -94,27 +94,24 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   return records
 }
 
-/** Entries are counted from 1; one without `text` is malformed, and the last. */
 function* splitEntries(document: Uint8Array) {
-  // What steps over values relies on a zero byte after them.
+  // `skipValue` relies on a zero byte after the values.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
   let entry = 0
-  for (const { start, end } of rangesOf(bytes)) {
+  for (const { start, end } of findValues(bytes)) {
     const text = end === MALFORMED ? undefined : decodeUtf8(bytes.subarray(start, end))
     yield { entry: ++entry, text }
     if (text === undefined) return
   }
 }
 
-/** Where a value begins, and where it ends or `MALFORMED`. */
-type Range = { start: number; end: number }
-
-function* rangesOf(bytes: Uint8Array): Generator<Range> {
+/** Yields where each value begins, and where it ends or `MALFORMED`. */
+function* findValues(bytes: Uint8Array): Generator<{ start: number; end: number }> {
   let at = skipSpace(bytes, startsWith(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0)
   while (at < bytes.length - 1) {
     const start = at
-    if (byteAt(bytes, start) === byteOf.openBracket) at = yield* elementsOf(bytes, start)
+    if (byteAt(bytes, start) === byteOf.openBracket) at = yield* findElements(bytes, start)
     else at = skipValue(bytes, start)
     if (at === MALFORMED || byteAt(bytes, start) !== byteOf.openBracket) yield { start, end: at }
     if (at === MALFORMED) return
@@ -122,8 +119,11 @@ function* rangesOf(bytes: Uint8Array): Generator<Range> {
   }
 }
 
-/** Yields the elements of an array and returns where it ends, or `MALFORMED`. */
-function* elementsOf(bytes: Uint8Array, start: number): Generator<Range, number> {
+/** Yields the elements of an array, and returns where it ends or `MALFORMED`. */
+function* findElements(
+  bytes: Uint8Array,
+  start: number,
+): Generator<{ start: number; end: number }, number> {
   let at = skipSpace(bytes, start + 1)
   if (byteAt(bytes, at) === byteOf.closeBracket) return at + 1
   for (;;) {

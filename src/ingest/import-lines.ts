@@ -1,7 +1,7 @@
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that what
- * is in the history is not looked at line by line. One that begins at the time that the one before
- * ended at is named after that one too, because it may continue its states.
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that a
+ * batch in the history is not read line by line. One that begins at the time at which the one before
+ * ended is named after that one too, because it may continue its states.
  */
 
 import type { Source } from '#src/domain/market.ts'
@@ -30,38 +30,23 @@ import {
 } from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 
-/** The batch before: its name, the time of its last line, and its lines if they were skipped. */
-type Before = { id: string; endsAt: string | undefined; skipped: LineBatch | undefined }
-
 /** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
-  const { history, report, source } = run
+  const { history, report, source, touched } = run
   const scan = createBatchScanner(run)
   const check = createBookCheck()
-  let before: Before | undefined
-
-  function nameOf({ bytes }: LineBatch): string {
-    const startsAt = timeTextOf(bytes, 'first')
-    const isContinued = startsAt !== undefined && before?.endsAt === startsAt
-    return batchIdOf(run, bytes, isContinued ? before?.id : undefined)
-  }
-
-  /** Reads what is new, and before it what was skipped: the check of books has to see that too. */
-  function read(file: string, batch: LineBatch): ScannedBatch {
-    if (before?.skipped) check.check(scan(file, before.skipped, () => true).snapshots)
-    return scan(file, batch, (line, reason) => {
-      refuse(run, { file, line }, reason)
-      return report.ending === 'complete'
-    })
-  }
+  /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
+  let before: { id: string; endsAt: string | undefined; skipped?: LineBatch } | undefined
 
   return (file, batch) => {
     if (batch.firstLine === 1) {
       before = undefined
       check.begin()
     }
-    const id = nameOf(batch)
-    const endsAt = timeTextOf(batch.bytes, 'last')
+    const startsAt = readTimeText(batch.bytes, 'first')
+    const isContinued = startsAt !== undefined && before?.endsAt === startsAt
+    const id = batchIdOf(run, batch.bytes, isContinued ? before?.id : undefined)
+    const endsAt = readTimeText(batch.bytes, 'last')
     report.batches++
     if (history.findBatch(id) !== undefined) {
       report.batchesSkipped++
@@ -70,32 +55,41 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       return
     }
     const isWhole = watchLosses(run)
-    const { lines, records, ...scanned } = read(file, batch)
-    before = { id, endsAt, skipped: undefined }
-    if (isIdle(report, scanned.snapshots, records)) return
-    const snapshots = check.check(scanned.snapshots)
-    countHashes(run, snapshots)
+    // The check of books has to see the lines that were skipped before these.
+    if (before?.skipped) check.check(scan(file, before.skipped, () => true).snapshots)
+    const {
+      lines,
+      records,
+      snapshots: scanned,
+    } = scan(file, batch, (line, reason) => {
+      refuse(run, { file, line }, reason)
+      return report.ending === 'complete'
+    })
+    before = { id, endsAt }
+    // Blank lines are not kept as a batch: there is nothing to skip the next time.
+    if (report.ending !== 'complete' || scanned.length + records.length === 0) return
+    const snapshots = check.check(scanned)
+    for (const { conditionId, isVerified } of snapshots) {
+      touched.add(conditionId)
+      if (isVerified === false) report.hashes.mismatched++
+    }
     const isPlain = records.length === 0
-    // Only a batch that was kept whole is skipped the next time: what is refused is named each
-    // time, and may be right by then. What else is kept has a name that says how much that was.
+    // Only a batch that was kept whole is skipped the next time: a refused line is named each time,
+    // and may be right by then. The name of the rest says how many snapshots were kept.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
-    const sources = scanned.snapshots.map((scan) => scan.source ?? source)
-    appendBySource(run, { file, batchId, lines, snapshots, sources })
+    const sources = scanned.map((each) => each.source ?? source)
+    appendBySource(run, file, batchId, lines, snapshots, sources)
     if (report.ending !== 'complete' || (isPlain && sources.includes(source))) return
     keepRecords(run, id, records)
-    // With its name alone, once all of it is there.
+    // The name alone, once all of the batch is kept.
     if (isWhole()) history.append({ id, source, snapshots: [] })
   }
 }
 
-/** Whether nothing is to be kept; of blank lines nothing could be skipped the next time. */
-const isIdle = ({ ending }: ImportRun['report'], ...found: (readonly unknown[])[]): boolean =>
-  ending !== 'complete' || found.flat().length === 0
-
 const TIME_KEY = '"timestamp":'
 
 /** The time of the first or last line of a batch as it is written there, if it has one. */
-function timeTextOf(bytes: Uint8Array, which: 'first' | 'last'): string | undefined {
+function readTimeText(bytes: Uint8Array, which: 'first' | 'last'): string | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const end = text.indexOf(NEWLINE)
   const start = text.lastIndexOf(NEWLINE, -2) + 1
@@ -106,71 +100,49 @@ function timeTextOf(bytes: Uint8Array, which: 'first' | 'last'): string | undefi
   return /^\s*"?([^",}]*)/.exec(line.toString('latin1', at + TIME_KEY.length, at + 60))?.[1]
 }
 
-function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapshot[]): void {
-  for (const { conditionId, isVerified } of snapshots) {
-    touched.add(conditionId)
-    if (isVerified === false) report.hashes.mismatched++
-  }
-}
-
-/** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of the i-th. */
-type Part = {
-  file: string
-  source: Source
-  batchId: string
-  lines: readonly number[]
-  snapshots: readonly Snapshot[]
-  from: number
-  to: number
-}
-
-type Sourced = Omit<Part, 'source' | 'from' | 'to'> & { sources: readonly Source[] }
-
-/** Keeps the snapshots of each source that the lines name in a batch of its own. */
-export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): void {
-  for (const [source, places] of Map.groupBy(sources.keys(), (at) => sources[at] ?? 'recorded')) {
-    if (run.report.ending !== 'complete') return
-    const snapshots = places.flatMap((at) => batch.snapshots[at] ?? [])
-    append(run, {
-      ...{ file: batch.file, source, from: 0, to: places.length },
-      batchId: source === run.source ? batch.batchId : `${batch.batchId}:${source}`,
-      lines: places.map((at) => batch.lines[at] ?? 0),
-      snapshots,
-    })
-  }
-}
-
-/** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
-function append(run: ImportRun, part: Part): void {
+/**
+ * Keeps the snapshots of each source in a batch of its own. `lines` are their line numbers, and
+ * `sources` what the lines say.
+ */
+export function appendBySource(
+  run: ImportRun,
+  file: string,
+  batchId: string,
+  lines: readonly number[],
+  snapshots: readonly Snapshot[],
+  sources: readonly Source[],
+): void {
   const { history, report, isStrict } = run
-  const { file, source, lines, from, to } = part
-  const isWhole = to - from === lines.length
-  const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
-  const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
-  const refusal = refusalOf(() => {
-    const { accepted } = report
-    countRows(report, history.append({ id, source, snapshots }), snapshots.length)
-    report.withoutGaps += report.accepted - accepted
-  })
-  if (refusal === undefined) return
-  const place = { file, line: lines[from] ?? 0 }
-  if (to - from === 1) refuse(run, place, refusal)
-  else if (isStrict) {
-    // To find the very line, others would have to be kept.
-    refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
-  } else {
-    const middle = Math.ceil((from + to) / 2)
-    append(run, { ...part, to: middle })
-    append(run, { ...part, from: middle })
-  }
-}
+  const bySource = Map.groupBy(snapshots.keys(), (index) => sources[index] ?? 'recorded')
+  for (const [source, indexes] of bySource) {
+    if (report.ending !== 'complete') return
+    const name = source === run.source ? batchId : `${batchId}:${source}`
+    const own = indexes.flatMap((index) => snapshots[index] ?? [])
 
-type ScannedBatch = {
-  file: string
-  snapshots: ScannedSnapshot[]
-  /** `lines[i]` is the number of the line of `snapshots[i]`. */
-  lines: number[]
-  records: PlacedRecord[]
+    /** Keeps the snapshots `[from, to)`; if that is refused, its halves, down to single lines. */
+    const append = (from: number, to: number): void => {
+      const isWhole = to - from === own.length
+      const id = isWhole ? name : `${name}:${from}-${to}`
+      const part = isWhole ? own : own.slice(from, to)
+      const refusal = refusalOf(() => {
+        const { accepted } = report
+        countRows(report, history.append({ id, source, snapshots: part }), part.length)
+        report.withoutGaps += report.accepted - accepted
+      })
+      if (refusal === undefined) return
+      const place = { file, line: lines[indexes[from] ?? 0] ?? 0 }
+      if (to - from === 1) refuse(run, place, refusal)
+      else if (isStrict) {
+        // To find the very line, others would have to be kept.
+        refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
+      } else {
+        const middle = Math.ceil((from + to) / 2)
+        append(from, middle)
+        append(middle, to)
+      }
+    }
+    append(0, own.length)
+  }
 }
 
 /**
@@ -180,17 +152,8 @@ type ScannedBatch = {
 function createBatchScanner(run: ImportRun) {
   const { clock, isStrict } = run
   const scanner = createSnapshotScanner(foreignToSnapshots)
-  /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */
+  /** Whether a line is tried as a snapshot first, for speed: no line is two things. */
   let expectsSnapshot = true
-
-  function tryRead(line: Uint8Array, reading: Reading) {
-    try {
-      return read(line, reading)
-    } catch (error) {
-      if (isRecordFault(error)) return error
-      throw error
-    }
-  }
 
   function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] {
     if (expectsSnapshot) {
@@ -203,7 +166,7 @@ function createBatchScanner(run: ImportRun) {
     const value = parseJson(decodeUtf8(line) ?? '')
     const records = isRecord(value) ? readMarketRecords(value, reading) : undefined
     expectsSnapshot = records === undefined
-    // What is no JSON object at all is put into words by the scanner.
+    // For a line that is no JSON object, the scanner's fault is the clearest.
     return records ?? readSnapshot(line, reading)
   }
 
@@ -222,78 +185,73 @@ function createBatchScanner(run: ImportRun) {
     file: string,
     { bytes, firstLine }: LineBatch,
     onFault: (line: number, reason: string) => boolean,
-  ): ScannedBatch => {
-    const scanned: ScannedBatch = { file, snapshots: [], lines: [], records: [] }
+  ) => {
+    const snapshots: ScannedSnapshot[] = []
+    /** The line numbers of the snapshots. */
+    const lines: number[] = []
+    const records: PlacedRecord[] = []
     const reading = { nowMs: clock(), isStrict }
     let line = firstLine
-    for (let start = 0; start < bytes.length; line++) {
+    for (let start = 0, end: number; start < bytes.length; line++, start = end + 1) {
       const newline = bytes.indexOf(NEWLINE, start)
-      const end = newline < 0 ? bytes.length : newline
-      const isBlank = skipSpace(bytes, start) >= end
-      const found = isBlank ? [] : tryRead(bytes.subarray(start, end), reading)
-      start = end + 1
-      if (!isRecordFault(found)) add(scanned, line, found)
-      else if (found.kind === 'not_kept') leaveOut(run, found.message)
-      else if (!onFault(line, found.message)) break
+      end = newline < 0 ? bytes.length : newline
+      if (skipSpace(bytes, start) >= end) continue
+      try {
+        const found = read(bytes.subarray(start, end), reading)
+        if (Array.isArray(found)) {
+          for (const record of found) records.push({ place: { file, line }, record })
+        } else {
+          snapshots.push(found)
+          lines.push(line)
+        }
+      } catch (error) {
+        if (!isRecordFault(error)) throw error
+        if (error.kind === 'not_kept') leaveOut(run, error.message)
+        else if (!onFault(line, error.message)) break
+      }
     }
-    return scanned
-  }
-}
-
-function add(
-  { file, snapshots, lines, records }: ScannedBatch,
-  line: number,
-  found: ScannedSnapshot | MarketRecord[],
-): void {
-  if (Array.isArray(found)) {
-    for (const record of found) records.push({ place: { file, line }, record })
-  } else {
-    snapshots.push(found)
-    lines.push(line)
+    return { snapshots, lines, records }
   }
 }
 
 /** Assets remembered, more than are live at once; the oldest are forgotten first. */
 const ASSETS_MAX = 1024
 
-type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
-
 /**
- * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's
- * hash, and its place among the states of its asset and millisecond. Consecutive lines of one asset
- * with the same time are the states of that time, in their order; a line like the one before is no
- * state of its own.
+ * Says of each snapshot whether it agrees with the venue's hash, and its place among the states of
+ * its asset and millisecond in the file. Consecutive lines of one asset with the same time are the
+ * states of that time, in their order; a line like the one before is no state of its own.
  */
 export function createBookCheck() {
   const verifier = homeVenue.createBookVerifier()
   /** The states of each asset at its last time. */
-  const runs = createCache<string, Placed[]>(ASSETS_MAX)
+  const runs = createCache<string, { snapshot: Snapshot; sequence: number; occurrence: number }[]>(
+    ASSETS_MAX,
+  )
 
-  function place(snapshot: Snapshot): Placed {
+  function findPlace(snapshot: Snapshot) {
     const { assetId, timestampMs } = snapshot
-    const run = runs.get(assetId) ?? []
-    if (run.length === 0) runs.set(assetId, run, { size: 1 })
-    const last = run.at(-1)
-    if (last?.snapshot.timestampMs !== timestampMs) run.length = 0
-    else if (isSameState(last.snapshot, snapshot)) return last
-    const before = run.filter((other) => isSameState(other.snapshot, snapshot))
-    const next = { snapshot, sequence: run.length, occurrence: before.length }
-    run.push(next)
+    const states = runs.get(assetId) ?? []
+    if (states.length === 0) runs.set(assetId, states, { size: 1 })
+    const last = states.at(-1)
+    if (last?.snapshot.timestampMs !== timestampMs) states.length = 0
+    else if (compareLevels(last.snapshot, snapshot) === 0) return last
+    const before = states.filter((other) => compareLevels(other.snapshot, snapshot) === 0)
+    const next = { snapshot, sequence: states.length, occurrence: before.length }
+    states.push(next)
     return next
   }
 
   return {
-    /** A new file: no line continues one of the file before. */
+    /** Begins a file: no line continues one of the file before. */
     begin: () => runs.clear(),
 
     check: (rows: readonly Snapshot[]): Snapshot[] =>
       rows.map((row) => {
-        const { sequence, occurrence } = place(row)
+        const { sequence, occurrence } = findPlace(row)
         const isVerified = verifier.verify(row)
         if (isVerified === undefined && sequence === 0) return row
         return { ...row, isVerified, sequence, occurrence }
       }),
   }
 }
-
-const isSameState = (a: Snapshot, b: Snapshot): boolean => compareLevels(a, b) === 0

@@ -1,11 +1,11 @@
-/** Takes tables: CSV and Parquet, of the forms in `table-forms.ts`. */
+/** Takes tables, CSV and Parquet, of the forms in `table-forms.ts`. */
+
 import { createHash } from 'node:crypto'
 
 import { ifSound } from '#src/domain/errors.ts'
 import type { Source } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import { timeFault } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendBySource, createBookCheck } from './import-lines.ts'
 import { attempt, type ImportPlace, type ImportRun, refuse } from './import-run.ts'
@@ -14,28 +14,42 @@ import { createFindMarket, findForm, type Row, type TableForm } from './table-fo
 /** Snapshots of a transaction. */
 const ROWS_MAX = 2000
 
-type Group = { key: string; place: ImportPlace; rows: Row[] }
-type Held = { snapshot: Snapshot; place: ImportPlace; source: Source }
-
-/** Takes messages as `createMessageImport` does. */
-type TakeMessage = (place: ImportPlace, text: string) => void
-
 export const splitCells = (line: string): string[] =>
   line
     .replace(/\r$/, '')
     .split(',')
     .map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'))
 
-/** Takes the rows of one file, in their order; `end` after the last. */
-export function createTableImport(run: ImportRun, form: TableForm, takeMessage: TakeMessage) {
-  const find = createFindMarket(run.history)
+/**
+ * Takes the rows of one file, in their order; `end` after the last. `takeMessage` takes messages as
+ * `createMessageImport` does.
+ */
+export function createTableImport(
+  run: ImportRun,
+  form: TableForm,
+  takeMessage: (place: ImportPlace, text: string) => void,
+) {
+  const { history } = run
+  const find = createFindMarket(history)
   const check = createBookCheck()
-  let group: Group | undefined
-  let held: Held[] = []
+  /** By condition id, whether the history has the market. */
+  const known = new Map<string, boolean>()
+  /** The rows of the record that is read next. */
+  let group: { key: string; place: ImportPlace; rows: Row[] } | undefined
+  let held: { snapshot: Snapshot; place: ImportPlace; source: Source }[] = []
   let rowsTaken = 0
-  const isHeld = createIsHeld(run.history)
 
-  function read({ place, rows }: Group): void {
+  function isHeld(conditionId: string): boolean {
+    const found =
+      known.get(conditionId) ?? ifSound(() => history.findMarket(conditionId)) !== undefined
+    known.set(conditionId, found)
+    return found
+  }
+
+  function readGroup(): void {
+    if (group === undefined) return
+    const { place, rows } = group
+    group = undefined
     attempt(run, place, () => {
       const record = form.read(rows, find)
       if ('message' in record) {
@@ -57,13 +71,14 @@ export function createTableImport(run: ImportRun, form: TableForm, takeMessage: 
     const checked = check.check(batch.map(({ snapshot }) => snapshot))
     for (const { conditionId } of checked) run.touched.add(conditionId)
     const hash = createHash('sha256').update(JSON.stringify(checked)).digest('hex')
-    appendBySource(run, {
-      file: batch[0]?.place.file ?? '',
-      batchId: `import:${run.source}:${hash}`,
-      lines: batch.map(({ place }) => place.line ?? 0),
-      snapshots: checked,
-      sources: batch.map(({ source }) => source),
-    })
+    appendBySource(
+      run,
+      batch[0]?.place.file ?? '',
+      `import:${run.source}:${hash}`,
+      batch.map(({ place }) => place.line ?? 0),
+      checked,
+      batch.map(({ source }) => source),
+    )
   }
 
   return {
@@ -78,29 +93,17 @@ export function createTableImport(run: ImportRun, form: TableForm, takeMessage: 
         group.rows.push(row)
         return
       }
-      if (group !== undefined) read(group)
+      readGroup()
       group = { key, place, rows: [row] }
     },
     /** Returns how many rows were taken. */
     end(): number {
-      if (group !== undefined) read(group)
-      group = undefined
+      readGroup()
       store()
       return rowsTaken
     },
   }
 }
-
-function createIsHeld(history: MarketHistory): (conditionId: string) => boolean {
-  const known = new Map<string, boolean>()
-  return (conditionId) => {
-    if (!known.has(conditionId))
-      known.set(conditionId, ifSound(() => history.findMarket(conditionId)) !== undefined)
-    return known.get(conditionId) === true
-  }
-}
-
-export type TableImport = ReturnType<typeof createTableImport>
 
 /** Whether the first line of a text names the columns of a table. */
 export const isTableHeader = (line: string): boolean => findForm(splitCells(line)) !== undefined

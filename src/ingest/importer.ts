@@ -23,7 +23,7 @@ import {
   type ImportRun,
   refuse,
 } from './import-run.ts'
-import { createTableImport, isTableHeader, splitCells, type TableImport } from './import-tables.ts'
+import { createTableImport, isTableHeader, splitCells } from './import-tables.ts'
 import { batchLines, type LineBatch, openText, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
@@ -190,7 +190,7 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
   return table.end()
 }
 
-function tableOf(importer: Importer, names: readonly string[]): TableImport {
+function tableOf(importer: Importer, names: readonly string[]) {
   const form = findForm(names)
   if (form !== undefined) return createTableImport(importer, form, importer.messages.takeEntry)
   const shown = names.slice(0, COLUMNS_SHOWN_MAX).join(', ')

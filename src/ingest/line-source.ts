@@ -1,4 +1,4 @@
-/** Reads files as text, decompressed if need be, and cuts them into batches of whole lines. */
+/** Reads files as text, decompressed if needed, and cuts them into batches of whole lines. */
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { codeOf } from '#src/platform/message.ts'
 
 export const STDIN = '-'
 
-/** Large enough to make few trips through the event loop, small enough not to matter. */
+/** Large enough for few turns of the event loop, small enough not to matter. */
 const READ_BYTES = 262_144
 const GUNZIP_BYTES = 1_048_576
 /** Enough of a text to show what it holds. */
@@ -22,17 +22,10 @@ export const NEWLINE = 0x0a
 const gzipMagic = Uint8Array.of(0x1f, 0x8b)
 export const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)
 
-/** How far a file was read, in bytes as they are on disk. */
-type ReadProgress = {
-  bytesRead: number
-  /** Undefined for a pipe. */
-  bytesTotal: number | undefined
-}
-
 export type TextFile = {
   path: string
-  /** Changes as the file is read. */
-  progress: ReadProgress
+  /** In bytes on disk; changes as the file is read. `bytesTotal` is undefined for a pipe. */
+  progress: { bytesRead: number; bytesTotal: number | undefined }
   /** The first 4,096 bytes or more, unless the text is shorter or could not be read so far. */
   head: Uint8Array
   /** The text, once; throws a `source` fault after what was readable, `AbortError` when stopped. */
@@ -45,7 +38,7 @@ export type TextFile = {
  * Opens a file, or standard input for `-`; gzip is seen from its bytes. Throws a `source` fault.
  */
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
-  const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
+  const progress = { bytesRead: 0, bytesTotal: await findSize(path) }
   const text = readText(path, progress, signal)
   const close = () => text.return(undefined)
   return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
@@ -61,7 +54,7 @@ async function findSize(path: string): Promise<number | undefined> {
   }
 }
 
-async function* readText(path: string, progress: ReadProgress, signal: AbortSignal) {
+async function* readText(path: string, progress: TextFile['progress'], signal: AbortSignal) {
   try {
     const file =
       path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
@@ -74,14 +67,14 @@ async function* readText(path: string, progress: ReadProgress, signal: AbortSign
   }
 }
 
-async function* countBytes(chunks: AsyncIterable<Uint8Array>, progress: ReadProgress) {
+async function* countBytes(chunks: AsyncIterable<Uint8Array>, progress: TextFile['progress']) {
   for await (const chunk of chunks) {
     progress.bytesRead += chunk.length
     yield chunk
   }
 }
 
-/** Decompresses all members; the work is done in the runtime's thread pool. */
+/** Decompresses all members in the runtime's thread pool. */
 function gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const gunzipStream = createGunzip({ chunkSize: GUNZIP_BYTES })
   // A failure of either end reaches the reader of the stream, so the callback has nothing to do.
@@ -89,7 +82,7 @@ function gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return gunzipStream
 }
 
-/** Reads the beginning of a text, of some bytes or more, without taking it out of `chunks`. */
+/** Reads the beginning of a text, `bytes` or more, without taking it out of `chunks`. */
 async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   const beginning: Uint8Array[] = []
   let failure: { error: unknown } | undefined
@@ -112,14 +105,14 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
       if (failure !== undefined) throw failure.error
       yield* text
     } finally {
-      // It holds the file open until nobody wants more.
+      // The text holds the file open until it is ended.
       await text.return(undefined)
     }
   }
   return { head, chunks: whole() }
 }
 
-/** What the system and zlib call the failures that a user can cause, in words. */
+/** Failures that a user can cause, by the names of the system and zlib. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'no permission to read it',
@@ -128,10 +121,10 @@ const reasons: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged; the lines before that were read',
 }
 
-/** Why a file cannot be read, where that is the user's to mend. */
+/** Why a file cannot be read, if the user can mend it. */
 export const readFaultOf = (error: unknown): string | undefined => reasons[codeOf(error)]
 
-/** Throws on whatever is not the user's to mend. */
+/** Throws errors that the user cannot mend. */
 function toSourceFault(error: unknown): Fault {
   const reason = readFaultOf(error)
   if (reason === undefined) throw error
@@ -147,19 +140,16 @@ export type LineBatch = {
   lineCount: number
 }
 
-/** A line that was passed over because it is longer than `LINE_BYTES_MAX`. */
+/** A line that was skipped because it is longer than `LINE_BYTES_MAX`. */
 type LongLine = { kind: 'long_line'; line: number }
-
-type LineBatchLimits = {
-  linesMax: number
-  /** Of a batch of more than one line. */
-  bytesMax: number
-}
 
 /**
  * Reads in constant memory. Throws a `source` fault after the last whole line that was readable.
  */
-export async function* batchLines({ chunks, progress }: TextFile, limits: LineBatchLimits) {
+export async function* batchLines(
+  { chunks, progress }: TextFile,
+  limits: Parameters<typeof createLineBatcher>[0],
+) {
   const batcher = createLineBatcher(limits)
   let fault: Fault | undefined
   try {
@@ -175,18 +165,19 @@ export async function* batchLines({ chunks, progress }: TextFile, limits: LineBa
 }
 
 /**
- * Cuts the bytes of one file into batches of whole lines. Where a batch ends depends on the content
- * alone, never on how it arrived in chunks, because a batch is known by the hash of its bytes. Its
- * memory is one batch and one longest line.
+ * Cuts the bytes of one file into batches of whole lines, of `linesMax` lines and `bytesMax` bytes
+ * unless one line has more. Where a batch ends depends only on the content, never on how it arrived
+ * in chunks, because a batch is known by the hash of its bytes. Memory is one batch and one longest
+ * line.
  */
-export function createLineBatcher({ linesMax, bytesMax }: LineBatchLimits) {
+export function createLineBatcher({ linesMax, bytesMax }: { linesMax: number; bytesMax: number }) {
   const block = new Uint8Array(bytesMax + LINE_BYTES_MAX + 1)
   let filled = 0
   /** Where the last whole line in the block ends. */
   let wholeEnd = 0
   let lineCount = 0
   let firstLine = 1
-  let isPassingOver = false
+  let isSkipping = false
 
   function* emit(): Generator<LineBatch> {
     if (lineCount === 0) return
@@ -200,19 +191,19 @@ export function createLineBatcher({ linesMax, bytesMax }: LineBatchLimits) {
   }
 
   function* add(piece: Uint8Array): Generator<LineBatch> {
-    if (!isPassingOver && filled - wholeEnd + piece.length > LINE_BYTES_MAX) {
+    if (!isSkipping && filled - wholeEnd + piece.length > LINE_BYTES_MAX) {
       yield* emit()
       filled = 0
-      isPassingOver = true
+      isSkipping = true
     }
-    if (isPassingOver) return
+    if (isSkipping) return
     block.set(piece, filled)
     filled += piece.length
   }
 
   function* endLine(hasNewline: boolean): Generator<LineBatch | LongLine> {
-    if (isPassingOver) {
-      isPassingOver = false
+    if (isSkipping) {
+      isSkipping = false
       yield { kind: 'long_line', line: firstLine++ }
       return
     }
@@ -245,7 +236,7 @@ export function createLineBatcher({ linesMax, bytesMax }: LineBatchLimits) {
 
     /** Yields the whole lines still held; at the real end of a file, its unterminated one too. */
     *finish(isWhole: boolean): Generator<LineBatch | LongLine> {
-      if (isWhole && (isPassingOver || filled > wholeEnd)) yield* endLine(false)
+      if (isWhole && (isSkipping || filled > wholeEnd)) yield* endLine(false)
       yield* emit()
     },
   }

@@ -9,22 +9,17 @@ import { messageOf } from '#src/platform/message.ts'
 
 import type { Row } from './table-forms.ts'
 
-/** Rows that are in memory at a time. */
+/** The most rows that are in memory at a time. */
 const ROWS_AT_ONCE = 50_000
 /** The first and the last bytes of every file. */
 const MAGIC = 'PAR1'
 
-type ParquetFile = {
-  columns: readonly string[]
-  rows(): AsyncGenerator<Row[], void, undefined>
-}
-
-/** Whether a file is to be one by its name or its first bytes, so that it is said what it lacks. */
+/** Whether a file is meant to be Parquet by its name or first bytes; then its faults are named. */
 export const isParquet = (path: string, head: string): boolean =>
   head.startsWith(MAGIC) || /\.parquet$/i.test(path)
 
 /** Throws a `source` fault. */
-export async function openParquet(path: string): Promise<ParquetFile> {
+export async function openParquet(path: string) {
   const blob = Bun.file(path)
   const file = {
     byteLength: blob.size,
@@ -32,7 +27,7 @@ export async function openParquet(path: string): Promise<ParquetFile> {
   }
   const metadata = await guard(() => parquetMetadataAsync(file))
   const elements = new Map(metadata.schema.slice(1).map((each) => [each.name, each]))
-  // As they are stored: the library would make floats of decimals.
+  // Values are read as they are stored, because the library would make floats of decimals.
   const schema = metadata.schema.map(({ converted_type, logical_type, ...element }) =>
     converted_type === 'UTF8' ? { ...element, converted_type } : element,
   )
@@ -44,7 +39,11 @@ export async function openParquet(path: string): Promise<ParquetFile> {
       const rowEnd = Math.min(count, rowStart + ROWS_AT_ONCE)
       await guard(() =>
         parquetRead({
-          ...{ file, rowStart, rowEnd, compressors, rowFormat: 'object' },
+          file,
+          rowStart,
+          rowEnd,
+          compressors,
+          rowFormat: 'object',
           metadata: { ...metadata, schema },
           onComplete(found: Record<string, unknown>[]) {
             read = found
@@ -62,7 +61,7 @@ const compressors = {
   ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)),
 }
 
-/** Whatever is wrong with a file is the file's fault. */
+/** Any error of the library is a fault of the file. */
 async function guard<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
