@@ -1,4 +1,4 @@
-/** What the columns of a table say: our exports, and archives of others. */
+/** The forms of tables: exports of this service, and archives of others. */
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -28,9 +28,9 @@ export type TableForm = {
   /** With its article. */
   name: string
   columns: readonly string[]
-  /** Rows of one key that follow each other are one record. */
+  /** Consecutive rows of one key are one record. */
   keyOf(row: Row): string
-  /** Of an archive of all markets: rows of those that are not held are passed over. */
+  /** For an archive of all markets: rows of markets that are not held are skipped. */
   marketOf?(row: Row): string
   /** Throws a `record` fault. */
   read(rows: readonly Row[], find: FindMarket): TableRecord
@@ -50,13 +50,12 @@ function toLadder(levels: [number, number][], side: 'bid' | 'ask'): Ladder {
   return { prices: sorted.map(([price]) => price), sizes: sorted.map(([, size]) => size) }
 }
 
-type Found = { market: Market; outcome: Outcome }
-/** The form in which an id is kept; of what is no id, no market has the name. */
+/** Returns the form in which an id is kept; for a text that is no id, one that no market has. */
 const toConditionId = (name: string): string => parseConditionId(name) ?? name.toLowerCase()
 
 export type FindMarket = ReturnType<typeof createFindMarket>
 
-/** Finds markets by what tables call them; throws a `record` fault. */
+/** Finds markets by their names in tables; throws a `record` fault. */
 export function createFindMarket(history: MarketHistory) {
   const unknown = (name: string): Fault =>
     recordFault(
@@ -65,7 +64,7 @@ export function createFindMarket(history: MarketHistory) {
   const findNamed = (name: string): Market | undefined =>
     history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(toConditionId(name))
   return {
-    byOutcome(conditionId: string, outcome: Outcome): Found {
+    byOutcome(conditionId: string, outcome: Outcome): { market: Market; outcome: Outcome } {
       const market = history.findMarket(toConditionId(conditionId))
       if (market?.assetIds[outcome] === undefined)
         throw unknown(`the token ${outcome} of market ${conditionId}`)
@@ -96,7 +95,7 @@ export function createFindMarket(history: MarketHistory) {
     },
 
     /** A token's id; or a condition id or slug, and after a colon the outcome. */
-    bySymbol(symbol: string): Found {
+    bySymbol(symbol: string): { market: Market; outcome: Outcome } {
       const own = /^\d+$/.test(symbol) ? history.findMarketByAsset(symbol) : undefined
       const ofToken = outcomes.find((each) => own?.assetIds[each] === symbol)
       if (own && ofToken) return { market: own, outcome: ofToken }
@@ -110,18 +109,27 @@ export function createFindMarket(history: MarketHistory) {
   }
 }
 
-type Book = Found & { timestampMs: number; received: string; bids: Ladder; asks: Ladder }
-
-function toSnapshot({ market, outcome, received, ...book }: Book): Snapshot {
+function toSnapshot(
+  { market, outcome }: { market: Market; outcome: Outcome },
+  timestampMs: number,
+  received: string,
+  levelsOf: (side: 'bid' | 'ask') => [number, number][],
+): Snapshot {
   const { coin, conditionId, timeframe, assetIds } = market
   return {
-    ...{ coin, conditionId, timeframe, outcome, ...book },
+    coin,
+    conditionId,
+    timeframe,
+    outcome,
+    timestampMs,
+    bids: toLadder(levelsOf('bid'), 'bid'),
+    asks: toLadder(levelsOf('ask'), 'ask'),
     assetId: assetIds[outcome] ?? '',
     receivedMs: received === '' ? undefined : toReceivedMs(received, 'received_at'),
   }
 }
 
-/** A state in a row: levels in columns that others number and name in their own ways. */
+/** Columns of tables with a state a row, whose levels others number and name in their own ways. */
 const wideNames = {
   time: ['ts_ms', 'timestamp_ms', 'time_ms', 'ts_ns', 'timestamp', 'ts', 'time'],
   token: ['clob_token_id', 'token_id', 'asset_id', 'assetId', 'token'],
@@ -147,15 +155,7 @@ const wideLevels: readonly ((
   (side, value, level) => `${side}${level}_${value}`,
 ]
 
-type WideColumns = {
-  time: string
-  token: string | undefined
-  market: string | undefined
-  level: (side: 'bid' | 'ask', value: 'price' | 'size', level: number) => string
-  firstLevel: number
-}
-
-function readWideColumns(names: readonly string[]): WideColumns | undefined {
+function findWideColumns(names: readonly string[]) {
   const known = new Set(names)
   const find = (any: readonly string[]) => any.find((name) => known.has(name))
   const time = find(wideNames.time)
@@ -176,7 +176,7 @@ function readWideColumns(names: readonly string[]): WideColumns | undefined {
 
 function readWide(
   row: Row,
-  { time, token, market, level, firstLevel }: WideColumns,
+  { time, token, market, level, firstLevel }: NonNullable<ReturnType<typeof findWideColumns>>,
   find: FindMarket,
 ): TableRecord {
   const found = find.byNames({
@@ -194,38 +194,32 @@ function readWide(
       levels.push(readLevel(price, size))
     }
   }
-  return {
-    source: undefined,
-    snapshot: toSnapshot({
-      ...found,
-      timestampMs: toReceivedMs(row(time), time),
-      received: '',
-      bids: toLadder(levelsOf('bid'), 'bid'),
-      asks: toLadder(levelsOf('ask'), 'ask'),
-    }),
-  }
+  const timestampMs = toReceivedMs(row(time), time)
+  return { source: undefined, snapshot: toSnapshot(found, timestampMs, '', levelsOf) }
 }
 
 const isNothing = (text: string): boolean => /^(?:|nan|null|none|0+(?:\.0*)?)$/i.test(text)
 
 const first = (rows: readonly Row[]): Row => rows[0] ?? (() => '')
 
-function toOwn(rows: readonly Row[], find: FindMarket, levelsOf: LevelsOf): TableRecord {
+function readOwn(
+  rows: readonly Row[],
+  find: FindMarket,
+  levelsOf: (side: 'bid' | 'ask') => [number, number][],
+): TableRecord {
   const row = first(rows)
   const found = find.byOutcome(ownIdOf(row), readOutcome(row('outcome'), 'outcome'))
   const source = row('source')
   return {
     source: source === 'simulated' || source === 'recorded' ? source : undefined,
-    snapshot: toSnapshot({
-      ...found,
-      timestampMs: readTimeMs(row('timestamp'), 'timestamp'),
-      received: row('received_at'),
-      bids: toLadder(levelsOf('bid'), 'bid'),
-      asks: toLadder(levelsOf('ask'), 'ask'),
-    }),
+    snapshot: toSnapshot(
+      found,
+      readTimeMs(row('timestamp'), 'timestamp'),
+      row('received_at'),
+      levelsOf,
+    ),
   }
 }
-type LevelsOf = (side: 'bid' | 'ask') => [number, number][]
 
 const OWN_ID = columnName('conditionId')
 /** The same column in exports of 0.4 and older. */
@@ -258,56 +252,62 @@ function readIncrement(rows: readonly Row[], find: FindMarket): TableRecord {
     rows
       .filter((each) => each('side') === side)
       .map((each) => ({ price: each('price'), size: each('amount') }))
-  const shared = { market: market.conditionId, timestamp }
-  const _recv = microsToMs(row('local_timestamp'), 'local_timestamp')
-  const isBook = row('is_snapshot') === 'true'
-  const book = { asset_id: assetId, bids: levelsOf('bid'), asks: levelsOf('ask') }
+  const event = {
+    market: market.conditionId,
+    timestamp,
+    _recv: microsToMs(row('local_timestamp'), 'local_timestamp'),
+  }
+  if (row('is_snapshot') === 'true') {
+    const book = { asset_id: assetId, bids: levelsOf('bid'), asks: levelsOf('ask') }
+    return { message: JSON.stringify({ event_type: 'book', ...event, ...book }) }
+  }
   const changes = (['bid', 'ask'] as const).flatMap((side) =>
     levelsOf(side).map((level) => ({ asset_id: assetId, ...level, side: buySell[side] })),
   )
-  const said = isBook
-    ? { event_type: 'book', ...shared, ...book }
-    : { event_type: 'price_change', ...shared, price_changes: changes }
-  return { message: JSON.stringify({ ...said, _recv }) }
+  const message = { event_type: 'price_change', ...event, price_changes: changes }
+  return { message: JSON.stringify(message) }
 }
 
-/** Columns of an archive whose rows are messages of the venue, a change each. */
+/** Columns of an archive whose rows are messages of the venue, one change each. */
 const messageColumns = ['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id']
-/** Of the archive before it, whose `data` is a JSON object of the archive's own. */
+/** Columns of the older archive, whose `data` is a JSON object of its own. */
 const olderColumns = ['timestamp_received', 'market_id', 'update_type', 'data']
 
-/** As the venue has levels; both archives have pairs. */
+/** Makes levels as the venue has them of the archives' pairs. */
 const toLevels = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(([price, size]: string[]) => ({ price, size })) : value
 
-/** It has no time of the venue: that of receipt is in its place. */
+/** The older archive has no time of the venue: the time of receipt is in its place. */
 function readOlderMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const data = parseJson(row('data'))
   if (!isRecord(data)) throw recordFault('data: not a JSON object')
   const time = row('timestamp_received')
-  const shared = { market: row('market_id'), timestamp: time, _recv: Number(time) }
-  const token = { asset_id: data.token_id }
-  const change = {
-    ...{ ...token, price: data.change_price, size: data.change_size, side: data.change_side },
-    ...{ best_bid: data.best_bid ?? '', best_ask: data.best_ask ?? '' },
+  const event = { market: row('market_id'), timestamp: time, _recv: Number(time) }
+  const type = row('update_type')
+  if (type === 'book_snapshot') {
+    const [bids, asks] = [data.bids, data.asks].map(toLevels)
+    const book = { event_type: 'book', asset_id: data.token_id, bids, asks }
+    return { message: JSON.stringify({ ...event, ...book }) }
   }
-  const own = {
-    book_snapshot: () => ({
-      ...{ event_type: 'book', ...token },
-      ...{ bids: toLevels(data.bids), asks: toLevels(data.asks) },
-    }),
-    price_change: () => ({ event_type: 'price_change', price_changes: [change] }),
-  }[row('update_type')]
-  if (own === undefined) throw recordFault('update_type: not book_snapshot or price_change')
-  return { message: JSON.stringify({ ...shared, ...own() }) }
+  if (type !== 'price_change') throw recordFault('update_type: not book_snapshot or price_change')
+  const change = {
+    asset_id: data.token_id,
+    price: data.change_price,
+    size: data.change_size,
+    side: data.change_side,
+    best_bid: data.best_bid ?? '',
+    best_ask: data.best_ask ?? '',
+  }
+  const changes = { event_type: 'price_change', price_changes: [change] }
+  return { message: JSON.stringify({ ...event, ...changes }) }
 }
 
 function readMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const text = (column: string) => row(column) || undefined
   const levels = (column: string): unknown => toLevels(JSON.parse(row(column) || '[]'))
-  const shared = {
+  const event = {
     event_type: row('event_type'),
     market: row('market'),
     timestamp: row('timestamp'),
@@ -315,16 +315,20 @@ function readMessage(rows: readonly Row[]): TableRecord {
   }
   const token = { asset_id: row('asset_id') }
   const change = {
-    ...{ ...token, price: text('price'), size: text('size'), side: text('side') },
-    ...{ best_bid: text('best_bid'), best_ask: text('best_ask') },
+    ...token,
+    price: text('price'),
+    size: text('size'),
+    side: text('side'),
+    best_bid: text('best_bid'),
+    best_ask: text('best_ask'),
   }
   const own = {
     book: () => ({ ...token, bids: levels('bids'), asks: levels('asks') }),
     price_change: () => ({ price_changes: [change] }),
     last_trade_price: () => ({ ...change, transaction_hash: text('transaction_hash') }),
     tick_size_change: () => ({ ...token, new_tick_size: text('new_tick_size') }),
-  }[row('event_type')]
-  return { message: JSON.stringify({ ...shared, ...own?.() }) }
+  }[event.event_type]
+  return { message: JSON.stringify({ ...event, ...own?.() }) }
 }
 
 /** Exports of this service; `idColumn` names the market. */
@@ -334,7 +338,7 @@ const ownForms = (idColumn: string): TableForm[] => [
     columns: ['timestamp', 'id', idColumn, 'outcome', 'side', 'level', 'price', 'size'],
     keyOf: ownKey,
     read: (rows, find) =>
-      toOwn(rows, find, (side) =>
+      readOwn(rows, find, (side) =>
         rows
           .filter((row) => row('side') === side)
           .map((row) => readLevel(row('price'), row('size'))),
@@ -345,7 +349,7 @@ const ownForms = (idColumn: string): TableForm[] => [
     columns: ['timestamp', 'id', idColumn, 'outcome', 'bid_price_1', 'ask_price_1'],
     keyOf: ownKey,
     read: (rows, find) =>
-      toOwn(rows, find, (side) =>
+      readOwn(rows, find, (side) =>
         acrossColumns(first(rows), (level, value) => `${side}_${value}_${level + 1}`),
       ),
   },
@@ -359,18 +363,15 @@ const tableForms: readonly TableForm[] = [
     keyOf: (row) => `${row('symbol')}:${row('timestamp')}:${row('local_timestamp')}`,
     read(rows, find) {
       const row = first(rows)
-      const levelsOf = (side: 'bids' | 'asks') =>
+      const found = find.bySymbol(row('symbol'))
+      const timestampMs = microsToMs(row('timestamp'), 'timestamp')
+      const received = String(microsToMs(row('local_timestamp'), 'local_timestamp'))
+      const snapshot = toSnapshot(found, timestampMs, received, (side) =>
         acrossColumns(
           row,
-          (level, value) => `${side}[${level}].${value === 'size' ? 'amount' : value}`,
-        )
-      const snapshot = toSnapshot({
-        ...find.bySymbol(row('symbol')),
-        timestampMs: microsToMs(row('timestamp'), 'timestamp'),
-        received: String(microsToMs(row('local_timestamp'), 'local_timestamp')),
-        bids: toLadder(levelsOf('bids'), 'bid'),
-        asks: toLadder(levelsOf('asks'), 'ask'),
-      })
+          (level, value) => `${side}s[${level}].${value === 'size' ? 'amount' : value}`,
+        ),
+      )
       return { snapshot, source: undefined }
     },
   },
@@ -398,20 +399,19 @@ const tableForms: readonly TableForm[] = [
 
 const WIDE_NAME = 'books with a state a row and their levels in columns'
 
-/** A form of its own for each table, because the names of its columns differ. */
+/** Each table gets a form of its own, because the names of its columns differ. */
 function findWideForm(names: readonly string[]): TableForm | undefined {
-  const columns = readWideColumns(names)
-  return (
-    columns && {
-      name: WIDE_NAME,
-      columns: names,
-      keyOf: () => '',
-      read: (rows, find) => readWide(first(rows), columns, find),
-    }
-  )
+  const columns = findWideColumns(names)
+  if (columns === undefined) return undefined
+  return {
+    name: WIDE_NAME,
+    columns: names,
+    keyOf: () => '',
+    read: (rows, find) => readWide(first(rows), columns, find),
+  }
 }
 
-/** The forms and the columns that each needs, in words. */
+/** The forms and the columns that each needs, as text. */
 export const formTexts: readonly string[] = [
   ...tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`),
   `${WIDE_NAME} (ts_ms or timestamp; clob_token_id, or outcome and window_slug or condition_id; bid_p1, bid_s1, ask_p1, ask_s1)`,
