@@ -65,7 +65,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
 }
 
 /** Yields the entries of a document, from 1. One without text is malformed, and the last. */
-export async function* entriesOf(file: TextFile) {
+export async function* readEntries(file: TextFile) {
   yield* splitEntries(await readWhole(file))
 }
 

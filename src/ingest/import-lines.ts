@@ -1,7 +1,7 @@
 /**
  * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that a
- * batch in the history is not read line by line. One that begins at the time at which the one before
- * ended is named after that one too, because it may continue its states.
+ * batch in the history is not read line by line. One that begins at the time at which the one
+ * before ended is named after that one too, because it may continue its states.
  */
 
 import type { Source } from '#src/domain/market.ts'

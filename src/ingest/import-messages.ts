@@ -1,6 +1,6 @@
 /**
- * Takes messages of the venue's socket and books of its REST routes, one or an array of them a line:
- * those in a recorder's journal, with all that it knew, and those that others kept.
+ * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
+ * line: those in a recorder's journal, with all that it knew, and those that others kept.
  */
 
 import { ifSound } from '#src/domain/errors.ts'

@@ -18,7 +18,7 @@ import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import { isFault } from '#src/platform/fault.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
-/** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
+/** A line of a file or an entry of a document, from 1; without either it is the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }
 
 /** A line or entry that was not kept, a fact left out of one, or a file not read to its end. */
@@ -93,7 +93,7 @@ export const emptyReport = () => ({
   linesPerSecond: 0,
 })
 
-/** Reasons counted one by one; hostile files could name any number of them. */
+/** The most reasons that are counted one by one; hostile files could name any number of them. */
 const REASONS_MAX = 20
 
 /** Names a batch by its content, and by the name of the batch `before` that it continues. */
@@ -107,10 +107,10 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
 }
 
-/** What concerns single records in the history: the import continues with the next. */
+/** Errors of the history that are about single records: the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
-/** Reads or writes records. Returns what is wrong with them, or why they cannot be kept. */
+/** Reads or writes records. Returns why they are wrong or cannot be kept. */
 export function refusalOf(work: () => void): string | undefined {
   try {
     work()
@@ -184,7 +184,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     } else if (record.kind === 'fault') refuse(run, place, record.reason)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
-      keepFacts(run, place, { source: run.source, ...record.facts, ...sourceOf(record) })
+      keepFacts(run, place, { ...record.facts, source: record.source ?? run.source })
     } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return
   }
@@ -195,9 +195,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
   }
 }
 
-const sourceOf = ({ source }: { source?: Source }) => (source === undefined ? {} : { source })
-
-/** Puts facts of a market, counts whether they say anything new, and refuses a contradiction. */
+/** Puts facts of a market, counts whether they are new, and refuses a contradiction. */
 export function keepFacts(run: ImportRun, place: ImportPlace, facts: MarketFacts): void {
   const { history, report } = run
   const revision = () => history.findMarket(facts.conditionId)?.revision

@@ -12,7 +12,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { describeBinary } from './binary-kinds.ts'
-import { entriesOf, importDocument } from './import-document.ts'
+import { importDocument, readEntries } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createMessageImport, holdsMessages } from './import-messages.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
@@ -165,7 +165,7 @@ async function importMessages(importer: Importer, file: TextFile): Promise<void>
     await importLines(importer, file, messages.take)
     return
   }
-  for await (const { entry, text } of entriesOf(file)) {
+  for await (const { entry, text } of readEntries(file)) {
     report.entries++
     messages.takeEntry({ file: file.path, entry }, text)
   }

@@ -69,8 +69,8 @@ export function takeRecording(add: (entry: Entry) => void) {
 }
 
 /**
- * Takes the rows and gaps of messages that others kept. It is unknown when they were connected, so a
- * pause is like one between lines, and each gap is one that they saw.
+ * Takes the rows and gaps of messages that others kept. It is unknown when they were connected, so
+ * a pause is like one between lines, and each gap is one that they saw.
  */
 export function takeMessages(add: (entry: Entry) => void) {
   const books = createHeardBooks(add)

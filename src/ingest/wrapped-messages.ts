@@ -70,15 +70,15 @@ function unwrap(
   const first: unknown = Array.isArray(value) ? value[0] : value
   if (!isRecord(first)) return { value, receivedMs: undefined }
   if (depth === 0 || Array.isArray(value) || isMessage(first))
-    return { value, receivedMs: receiptOf(first, receipts) }
+    return { value, receivedMs: findReceipt(first, receipts) }
   const holder = holders.find((name) => isHeld(first[name]))
-  if (holder === undefined) return { value, receivedMs: receiptOf(first, receipts) }
+  if (holder === undefined) return { value, receivedMs: findReceipt(first, receipts) }
   const held = first[holder]
   const parsed = typeof held === 'string' ? parseWithTexts(held, { hasNumbers: false }) : held
   // Text that is not JSON, such as the answer to a ping, is left to the venue's reader.
   if (typeof parsed !== 'object' || parsed === null) return { value: held, receivedMs: undefined }
   const inner = unwrap(parsed, seen, depth - 1)
-  return { ...inner, receivedMs: inner.receivedMs ?? receiptOf(first, looseReceipts) }
+  return { ...inner, receivedMs: inner.receivedMs ?? findReceipt(first, looseReceipts) }
 }
 
 const isMessage = (value: Record<string, unknown>): boolean =>
@@ -87,7 +87,7 @@ const isMessage = (value: Record<string, unknown>): boolean =>
 const isHeld = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || (typeof value === 'string' && value !== '')
 
-function receiptOf(
+function findReceipt(
   value: Record<string, unknown>,
   patterns: readonly RegExp[],
 ): number | undefined {

@@ -1,6 +1,6 @@
 /**
- * A recorded day as it looks while it passes: of each market only what was recorded and known at the
- * moment of a clock, so that subscribers get the day as it would have come.
+ * A recorded day as it looks while it passes: of each market only what was recorded and known at
+ * the moment of a clock, so that subscribers get the day as it would have come.
  */
 
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
@@ -22,13 +22,13 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
     ...query,
     toMs: Math.min(query.toMs ?? Number.POSITIVE_INFINITY, nowMs() + 1),
   })
-  const viewOf = (market: Market | undefined) => market && marketAt(market, nowMs())
+  const toView = (market: Market | undefined) => market && marketAt(market, nowMs())
   const gapsAt = createGapsAt(history, nowMs)
   return {
     ...history,
-    findMarket: (conditionId) => viewOf(history.findMarket(conditionId)),
-    findMarketBySlug: (slug) => viewOf(history.findMarketBySlug(slug)),
-    findMarketByAsset: (assetId) => viewOf(history.findMarketByAsset(assetId)),
+    findMarket: (conditionId) => toView(history.findMarket(conditionId)),
+    findMarketBySlug: (slug) => toView(history.findMarketBySlug(slug)),
+    findMarketByAsset: (assetId) => toView(history.findMarketByAsset(assetId)),
     listMarkets: (query) => listAt(history, query, nowMs()),
     gaps: gapsAt,
     page: (query) => history.page(upTo(query)),

@@ -98,7 +98,7 @@ export class MarketCursor {
   get step(): string {
     const { timestampMs, id } = this.position
     const gaps = this.#pendingGaps.length === 0 ? this.#gaps : undefined
-    return `${this.market.conditionId} ${timestampMs} ${id} ${numberOf(gaps)}`
+    return `${this.market.conditionId} ${timestampMs} ${id} ${toNumber(gaps)}`
   }
 
   /** Returns a second cursor at the same position. */
@@ -143,7 +143,7 @@ const byKey = (gaps: readonly Gap[]): Map<string, Gap> =>
   new Map(gaps.map((gap) => [gapKey(gap), gap]))
 
 /** Numbers lists of gaps; each undefined list gets a number of its own. */
-const numberOf = (() => {
+const toNumber = (() => {
   const numbers = new WeakMap<readonly Gap[], number>()
   let count = 0
   return (gaps: readonly Gap[] | undefined): number => {

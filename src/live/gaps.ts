@@ -48,7 +48,7 @@ export function createGapView({
       views.delete(conditionId)
       return stored
     }
-    if (view?.stored === stored && keysOf(view.derived) === keysOf(derived)) return view.all
+    if (view?.stored === stored && gapKeys(view.derived) === gapKeys(derived)) return view.all
     const all = [...stored, ...derived].sort((a, b) => a.fromMs - b.fromMs)
     views.set(conditionId, { stored, derived, all })
     return all
@@ -85,7 +85,7 @@ export function gapMembers({ conditionId }: Market, gap: Gap): string {
 /** Identifies a gap, with its end. */
 export const gapKey = ({ outcome, reason, fromMs, toMs }: Gap) =>
   `${outcome} ${reason} ${fromMs} ${toMs}`
-const keysOf = (gaps: readonly Gap[]): string => gaps.map(gapKey).join()
+const gapKeys = (gaps: readonly Gap[]): string => gaps.map(gapKey).join()
 
 /** Open gaps that were sent and are gone: each ends where it began. */
 export function takenBack(sent: Iterable<Gap>, now: readonly Gap[]): Gap[] {

@@ -60,9 +60,9 @@ export function* replayEvents(
   const playing = range.spot ? begin(spotEvents(range.spot, range, history)) : []
   while (!next.done || playing.length > 0) {
     let [first] = playing
-    // Of several at one moment the one that began first comes first.
+    // At one moment, the one that began first comes first.
     for (const each of playing) if (first && each.event.timeMs < first.event.timeMs) first = each
-    const startMs = next.done ? Number.POSITIVE_INFINITY : startOf(next.value, range)
+    const startMs = next.done ? Number.POSITIVE_INFINITY : toStartMs(next.value, range)
     if (!next.done && startMs <= (first?.event.timeMs ?? startMs)) {
       const market = next.value
       const marks = listMarks(market, range, history, nowMs)
@@ -123,7 +123,7 @@ function* marketsIn(range: ReplayRange, history: MarketHistory): Generator<Marke
   }
 }
 
-const startOf = ({ orderMs }: Market, { market, fromMs = 0 }: ReplayRange): number =>
+const toStartMs = ({ orderMs }: Market, { market, fromMs = 0 }: ReplayRange): number =>
   market === undefined ? Math.max(orderMs, fromMs) : fromMs
 
 function* marketEvents(
@@ -133,14 +133,14 @@ function* marketEvents(
   rows: Generator<MarketEvent, void>,
 ): Generator<MarketEvent, void> {
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
-  const fromMs = range.after?.timestampMs ?? startOf(market, range)
+  const fromMs = range.after?.timestampMs ?? toStartMs(market, range)
   const inRange = marks.filter(
     (mark) => mark.timeMs >= fromMs && (mark.timeMs < endMs || isEndAt(mark, endMs)),
   )
   let lastMs = fromMs
   let next = 0
   for (const row of rows) {
-    // Of one moment marks come first.
+    // At one moment, marks come first.
     for (let mark = inRange[next]; mark && mark.timeMs <= row.timeMs; mark = inRange[++next])
       yield mark
     lastMs = row.timeMs
@@ -171,7 +171,7 @@ function* rowEvents(
   rows: RowReader,
 ): Generator<MarketEvent, void> {
   const { filter, after, toMs, hasRows } = range
-  const startMs = startOf(market, range)
+  const startMs = toStartMs(market, range)
   if (!hasRows || startMs >= (toMs ?? Number.POSITIVE_INFINITY)) return
   if (after === undefined && startMs > 0) {
     for (const row of lastRows(rows, { ...filter, market, toMs: startMs }))

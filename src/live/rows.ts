@@ -1,6 +1,6 @@
 /**
- * Rows of a channel, read from the history after a position: the same bytes with which the routes of
- * the same name answer.
+ * Rows of a channel, read from the history after a position: the same bytes with which the routes
+ * of the same name answer.
  */
 
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
@@ -77,7 +77,7 @@ export function createRowReader(
         ? lastTradePosition(history, market)
         : (history.page({ market, order: 'desc', limit: 1 }).last ?? START),
 
-    /** The last row of an outcome, before `toMs` if that is given; undefined where there is none. */
+    /** The last row of an outcome, before `toMs` if that is given. */
     latest: (
       query: RowFilter & { market: Market; outcome: Outcome; toMs?: number | undefined },
     ): LiveRow | undefined =>
@@ -116,7 +116,7 @@ function readSnapshots(
   return { rows, resume: page.last ?? after ?? START, hasMore: page.hasMore }
 }
 
-/** Rows have their id, time and outcome before any list, as domain/wire/snapshot-json.ts has them. */
+/** Rows have their id, time and outcome before any list: see domain/wire/snapshot-json.ts. */
 function toRow(text: string): LiveRow {
   const idAt = text.indexOf(ID) + ID.length
   const id = Number(text.slice(idAt, text.indexOf('"', idAt)))

@@ -31,7 +31,7 @@ export class SpotCursor {
   constructor(history: SpotReads, filter: SpotFilter, position?: SpotPosition) {
     this.#history = history
     this.#filter = filter
-    this.position = position ?? endOf(history, filter)
+    this.position = position ?? findEnd(history, filter)
     this.hasMore = position !== undefined
   }
 
@@ -82,7 +82,7 @@ export class SpotCursor {
   }
 }
 
-function endOf(history: SpotReads, filter: SpotFilter): SpotPosition {
+function findEnd(history: SpotReads, filter: SpotFilter): SpotPosition {
   const seen = history.lastSpotId()
   const [last] = history.spot({ ...filter, order: 'desc', limit: 1 })
   return { timestampMs: last?.timestampMs ?? 0, id: last?.id ?? 0, seen }

@@ -20,7 +20,7 @@ export type BooksOptions = {
   counts: BookCounts
   /** The most true states of an outcome that are passed on in a second; all when absent. */
   maxPerSecond?: number | undefined
-  /** Of the connection, and shared by its markets: every message raises it. */
+  /** Every message of the connection raises it; its markets share it. */
   watermark?: Watermark | undefined
 }
 

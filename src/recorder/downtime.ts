@@ -21,7 +21,7 @@ export const LOOK_BACK_MS = 2 * DAY_MS
 /** A coin and timeframe have some 600 markets in that time. */
 const MARKETS_MAX = 1000
 
-/** Windows of a coin and timeframe that are over, since the first that was recorded, but not held. */
+/** Lists windows that are over and not held, since the first one that was recorded. */
 export function listMissed(
   history: Pick<MarketHistory, 'listMarkets'>,
   windowStarts: Venue['windowStarts'],

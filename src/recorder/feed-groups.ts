@@ -172,7 +172,7 @@ export function createFeedGroups({
     counts.withoutBook += next.pending.size
     const tokens = `${next.pending.size} of ${next.following.follows.size * 2} tokens`
     reporter.report('books', `No book came for ${tokens}: they are asked for again.`)
-    if (current === undefined || hasBooksOf(next, current)) promote(group, next)
+    if (current === undefined || hasEveryBook(next, current)) promote(group, next)
     else {
       group.next = undefined
       drop(next, 'recorder_down')
@@ -227,13 +227,13 @@ export function createFeedGroups({
     counts,
     status: () =>
       groups.flatMap(({ current, next }) => [
-        ...(current ? [statusOf(current, 'live')] : []),
-        ...(next ? [statusOf(next, 'opening')] : []),
+        ...(current ? [describeConnection(current, 'live')] : []),
+        ...(next ? [describeConnection(next, 'opening')] : []),
       ]),
   }
 }
 
-const statusOf = (
+const describeConnection = (
   { following, pending, startedMs, connection }: FeedConnection,
   state: 'live' | 'opening',
 ) => ({
@@ -245,7 +245,7 @@ const statusOf = (
 })
 
 /** Whether the next connection, which lacks books, has every book that the current one has. */
-const hasBooksOf = (next: FeedConnection, current: FeedConnection): boolean =>
+const hasEveryBook = (next: FeedConnection, current: FeedConnection): boolean =>
   [...current.following.follows.values()].every(({ recording: { market } }) =>
     [market.assetIds.up, market.assetIds.down].every(
       (assetId) =>

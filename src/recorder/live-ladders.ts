@@ -51,7 +51,7 @@ export class LiveLadders {
   }
 }
 
-/** Finds the index of a price, or the index to insert it at, by bisection; best prices come first. */
+/** Finds the index of a price, or where it belongs, by bisection; best prices come first. */
 function findIndex(prices: readonly Millionths[], price: Millionths, isAscending: boolean): number {
   let low = 0
   let high = prices.length

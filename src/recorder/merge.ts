@@ -7,7 +7,7 @@
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 
-/** Above it, a source that does not lead drops states that the leader should have given long ago. */
+/** The most states kept of a source that does not lead: the leader should long have given them. */
 const WAITING_MAX = 2000
 /** States remembered: more than one source is behind another. */
 const TIMES_MAX = 500
@@ -33,7 +33,7 @@ export function createMerge(
     windowStartMs: number
   },
 ) {
-  /** Of each source that knows the book. `waiting` are its states while it does not lead. */
+  /** The sources that know the book. `waiting` are the states of a source that does not lead. */
   const sources = new Map<object, { sinceMs: number; waiting: Snapshot[] }>()
   let leader: object | undefined
   /** Times of the last states that were put out, ascending. */

@@ -110,7 +110,7 @@ export function createSink(options: SinkOptions) {
     counts.dropped += waiting.length - kept.length
     const dropped = waiting.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
     waiting = kept
-    for (const states of Map.groupBy(dropped, tokenOf).values()) {
+    for (const states of Map.groupBy(dropped, toToken).values()) {
       const first = states[0]
       const last = states.at(-1)
       if (first === undefined || last === undefined) continue
@@ -119,7 +119,7 @@ export function createSink(options: SinkOptions) {
       const toMs = last.timestampMs + 1
       const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
       waiting.push({ kind: 'opened', conditionId, gap })
-      droppedTo.set(tokenOf(first), toMs)
+      droppedTo.set(toToken(first), toMs)
     }
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
     options.onOverflow()
@@ -133,7 +133,7 @@ export function createSink(options: SinkOptions) {
         if (entry.kind !== 'state' && entry.kind !== 'opened') continue
         const conditionId = marketOf(entry)
         const { outcome } = entry.kind === 'state' ? entry.snapshot : entry.gap
-        const token = tokenOf({ conditionId, outcome })
+        const token = toToken({ conditionId, outcome })
         if (opened.has(token) || heldBack.has(token)) continue
         const fromMs = entry.kind === 'state' ? missedFromMs(entry.snapshot) : entry.gap.fromMs
         const gap = { outcome, fromMs, toMs: ENDLESS_MS, reason: 'recorder_down' } as const
@@ -217,7 +217,7 @@ export function createSink(options: SinkOptions) {
   }
 }
 
-const tokenOf = ({ conditionId, outcome }: Pick<Snapshot, 'conditionId' | 'outcome'>): string =>
+const toToken = ({ conditionId, outcome }: Pick<Snapshot, 'conditionId' | 'outcome'>): string =>
   `${conditionId} ${outcome}`
 
 /**

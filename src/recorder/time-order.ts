@@ -7,7 +7,7 @@ import { type Outcome, outcomes } from '#src/domain/market.ts'
 
 import type { BooksOutput } from './book-output.ts'
 
-/** `waitingMs` is the time of a book's first state that may still turn out true, if there is one. */
+/** `waitingMs` is the time of a book's first state that may still turn out true. */
 export function createTimeOrder(
   output: BooksOutput,
   waitingMs: (outcome: Outcome) => number | undefined,

@@ -80,7 +80,7 @@ export class TokenBook {
     outcome: Outcome,
     terms: BooksOptions & {
       watermark: Watermark
-      /** Of the last trades of the market, the newest first, as the venue printed them. */
+      /** The market's last trade prices, the newest first, as the venue printed them. */
       tradePrices: readonly string[]
     },
     other: () => TokenBook,

@@ -19,7 +19,7 @@ export function createUnreadable(log: Log) {
   const unreported = { faults: 0, reason: '' }
   let quietSeconds = SECONDS
 
-  /** Of the last minute. */
+  /** Counts of the last minute. */
   const status = () => {
     const sum = (name: 'events' | 'faults' | 'unfollowed'): number =>
       seconds.reduce((total, second) => total + second[name], 0)

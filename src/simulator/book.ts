@@ -37,7 +37,7 @@ const TOUCH_PERCENTS = [50, 72, 88, 97] as const
 const EDGE_PERCENTS = [3_000, 720, 500, 230, 220, 110, 120] as const
 /** Ticks from the touch beyond which `EDGE_PERCENTS` holds. */
 const EDGE_DISTANCE_MIN = 12
-/** In 13 % of changes a level goes back to the size before its last. */
+/** In 13 % of changes a level goes back to the size before the last one. */
 const REVERT_SHARE = 0.11
 /** Most vacant levels that are tried are filled again: half of all states have all 99. */
 const REFILL_SHARE = 0.8
@@ -51,7 +51,7 @@ const CLOSE_SHARE = 0.5
 const OPEN_SHARE = 0.015
 /** Spread after a jump in ticks. Of all states 79 % have one tick, 12 % two, 4 % three. */
 const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
-/** Of the levels that a finer tick allows 40 % are taken (4 to 35 levels recorded). */
+/** The share of levels that are taken at the finer tick (4 to 35 levels recorded). */
 const FINE_FILL_SHARE = 0.4
 /** At the finer tick the touch follows the price more closely. */
 const FINE_TICK_DIVISOR = 4

@@ -63,7 +63,7 @@ const HASH_HEADER = 13
 const UINT32_VALUES = 4_294_967_296
 
 /** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
-const rateOf = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
+const toRate = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
 
 export type SimulatedMarket = ReturnType<typeof createMarket>
 
@@ -99,7 +99,7 @@ export function createMarket(
       random,
       windowStartMs,
       windowEndMs,
-      /** Of the last state. */
+      /** The time of the last state. */
       timestampMs: startMs,
       /** A random walk; its variance over the window is one. */
       walk: 0,
@@ -118,7 +118,7 @@ export function createMarket(
     /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
     /** Gaps are longer than the recorded ones by this. */
-    gapFactor: STATES_PER_SECOND / (statesPerSecond * rateOf(timeframe)),
+    gapFactor: STATES_PER_SECOND / (statesPerSecond * toRate(timeframe)),
     gapRank: random.uniform(),
     hasWithdrawn: false,
     states: 0,
@@ -270,8 +270,8 @@ export const isSimulatedId = (conditionId: string): boolean =>
   conditionId.startsWith(`0x${ID_START}`)
 
 /**
- * Ids of simulated markets and tokens have a space of their own: the venue's are hashes of 256 bits,
- * none of which begins with these 128.
+ * Ids of simulated markets and tokens have a space of their own: the venue's are hashes of 256
+ * bits, none of which begins with these 128.
  */
 const toOwnId = (digest: string): string => ID_START + digest.slice(0, 64 - ID_START.length)
 

@@ -34,7 +34,7 @@ export type SimulateOptions = {
   markets: number
   /** Start of the first window; moved up to the next multiple of the timeframe. */
   startMs: number
-  /** Of a 5-minute market, both outcomes changing at once; longer ones are slower. */
+  /** The rate of a 5-minute market, both outcomes changing at once; longer ones are slower. */
   statesPerSecond?: number | undefined
   outcomes?: 'both' | Outcome | undefined
   /** The recording of a market ends early at this number, before its window does. */
@@ -49,7 +49,7 @@ export function* simulate(options: SimulateOptions) {
   const live: SimulatedMarket[] = []
   /** In ascending order of time, markets mixed; up comes before down at equal times. */
   let snapshots: Snapshot[] = []
-  /** Of markets that began in this batch, and with the winner of those that closed in it. */
+  /** Facts of markets that began in this batch, and with the winner of those that closed in it. */
   let facts: MarketFacts[] = []
   const endBatch = () => {
     const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
@@ -170,7 +170,7 @@ function nameSimulation(options: SimulateOptions): string {
 const SAMPLE_MARKETS = 3
 /** Far below real rates: about 8,000 snapshots in all, made well within a second. */
 const SAMPLE_STATES_PER_SECOND = 1
-/** Of a coin that is not a main one: a fifth of the rate, in a single market. */
+/** The rate of coins that are not main ones, which have a single market. */
 const OTHERS_STATES_PER_SECOND = 0.2
 /** Recordings end a few seconds after their window; the sample is of the past altogether. */
 const SETTLE_MS = 10_000

@@ -1,8 +1,8 @@
 /**
- * The simulated hours that test keys read: every coin in windows of 5 minutes, 15 minutes and an hour, with
- * trades and prices of the coins, the same on every server. Books have the best levels alone, at
- * equal distances in time, so the hours are small and have no gap. `gap` and `stale` are the same
- * hours as recorded by a recorder that stops in each window, for a while or until its end.
+ * The simulated hours that test keys read: every coin in windows of 5 minutes, 15 minutes and an
+ * hour, with trades and prices of the coins, the same on every server. Books have the best levels
+ * alone, at equal distances in time, so the hours are small and have no gap. `gap` and `stale` are
+ * the same hours as recorded by a recorder that stops in each window, for a while or until its end.
  */
 import type { Gap } from '#src/domain/coverage.ts'
 import {
@@ -56,7 +56,7 @@ const TICK_STATES = 5
 const OTHERS_MS = timeframeMs['15m']
 const VOLATILITY = 0.0008
 /** The first price of a coin in its smallest unit, and how many digits its prices have. */
-function firstPriceOf(coin: Coin): { units: number; decimals: number } {
+function toFirstPrice(coin: Coin): { units: number; decimals: number } {
   const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
   return { units: Number(whole + fraction), decimals: fraction.length }
 }
@@ -66,9 +66,9 @@ export function* makeTestDay(
   histories: Partial<TestHistories>,
   { coins: some = coins, ranges = [[0, TEST_SPAN_MS]] }: TestDayPart = {},
 ): Generator<number, void> {
-  const price = new Map(some.map((coin) => [coin, firstPriceOf(coin).units]))
+  const price = new Map(some.map((coin) => [coin, toFirstPrice(coin).units]))
   const model = createQuietModel()
-  for (const window of windowsOf(some, ranges)) {
+  for (const window of listWindows(some, ranges)) {
     const { coin, timeframe, startMs } = window
     // Windows of 5 minutes follow each other without a break: one begins where another ends.
     const strike = timeframe === '5m' ? price.get(coin) : undefined
@@ -91,7 +91,7 @@ function createQuietModel(): Model {
 }
 
 /** By their start. */
-function* windowsOf(
+function* listWindows(
   some: readonly Coin[],
   ranges: readonly (readonly [fromMs: number, toMs: number])[],
 ): Generator<Omit<MarketWindow, 'endMs'>, void> {
@@ -212,6 +212,6 @@ const toFinal = (market: SimulatedMarket, strike: number): number =>
     : Math.min(toUnits(market, strike), strike - 1)
 
 const toDigits = (coin: Coin, units: number): string => {
-  const { decimals } = firstPriceOf(coin)
+  const { decimals } = toFirstPrice(coin)
   return (units / 10 ** decimals).toFixed(decimals)
 }

@@ -7,7 +7,7 @@ import type { KnownFacts, MarketWindow } from './venue.ts'
 /** URLs have no slash at their end. */
 export type CataloguePorts = {
   url: string
-  /** Of the page with the prices of windows, where it is to be asked. */
+  /** The page with the prices of windows, where it is to be asked. */
   pricesUrl?: string | undefined
   fetch: (url: string, options: { signal: AbortSignal }) => Promise<Response>
 }

@@ -68,7 +68,7 @@ export type FeedEvent =
       /** As the venue prints it. */
       priceText: string
       size?: Millionths | undefined
-      /** Of the taker. */
+      /** The taker's side. */
       side?: 'buy' | 'sell' | undefined
       /** As `Trade` has it. */
       transactionHash?: string | undefined

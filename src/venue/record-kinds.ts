@@ -15,7 +15,7 @@ export const foreignToSnapshots: readonly string[] = described
   .filter(({ forbidden }) => !snapshot.required.some(([side]) => forbidden.includes(side)))
   .flatMap(({ required }) => required.flat())
 
-/** Undefined for a snapshot. Throws a `record` fault for an object of no kind or two, or unsound. */
+/** Undefined for a snapshot. Throws a `record` fault for an unsound object, or of no single kind. */
 export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
   const [first, second] = kinds.filter((kind) => fitsKind(kind, value))
   if (first === undefined) throw recordFault(`is none of: ${kinds.map(describe).join('; ')}`)

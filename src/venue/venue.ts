@@ -79,7 +79,7 @@ export type BookTerms = {
   minOrderSize?: string | undefined
   isNegRisk?: boolean | undefined
   /**
-   * Of the last trades of the market, the newest first, as the venue prints them; empty when
+   * The market's last trade prices, the newest first, as the venue prints them; empty text when
    * nothing was traded. Several, because a book may be older than the last trade.
    */
   tradePrices?: readonly string[] | undefined

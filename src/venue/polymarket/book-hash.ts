@@ -46,7 +46,7 @@ const NO_TRADE = 0
 type Guess = Readonly<Record<'recipe' | 'tick' | 'price' | 'terms', number>>
 const USUAL: Guess = { recipe: 0, tick: 0, price: NO_TRADE, terms: 0 }
 
-const tradeStepOf = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
+const toTradeStep = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
 
 /** Guesses remembered of each market: trade prices alternate between few. */
 const RECENT_MAX = 4
@@ -75,7 +75,7 @@ export function createBookVerifier({
 }: { searchesMax?: number | undefined } = {}): BookVerifier {
   const text = createBookText()
   const terms = createMarketTerms()
-  const tailOf = createTails(terms.textsOf)
+  const toTail = createTails(terms.findTerms)
   const memories = createCache<string, Memory>(MARKETS_MAX)
   /** The recipe that was right last, of any market: all change at once. */
   let lastRecipe = USUAL.recipe
@@ -105,11 +105,11 @@ export function createBookVerifier({
     const { sourceHash, timestampMs } = snapshot
     text.write(snapshot, marketId)
     // The hint settles nearly every book of a stream, so its text is hashed in one piece.
-    if (said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === sourceHash) return hint
+    if (said.tradePrices !== undefined && text.hashWith(toTail(hint)) === sourceHash) return hint
     const prefix = createHash('sha1').update(text.bytes())
     const fits = (guess: Guess): boolean =>
-      guess.price % tradeStepOf(guess) === 0 &&
-      prefix.copy().update(tailOf(guess)).digest('hex') === sourceHash
+      guess.price % toTradeStep(guess) === 0 &&
+      prefix.copy().update(toTail(guess)).digest('hex') === sourceHash
     if (fits(hint)) return hint
     const { recent, saidTick = last.tick } = memory
     const prices = new Set([
@@ -186,7 +186,7 @@ function toHint(said: BookTerms, memory: Memory, last: Guess): Guess {
     price: isPriceNews ? saidPrice : last.price,
     terms: last.terms,
   }
-  return hint.price % tradeStepOf(hint) === 0 ? hint : last
+  return hint.price % toTradeStep(hint) === 0 ? hint : last
 }
 
 /** Reads a trade price as the venue prints it; undefined where it is not one to try. */
@@ -217,7 +217,7 @@ function search(last: Guess, fits: (guess: Guess) => boolean): Guess | undefined
 
 /** Tries all prices outwards from that of a guess. */
 function searchPrices(start: Guess, fits: (guess: Guess) => boolean): Guess | undefined {
-  const step = tradeStepOf(start)
+  const step = toTradeStep(start)
   const middle = start.price === NO_TRADE ? PRICES / 2 : start.price - (start.price % step)
   for (let distance = 0; distance < PRICES; distance += step) {
     for (const price of distance === 0 ? [middle] : [middle - distance, middle + distance]) {
@@ -244,13 +244,13 @@ const TERMS_MAX = 64
 
 function createMarketTerms() {
   const all = [USUAL_TERMS]
-  const textsOf = (index: number) => all[index] ?? USUAL_TERMS
+  const findTerms = (index: number) => all[index] ?? USUAL_TERMS
   return {
-    textsOf,
+    findTerms,
     /** The index of the terms that a book says; those that it does not say are as in `usual`. */
     indexOf({ minOrderSize, isNegRisk }: BookTerms, usual: number): number {
       if (minOrderSize === undefined && isNegRisk === undefined) return usual
-      const known = textsOf(usual)
+      const known = findTerms(usual)
       const said = {
         minOrderSize: minOrderSize ?? known.minOrderSize,
         isNegRisk: isNegRisk ?? known.isNegRisk,
@@ -267,14 +267,14 @@ function createMarketTerms() {
 const encoder = new TextEncoder()
 
 /** Returns the function that prints what follows the levels; each text is made once. */
-function createTails(textsOf: ReturnType<typeof createMarketTerms>['textsOf']) {
+function createTails(findTerms: ReturnType<typeof createMarketTerms>['findTerms']) {
   const made = new Map<number, Uint8Array>()
   return ({ recipe, tick, price, terms }: Guess): Uint8Array => {
     const key = ((terms * recipes.length + recipe) * ticks.length + tick) * PRICES + price
     const known = made.get(key)
     if (known !== undefined) return known
     const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
-    const { minOrderSize, isNegRisk } = textsOf(terms)
+    const { minOrderSize, isNegRisk } = findTerms(terms)
     const market = `,"min_order_size":"${minOrderSize}","tick_size":"${ticks[tick]?.text}","neg_risk":${isNegRisk}`
     const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
     const trade = `,"last_trade_price":"${text}"`

@@ -66,7 +66,7 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
         const kind = recordKinds.find(({ name }) => name === "the venue's market")
         if (!isRecord(market) || kind === undefined) return []
         const read = listingsIn(() => kind.read(market, { nowMs, isStrict: false }))
-        // Of a list, what cannot be read may be of any window but for its name.
+        // A market that cannot be read may be of any window: only its name tells.
         return read.filter((each) => isUsable(each) || names.includes(String(market.slug)))
       })
       const found = chooseListing(listings, window)
@@ -132,9 +132,9 @@ function chooseListing(
   listings: readonly (KnownFacts | UnusableMarket)[],
   window: MarketWindow,
 ): KnownFacts | UnusableMarket | undefined {
-  const found = listings.filter(isUsable).find((facts) => isOf(facts, window))
+  const found = listings.filter(isUsable).find((facts) => isMarketOf(facts, window))
   return found ?? listings.find((each) => !isUsable(each))
 }
 
-const isOf = (facts: KnownFacts, { coin, timeframe, startMs }: MarketWindow): boolean =>
+const isMarketOf = (facts: KnownFacts, { coin, timeframe, startMs }: MarketWindow): boolean =>
   facts.coin === coin && facts.timeframe === timeframe && facts.windowStartMs === startMs

@@ -344,8 +344,8 @@ const idMembers = new Map([
 ])
 
 /**
- * Reads the ids under which books, prices and subscriptions know the outcomes. Only the version says
- * which list they are in: a market may carry both lists, with different ids.
+ * Reads the ids under which books, prices and subscriptions know the outcomes. Only the version
+ * says which list they are in: a market may carry both lists, with different ids.
  */
 function readAssetIds(
   market: JsonObject,

@@ -46,11 +46,11 @@ export function readSettlementRule(
   const source = objects
     .map((each) => each?.resolutionSource)
     .find((each): each is string => typeof each === 'string' && each !== '')
-  const isOf = (name: string): boolean => source?.toLowerCase().includes(name) === true
+  const isFrom = (name: string): boolean => source?.toLowerCase().includes(name) === true
   const candle = candles[timeframe]
-  if (candle !== undefined) return isOf('binance.com') ? candle : undefined
+  if (candle !== undefined) return isFrom('binance.com') ? candle : undefined
   if (config?.twapEnabled === false) return 'spot'
-  if (!isOf('data.chain.link') || windowEndMs === undefined) return undefined
+  if (!isFrom('data.chain.link') || windowEndMs === undefined) return undefined
   return changes.find(
     ({ timeframe: changed, fromMs = 0, toMs = Number.POSITIVE_INFINITY }) =>
       changed === timeframe && windowEndMs >= fromMs && windowEndMs < toMs,

@@ -53,8 +53,8 @@ export function titleOf({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'
 
 /**
  * Reads a slug. `nearMs` is a time near the market's, best its very end: it decides the year where
- * the slug has none, and which hour is meant in the night in which clocks go back. Throws a `record`
- * fault for a window that cannot exist.
+ * the slug has none, and which hour is meant in the night in which clocks go back. Throws a
+ * `record` fault for a window that cannot exist.
  */
 export function readSlug(slug: string, nearMs?: number): SlugReading {
   const [, symbol = '', length = '', epoch = ''] = epochPattern.exec(slug) ?? []

@@ -20,7 +20,7 @@ const RTDS_DIGITS = 18
 const CODE_LENGTH_MAX = 40
 
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
-const coinOf = (symbol: unknown): Coin | undefined =>
+const toCoin = (symbol: unknown): Coin | undefined =>
   coins.find((coin) => new RegExp(`^${coin}/?usdt?$`).test(String(symbol).toLowerCase()))
 
 /** Nothing for a value that is not a price. Exact values are integers of 10^`digits`. */
@@ -74,7 +74,7 @@ export const live: SpotFeed = {
     const { op, channel, seq, dropped, snapshot, payload } = message
     // Answers to what was sent name the channel too.
     if (op !== undefined || channel === undefined) return []
-    const coin = isRecord(payload) ? coinOf(payload.symbol) : undefined
+    const coin = isRecord(payload) ? toCoin(payload.symbol) : undefined
     if (!isRecord(payload) || coin === undefined) return undefined
     const windowSeconds = channel === 'price.crypto.twap' ? Number(payload.window_seconds ?? 60) : 0
     const series = { coin, windowSeconds, source: String(payload.source ?? 'venue') }
@@ -118,7 +118,7 @@ export const rtds: SpotFeed = {
     const { topic, payload } = message
     const [, kind = ''] = /^crypto_prices(?:_(\w+))?$/.exec(String(topic)) ?? []
     if (!isRecord(payload) || !String(topic).startsWith('crypto_prices')) return []
-    const coin = coinOf(payload.symbol)
+    const coin = toCoin(payload.symbol)
     if (coin === undefined) return []
     const isBinance = String(payload.symbol).toLowerCase().endsWith('usdt')
     const source = isBinance ? 'binance' : 'chainlink'
