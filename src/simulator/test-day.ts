@@ -32,7 +32,7 @@ import { toFacts } from './simulator.ts'
 export const TEST_DAY_MS = Date.UTC(2026, 3, 13)
 /** A part of a day, so that live streams can play it again and again by the time of day. */
 export const TEST_SPAN_MS = 2 * 3_600_000
-export const testTimeframes = ['5m', '15m', '1h'] as const satisfies readonly Timeframe[]
+const testTimeframes = ['5m', '15m', '1h'] as const satisfies readonly Timeframe[]
 export const testStores = ['day', 'gap', 'stale'] as const
 export type TestStore = (typeof testStores)[number]
 export type TestHistories = Record<TestStore, MarketHistory>

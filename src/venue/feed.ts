@@ -19,7 +19,7 @@ export type VenueFeed = {
 }
 
 /** A text that is sent every `everyMs`, and the text that answers it. */
-export type Ping = { text: string; answer: string; everyMs: number }
+type Ping = { text: string; answer: string; everyMs: number }
 
 /** A source of reference prices over a socket. */
 export type SpotFeed = {

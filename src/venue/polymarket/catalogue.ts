@@ -24,33 +24,31 @@ const PAGES_MAX = 10
 /** Where Gamma is when no other address is configured. */
 export const GAMMA_URL = 'https://gamma-api.polymarket.com'
 
-/** Windows of these lengths are settled by an average of a minute, the others by spot. */
-const strikeSeconds = ({ timeframe }: MarketWindow): number =>
-  timeframe === '1h' || timeframe === '1d' ? 0 : 60
-
-/** Makes the client; nothing is asked before a verb is called. */
+/** Makes the client; nothing is asked before a method is called. */
 export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
-  /** Undefined for what is not there. Throws a `catalogue` fault for any other failure. */
-  async function get(path: string, signal: AbortSignal): Promise<unknown> {
-    const response = await fetch(`${url}${path}`, { signal })
-    if (response.status === 404) return undefined
-    if (!response.ok) throw catalogueFault(response)
+  /** Undefined for one of the `absent` statuses. Throws a `catalogue` fault for other failures. */
+  async function get(
+    address: string,
+    signal: AbortSignal,
+    name = 'catalogue',
+    absent: readonly number[] = [404],
+  ): Promise<unknown> {
+    const response = await fetch(address, { signal })
+    if (absent.includes(response.status)) return undefined
+    if (!response.ok) throw catalogueFault(response, name)
     const value = parseJson(await response.text())
-    if (value === undefined)
-      throw new Fault('The catalogue did not answer with JSON.', { kind: 'catalogue' })
-    return value
+    if (value !== undefined) return value
+    throw new Fault(`The ${name} did not answer with JSON.`, { kind: 'catalogue' })
   }
 
-  /** An event has what its market lacks: the strike and the final price. */
-  async function bySlug(slug: string, reading: { nowMs: number; signal: AbortSignal }) {
-    const event = await get(`/events/slug/${slug}`, reading.signal)
-    return isRecord(event)
-      ? listingsIn(() => readEvent(event, { ...reading, isStrict: false }))
-      : []
+  /** Reads the event of a slug, which has what its market lacks: strike and final price. */
+  async function findBySlug(slug: string, nowMs: number, signal: AbortSignal) {
+    const event = await get(`${url}/events/slug/${slug}`, signal)
+    return isRecord(event) ? toListings(() => readEvent(event, { nowMs, isStrict: false })) : []
   }
 
-  /** Looks through the lists of what ends near the window's end. */
-  async function listed(window: MarketWindow, signal: AbortSignal, nowMs: number) {
+  /** Looks through the lists of markets that end near the window's end. */
+  async function findInLists(window: MarketWindow, nowMs: number, signal: AbortSignal) {
     const query = new URLSearchParams({
       tag_id: UP_OR_DOWN_TAG,
       closed: 'false',
@@ -59,13 +57,13 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
       end_date_max: new Date(window.endMs + HOUR_MS).toISOString(),
     })
     const names = [slugOf(window), ...namesOf(window)]
+    const kind = recordKinds.find(({ name }) => name === "the venue's market")
     for (let page = 0; page < PAGES_MAX; page++) {
-      const answer = await get(`/markets/keyset?${query}`, signal)
+      const answer = await get(`${url}/markets/keyset?${query}`, signal)
       if (!isRecord(answer) || !Array.isArray(answer.markets)) return undefined
       const listings = answer.markets.flatMap((market: unknown) => {
-        const kind = recordKinds.find(({ name }) => name === "the venue's market")
         if (!isRecord(market) || kind === undefined) return []
-        const read = listingsIn(() => kind.read(market, { nowMs, isStrict: false }))
+        const read = toListings(() => kind.read(market, { nowMs, isStrict: false }))
         // A market that cannot be read may be of any window: only its name tells.
         return read.filter((each) => isUsable(each) || names.includes(String(market.slug)))
       })
@@ -76,55 +74,51 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
     return undefined
   }
 
-  async function strikeAt(page: string, signal: AbortSignal): Promise<string | undefined> {
-    const response = await fetch(page, { signal })
-    // It does not have the prices of every window.
-    if (response.status === 400 || response.status === 404) return undefined
-    if (!response.ok) throw catalogueFault(response, 'page')
-    const prices = parseJson(await response.text())
-    if (prices === undefined)
-      throw new Fault('The page did not answer with JSON.', { kind: 'catalogue' })
-    return isRecord(prices) ? exactDecimal(prices.openPrice, 0) : undefined
-  }
-
   return {
-    async find(window, reading) {
+    async find(window, { nowMs, signal }) {
       let unusable: UnusableMarket | undefined
       for (const slug of namesOf(window)) {
-        const found = chooseListing(await bySlug(slug, reading), window)
+        const found = chooseListing(await findBySlug(slug, nowMs, signal), window)
         if (isUsable(found)) return found
         unusable ??= found
       }
-      return unusable ?? listed(window, reading.signal, reading.nowMs)
+      return unusable ?? findInLists(window, nowMs, signal)
     },
 
     strike:
       pricesUrl === undefined
         ? undefined
-        : (window, { signal }) =>
-            strikeAt(`${pricesUrl}${pricePath(window, strikeSeconds(window))}`, signal),
+        : async (window, { signal }) => {
+            // Hours and days are settled by spot, other windows by an average of a minute.
+            const isSpot = window.timeframe === '1h' || window.timeframe === '1d'
+            const address = `${pricesUrl}${pricePath(window, isSpot ? 0 : 60)}`
+            // The page does not have the prices of every window.
+            const prices = await get(address, signal, 'page', [400, 404])
+            return isRecord(prices) ? exactDecimal(prices.openPrice, 0) : undefined
+          },
 
-    async read(slug, reading) {
-      return (await bySlug(slug, reading)).filter(isUsable).find((facts) => facts.slug === slug)
+    async read(slug, { nowMs, signal }) {
+      const listings = await findBySlug(slug, nowMs, signal)
+      return listings.filter(isUsable).find((facts) => facts.slug === slug)
     },
   }
 }
 
-/** What an answer lists, with the reason for each market that cannot be recorded. */
-function listingsIn(read: () => ReturnType<typeof readEvent>): (KnownFacts | UnusableMarket)[] {
+/** The markets of an answer, with the reason for each one that cannot be recorded. */
+function toListings(read: () => ReturnType<typeof readEvent>): (KnownFacts | UnusableMarket)[] {
   try {
     return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
       if (record.kind === 'facts') return [record.facts]
-      return record.kind === 'trade' ? [] : [{ unusable: withoutPlace(record.reason) }]
+      return record.kind === 'trade' ? [] : [{ unusable: withoutPath(record.reason) }]
     })
   } catch (error) {
-    if (isRecordFault(error)) return [{ unusable: withoutPlace(error.message) }]
+    if (isRecordFault(error)) return [{ unusable: withoutPath(error.message) }]
     throw error
   }
 }
 
-/** The window says which market it is, so that the same reason of many is one. */
-const withoutPlace = (reason: string): string =>
+/** Without the market's name the same reason of many markets is one text. */
+const withoutPath = (reason: string): string =>
   reason.replace(/^markets\[\d+\]\./, '').replace(/ \(market [^)]*\)$/, '')
 
 /** The market of a window that can be recorded; else why one that is listed for it cannot. */
@@ -132,9 +126,12 @@ function chooseListing(
   listings: readonly (KnownFacts | UnusableMarket)[],
   window: MarketWindow,
 ): KnownFacts | UnusableMarket | undefined {
-  const found = listings.filter(isUsable).find((facts) => isMarketOf(facts, window))
+  const { coin, timeframe, startMs } = window
+  const found = listings
+    .filter(isUsable)
+    .find(
+      (facts) =>
+        facts.coin === coin && facts.timeframe === timeframe && facts.windowStartMs === startMs,
+    )
   return found ?? listings.find((each) => !isUsable(each))
 }
-
-const isMarketOf = (facts: KnownFacts, { coin, timeframe, startMs }: MarketWindow): boolean =>
-  facts.coin === coin && facts.timeframe === timeframe && facts.windowStartMs === startMs
