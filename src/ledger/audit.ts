@@ -18,7 +18,7 @@ import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditContext, AuditRow } from './ledger.ts'
 import { addressesDigest, findBrokenSeals } from './seals.ts'
-import type { Tables } from './sqlite-ledger.ts'
+import type { LedgerCore } from './sqlite-ledger.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `findKind`). */
 export type RowAction =
@@ -161,12 +161,12 @@ function toState(row: Row): string {
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows' | 'seals'>): string[] {
+export function verifyAudit(core: Pick<LedgerCore, 'db' | 'chain' | 'rows' | 'seals'>): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
-  readConsistently(tables.db, () => {
+  readConsistently(core.db, () => {
     try {
-      for (const fault of findFaults(tables)) faults.push(fault)
+      for (const fault of findFaults(core)) faults.push(fault)
     } catch (error) {
       // The file may be damaged: what could be read counts.
       faults.push(`The rest cannot be read: ${messageOf(error)}`)

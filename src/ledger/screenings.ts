@@ -6,9 +6,9 @@ import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'
 import { addressesDigest, sealNames } from './seals.ts'
-import type { Tables } from './sqlite-ledger.ts'
+import type { LedgerCore } from './sqlite-ledger.ts'
 
-export function createScreenings({ db, atomically, chain, seals }: Tables) {
+export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
   // A list that has lost addresses by hand is none: what is left of it clears no address.

@@ -7,6 +7,7 @@ import { writeSync } from 'node:fs'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { accountIdOf, aKey, by, keyIdOf, NOW_MS, someUsage } from '../ledger/ledger-records.ts'
+import './stores.ts'
 
 const KEYS_MAX = 100_000
 

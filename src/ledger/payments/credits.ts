@@ -3,13 +3,13 @@ import { credit, paidAnswer } from '#db/ledger/schema.ts'
 import { type Credit, mayAnswer, type PaidAnswer } from '#src/domain/selling/credit.ts'
 import type { Terms } from '#src/domain/selling/tier.ts'
 
-import { printTerms } from '../account-tables.ts'
+import { printTerms } from '../accounts.ts'
 import type { PaymentStore } from '../payments.ts'
 import { change, createRows } from '../rows.ts'
 import { SEAL_PRIME, sealNames } from '../seals.ts'
-import type { Tables } from '../sqlite-ledger.ts'
+import type { LedgerCore } from '../sqlite-ledger.ts'
 
-export function createCredits({ db, atomically, seals }: Tables) {
+export function createCredits({ db, atomically, seals }: LedgerCore) {
   const credits = createRows(db, credit, {
     what: 'credit',
     parse: ({ terms, seal, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),

@@ -13,10 +13,10 @@ import {
 } from '#src/domain/selling/payment.ts'
 import type { Terms } from '#src/domain/selling/tier.ts'
 
-import { printTerms } from '../account-tables.ts'
+import { type Accounts, printTerms } from '../accounts.ts'
 import type { OfferDraft, PaymentStore, ReservedOffer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
-import type { Tables } from '../sqlite-ledger.ts'
+import type { LedgerCore } from '../sqlite-ledger.ts'
 
 export const printStates = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
@@ -49,7 +49,7 @@ type AtAmount = { network: string; asset: string; amount: string }
 
 export type Offers = ReturnType<typeof createOffers>
 
-export function createOffers({ db, atomically, note, accounts }: Tables) {
+export function createOffers({ db, atomically, note }: LedgerCore, accounts: Accounts) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
   const reservedRows = createRows(db, offers, { what: 'offer', parse: toReserved })
   const forPayer = rows.one<[AtAmount & { nowMs: number; endMs: number; payer: string }]>(

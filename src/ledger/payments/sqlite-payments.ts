@@ -15,10 +15,12 @@ import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscr
 import { assert } from '#src/platform/assert.ts'
 import { Fault } from '#src/platform/fault.ts'
 
+import type { Accounts } from '../accounts.ts'
+import type { Keys } from '../keys.ts'
 import type { AuditContext } from '../ledger.ts'
 import type { PaymentStore } from '../payments.ts'
 import { createRows, type Row } from '../rows.ts'
-import type { Tables } from '../sqlite-ledger.ts'
+import type { LedgerCore } from '../sqlite-ledger.ts'
 import { createCredits } from './credits.ts'
 import { createOffers, printStates } from './offers.ts'
 import { createTransfers } from './transfers.ts'
@@ -42,17 +44,18 @@ const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 
 type Page = { createdMs: number; id: string; limit: number }
 
-export function createPayments(tables: Tables): PaymentStore {
-  const { db, atomically, note, record, accounts, keys, subscriptions } = tables
-  const offers = createOffers(tables)
-  const credits = createCredits(tables)
+export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys): PaymentStore {
+  const { db, atomically, note, record } = core
+  const { subscriptions } = accounts
+  const offers = createOffers(core, accounts)
+  const credits = createCredits(core)
   const rows = createRows(db, payments, { what: 'payment', parse: toPayment })
   const byProof = rows.one<[network: string, txHash: string, logIndex: number]>(
     'WHERE network = $1 AND proof_tx_hash = $2 AND log_index = $3',
   )
   const findByProof = (network: string, { txHash, logIndex }: PaymentProof) =>
     byProof(network, txHash, logIndex)
-  const transfers = createTransfers(tables, (network, transfer) => {
+  const transfers = createTransfers(core, (network, transfer) => {
     return findByProof(network, transfer) !== undefined
   })
   const update = rows.update(

@@ -5,10 +5,10 @@ import type { PaymentProof } from '#src/domain/selling/payment.ts'
 
 import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists } from '../rows.ts'
-import type { Tables } from '../sqlite-ledger.ts'
+import type { LedgerCore } from '../sqlite-ledger.ts'
 
 export function createTransfers(
-  { db, atomically, note }: Tables,
+  { db, atomically, note }: LedgerCore,
   /** Whether a transfer has paid a payment. */
   isPayment: (network: string, transfer: PaymentProof) => boolean,
 ) {

@@ -1,0 +1,263 @@
+/** Keys, the challenges that were answered to get them, and answers that hold one. */
+import { timingSafeEqual } from 'node:crypto'
+
+import { apiKey, idempotency, usedNonce } from '#db/ledger/schema.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import { standingAt } from '#src/domain/selling/subscription.ts'
+import { DAY_MS } from '#src/domain/time.ts'
+
+import type { Accounts } from './accounts.ts'
+import {
+  type ApiKey,
+  type AuditContext,
+  isValidKey,
+  type KeyDraft,
+  type KeyMade,
+  type Ledger,
+  type Once,
+  type Replayed,
+  type StoredAnswer,
+} from './ledger.ts'
+import { change, createRows, exists } from './rows.ts'
+import { sealNames } from './seals.ts'
+import type { LedgerCore } from './sqlite-ledger.ts'
+
+const BY_CREATION = 'ORDER BY created_ms, seq'
+const IS_VALID = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms >'
+
+export type Keys = ReturnType<typeof createKeys>
+
+export function createKeys({ db, atomically, record, seals }: LedgerCore, accounts: Accounts) {
+  const rows = createRows(db, apiKey, {
+    what: 'key',
+    parse: ({ digest, seq, ...key }): ApiKey => key,
+  })
+  const byDigest = db.prepare<{ id: string; digest: Uint8Array }, [Uint8Array]>(
+    'SELECT id, digest FROM api_key WHERE digest = $1',
+  )
+  const listAll = rows.list<[]>(BY_CREATION)
+  const listOfAccount = rows.list<[accountId: string]>(`WHERE account_id = $1 ${BY_CREATION}`)
+  const count = db.prepare<{ count: number }, [accountId: string, nowMs: number]>(
+    `SELECT count(*) AS count FROM api_key WHERE account_id = $1 AND ${IS_VALID} $2)`,
+  )
+  /** The chain remembers keys that were forgotten. It is only read when no key is left. */
+  const isAny = exists<[]>(
+    db,
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key)
+      OR EXISTS (SELECT 1 FROM audit WHERE action = 'key.created')`,
+  )
+  /** False if it is its label already. */
+  const setLabel = change<[{ id: string; label: string }]>(
+    db,
+    'UPDATE api_key SET label = $label WHERE id = $id AND label IS DISTINCT FROM $label',
+  )
+  /** False if the key ends as soon or sooner already. */
+  const expire = change<[{ id: string; expiresMs: number }]>(
+    db,
+    `UPDATE api_key SET expires_ms = $expiresMs WHERE id = $id AND ${IS_VALID} $expiresMs)`,
+  )
+  const revoke = change<[{ id: string; revokedMs: number }]>(
+    db,
+    'UPDATE api_key SET revoked_ms = $revokedMs WHERE id = $id AND revoked_ms IS NULL',
+  )
+  const removeUsage = change<[id: string]>(db, 'DELETE FROM usage WHERE key_id = $1')
+  const remove = change<[id: string]>(db, 'DELETE FROM api_key WHERE id = $1')
+
+  const isNonceUsed = exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = $1')
+  const insertNonce = change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert())
+  /** One that expires this very moment is kept: the edge gains nothing. */
+  const forgetNonces = change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1')
+
+  const answerSql = sqlOf(idempotency)
+  const answerById = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
+    `SELECT ${answerSql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
+     WHERE id = $1 AND created_ms > $2`,
+  )
+  const insertAnswer = change<[typeof idempotency.$inferSelect]>(db, answerSql.insert())
+  const forgetAnswers = change<[sinceMs: number]>(
+    db,
+    'DELETE FROM idempotency WHERE created_ms <= $1',
+  )
+  const findAnswer = (id: string, nowMs: number): StoredAnswer | undefined =>
+    answerById.get(id, nowMs - DAY_MS) ?? undefined
+
+  /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
+  function putAnswer(answer: StoredAnswer, nowMs: number): void {
+    forgetAnswers(nowMs - DAY_MS)
+    const row = { ...answer, createdMs: nowMs }
+    insertAnswer({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
+  }
+
+  /** With the kept answer, where the change must not be done twice. */
+  const doOnce = <End extends { kind: string }>(
+    once: Once | undefined,
+    nowMs: number,
+    body: () => End,
+  ): End | Replayed =>
+    atomically(() => {
+      const answer = once && findAnswer(once.id, nowMs)
+      if (answer !== undefined) return { kind: 'replayed', answer }
+      const end = body()
+      if (once !== undefined && isMade(end)) putAnswer(once.answer(end), nowMs)
+      return end
+    })
+
+  const list = (accountId?: string): ApiKey[] =>
+    accountId === undefined ? listAll() : listOfAccount(accountId)
+  const countValid = (accountId: string, nowMs: number): number =>
+    count.get(accountId, nowMs)?.count ?? 0
+
+  function insertKey(draft: KeyDraft, by: AuditContext): ApiKey {
+    rows.insert({ ...draft, createdMs: by.nowMs })
+    record(by, 'key.created', draft.id)
+    return rows.get(draft.id)
+  }
+
+  function makeKey(draft: KeyDraft, by: AuditContext): KeyMade {
+    const key = insertKey(draft, by)
+    const account = accounts.get(draft.accountId)
+    const subscriptions = accounts.subscriptions.list(account.id)
+    const { terms } = standingAt(subscriptions, accounts.listCatalogue(), by.nowMs)
+    return { kind: 'made', key, account, tierId: terms.tierId }
+  }
+
+  /** Whatever refuses does so before anything is written. */
+  function signUp(
+    {
+      nonce,
+      expiresMs,
+      address,
+      accountId,
+      key,
+      keysMax,
+      keepKeys = false,
+    }: Parameters<Ledger['signUp']>[0],
+    nowMs: number,
+  ): ReturnType<Ledger['signUp']> {
+    forgetNonces(nowMs)
+    if (isNonceUsed(nonce)) return { kind: 'nonce_used' }
+    const known = accounts.findByAddress(address)
+    if (known?.blockedMs !== undefined) return { kind: 'blocked' }
+    const id = known?.id ?? accountId
+    const isFree = known === undefined || accounts.isFree(id)
+    if (keepKeys && countValid(id, nowMs) > 0) return { kind: 'has_key' }
+    if (!isFree && countValid(id, nowMs) >= keysMax) return { kind: 'key_limit' }
+
+    insertNonce({ nonce, expiresMs })
+    const by = { actor: `account:${id}` as const, nowMs }
+    if (known === undefined) {
+      accounts.insert({ id, address, createdMs: nowMs })
+      record(by, 'account.created', id)
+    }
+    const ended = isFree ? list(id).filter((one) => isValidKey(one, nowMs)) : []
+    for (const one of ended) {
+      revoke({ id: one.id, revokedMs: nowMs })
+      record(by, 'key.revoked', one.id)
+    }
+    const familyId = findEndedFamily(list(id), nowMs) ?? key.id
+    return makeKey({ ...key, accountId: id, familyId }, by)
+  }
+
+  function rotateKey(
+    { id, accountId, callerKeyId, key, keysMax, overlapMs }: Parameters<Ledger['rotateKey']>[0],
+    by: AuditContext,
+  ): ReturnType<Ledger['rotateKey']> {
+    const { nowMs } = by
+    const asking = rows.find(callerKeyId)
+    if (asking === undefined || !isValidKey(asking, nowMs)) return { kind: 'caller_invalid' }
+    if (accounts.get(accountId).blockedMs !== undefined) return { kind: 'blocked' }
+    const old = rows.find(id)
+    if (old?.accountId !== accountId || !isValidKey(old, nowMs)) return { kind: 'unknown_key' }
+    if (old.expiresMs !== undefined) return { kind: 'replaced', expiresMs: old.expiresMs }
+    // The one that it replaces does not count.
+    if (countValid(accountId, nowMs) > keysMax) return { kind: 'key_limit' }
+
+    const { familyId } = old
+    const made = makeKey({ ...key, label: key.label ?? old.label, accountId, familyId }, by)
+    if (expire({ id, expiresMs: nowMs + overlapMs })) record(by, 'key.expiring', id)
+    return made
+  }
+
+  return {
+    list,
+    insert: rows.insert,
+
+    verbs: {
+      isNew: () => !isAny(),
+
+      /** The index may show by timing how far a digest agrees; the last check is constant in time. */
+      findKeyByDigest(digest) {
+        const row = byDigest.get(digest)
+        return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined
+      },
+
+      findKey: rows.find,
+      listKeys: list,
+      countValidKeys: countValid,
+
+      createKey: (draft, by) =>
+        atomically(() => {
+          accounts.get(draft.accountId)
+          return insertKey(draft, by)
+        }),
+
+      labelKey: (id, label, by) =>
+        atomically(() => {
+          rows.get(id)
+          if (setLabel({ id, label })) record(by, 'key.labelled', id)
+        }),
+
+      expireKey: (id, expiresMs, by) =>
+        atomically(() => {
+          rows.get(id)
+          if (expire({ id, expiresMs })) record(by, 'key.expiring', id)
+        }),
+
+      revokeKey: (id, by) =>
+        atomically(() => {
+          rows.get(id)
+          const isRevoked = revoke({ id, revokedMs: by.nowMs })
+          if (isRevoked) record(by, 'key.revoked', id)
+          return isRevoked
+        }),
+
+      signUp: (signup, nowMs) => doOnce(signup.once, nowMs, () => signUp(signup, nowMs)),
+      rotateKey: (rotation, by) => doOnce(rotation.once, by.nowMs, () => rotateKey(rotation, by)),
+
+      forgetIdle({ afterId, limit, idleSinceMs: sinceMs }, by) {
+        const ids = accounts.listAfter(afterId, limit).map(({ id }) => id)
+        const nextId = ids.length < limit ? undefined : ids.at(-1)
+        if (!ids.some((id) => accounts.isIdle({ id, sinceMs }))) return { forgotten: [], nextId }
+        return atomically(() => {
+          const forgotten = ids.filter((id) => accounts.isIdle({ id, sinceMs }))
+          for (const id of forgotten) {
+            for (const key of list(id)) {
+              record(by, 'key.forgotten', key.id)
+              removeUsage(key.id)
+              remove(key.id)
+            }
+            record(by, 'account.forgotten', id)
+            accounts.remove(id)
+          }
+          return { forgotten, nextId }
+        })
+      },
+
+      findAnswer,
+      putAnswer: (answer, nowMs) =>
+        atomically(() => {
+          const known = findAnswer(answer.id, nowMs)
+          if (known === undefined) putAnswer(answer, nowMs)
+          return known ?? answer
+        }),
+    } satisfies Partial<Ledger>,
+  }
+}
+
+const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
+
+/** A family whose keys have all ended, if any, so that making keys again opens no fresh windows. */
+function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
+  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
+  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
+}
