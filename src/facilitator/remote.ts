@@ -1,17 +1,10 @@
-/** A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. */
+/**
+ * A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. An
+ * answer is read as if it meant us harm: messages may hold URLs with keys.
+ */
 
 import type { Facilitator, SettleResult, SupportedKind } from '#src/domain/selling/facilitator.ts'
 import { isRecord } from '#src/platform/record.ts'
-
-import {
-  type Expected,
-  findPayer,
-  readSettleAnswer,
-  type SettleAnswer,
-  SETTLEMENT_PENDING,
-  toFailure,
-  toSettleResult,
-} from './settle-answer.ts'
 
 const SETTLE_MS = 60_000
 const SUPPORTED_MS = 10_000
@@ -128,7 +121,10 @@ function parse(json: string): unknown {
   }
 }
 
-function readSettlement(reply: Reply, expected: Expected): SettleResult {
+function readSettlement(
+  reply: Reply,
+  expected: Parameters<typeof toSettleResult>[1],
+): SettleResult {
   const { status = 0 } = reply
   const answer = readSettleAnswer(reply.body)
   const isTaken = answer !== undefined && (answer.success || answer.txHash !== undefined)
@@ -171,3 +167,65 @@ function readKind(kind: unknown): SupportedKind[] {
 
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= NAME_LENGTH_MAX
+
+type SettleAnswer = {
+  success: boolean
+  txHash: string | undefined
+  network: string | undefined
+  /** In lower case; undefined if it was not given: it is optional. */
+  payer: string | undefined
+  reason: string | undefined
+}
+
+/** The reason that the SDK gives for a transaction that it has sent and not yet seen. */
+const SETTLEMENT_PENDING = 'settlement_pending'
+
+const hashFormat = /^0x[0-9a-fA-F]{64}$/
+/** Some facilitators put a message after the word. */
+const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
+
+function readSettleAnswer(value: unknown): SettleAnswer | undefined {
+  if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
+  const { success, transaction, network, payer, errorReason } = value
+  // What is optional may be absent or null; `transaction` is '' if nothing was sent.
+  const texts = [transaction, network, payer, errorReason].map((text) => text ?? '')
+  if (!texts.every((text) => typeof text === 'string')) return undefined
+  const [hash = '', place = '', from = '', reason = ''] = texts
+  return {
+    success,
+    txHash: hashFormat.test(hash) ? hash.toLowerCase() : undefined,
+    network: place || undefined,
+    payer: from.toLowerCase() || undefined,
+    reason: reasonFormat.exec(reason)?.[1],
+  }
+}
+
+function toSettleResult(
+  answer: SettleAnswer,
+  expected: { network: string; payer: string | undefined },
+): SettleResult {
+  const { success, txHash, network, payer } = answer
+  if (!success) return toFailure(answer)
+  if (txHash === undefined) return { kind: 'unknown', reason: 'facilitator_hash_invalid' }
+  if (network !== expected.network) {
+    return { kind: 'unknown', reason: 'facilitator_network_mismatch', txHash }
+  }
+  if (payer !== undefined && payer !== expected.payer) {
+    return { kind: 'unknown', reason: 'facilitator_payer_mismatch', txHash }
+  }
+  return { kind: 'success', txHash }
+}
+
+function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
+  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
+  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
+}
+
+/** Who pays by a payload of either transfer method, in lower case. */
+function findPayer(payload: unknown): string | undefined {
+  const signed = isRecord(payload) ? payload.payload : undefined
+  if (!isRecord(signed)) return undefined
+  const authorization = signed.permit2Authorization ?? signed.authorization
+  const from = isRecord(authorization) ? authorization.from : undefined
+  return typeof from === 'string' ? from.toLowerCase() : undefined
+}
