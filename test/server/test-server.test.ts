@@ -158,6 +158,31 @@ describe('keys of test mode', () => {
     expect(await found.text()).toContain('simulated')
   })
 
+  test('behavior: messages of an agent report and use the window of test keys', async () => {
+    const agent = createTestGround()
+    const post = (body: object, headers: Record<string, string> = {}) =>
+      agent.ask('/mcp', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+        body: JSON.stringify(body),
+      })
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+    const listed = await post(list, { 'bookfeed-fault': 'slow' })
+    expect(listed.headers.get('x-ratelimit-limit')).toBe('120')
+    expect(agent.slept).toEqual([])
+    await post([list, { ...list, id: 2 }])
+    const after = await agent.ask('/v1/coins')
+    expect(after.headers.get('x-ratelimit-remaining')).toBe('117')
+    await agent.test.flushUsage()
+    expect(await (await agent.ask('/v1/usage')).json()).toMatchObject({
+      days: [{ requests: 3 }],
+    })
+  })
+
   test('error: 503 until its data are there, which begins nothing else', async () => {
     const late = createTestGround()
     late.setData(false)
