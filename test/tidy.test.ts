@@ -88,7 +88,7 @@ const servesPages = /^src\/features\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(server\/(app|extension|pages)\.ts|http\/|features\/|extensions\/)/,
+  elysia: /^src\/(server\/(app|create-server|extension|pages)\.ts|http\/|features\/|extensions\/)/,
   '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
   '@sinclair/typebox': /^src\/(http|features|extensions)\//,
   'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,

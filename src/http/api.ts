@@ -158,8 +158,6 @@ export type ApiPorts = AccessPorts & {
   chargeSignup: ChargeSignup
   work: Work
   kept: KeptAnswers
-  /** Index of the route in the latency metrics. */
-  timedAs: (method: string, pattern: string) => number | undefined
 }
 
 /** What a handler passes to `reply`: a value, a promise of it, or work in steps that ends with it. */
@@ -183,7 +181,7 @@ const withOptions = (options: Partial<RouteOptions>) => ({
 
 /** Creates the macros, and `reply`, with which handlers send data. */
 export function createApi(ports: ApiPorts) {
-  const { findMarket, chargeSignup, work, kept, timedAs } = ports
+  const { findMarket, chargeSignup, work, kept } = ports
 
   /** Admits the caller, then reads the request; the results are members of its `Visit`. */
   function admitAndRead(matched: MatchedRequest, hook: Hook): Visit | Promise<Visit> {
@@ -192,7 +190,7 @@ export function createApi(ports: ApiPorts) {
     if (options === undefined) throw new Error('A route must declare `access` or `openTo`.')
     const { access, accessAt, caching, keepOpenSeconds, isAsStored } = options
     const visit = visitOf(request)
-    visit.timedAs = timedAs(request.method, route)
+    visit.timedAs = `${request.method} ${route}`
     if (isAsStored) visit.isShared = true
     // Health probes may send any query.
     if (access === 'none') return visit

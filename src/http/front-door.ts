@@ -20,7 +20,7 @@ import {
 } from './common-headers.ts'
 import { trackDelivery } from './delivery.ts'
 import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
-import { type Meters, OTHER, SOCKETS } from './meters.ts'
+import { type Meters, OTHER } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
 import { hasManyHosts, isRewritten } from './raw-target.ts'
 import type { Place, RouteTable } from './route-table.ts'
@@ -43,6 +43,8 @@ type FrontDoorOptions = {
   work: Pick<Work, 'enter' | 'spend'>
   unread: Pick<Unread, 'assertRoom' | 'hold'>
   meters: Pick<Meters, 'request' | 'problem'>
+  /** The row of each name that time is counted under. */
+  timedRows?: ReadonlyMap<string, number>
   /** `off` leaves only the lines of our own faults, as JSON. */
   logsAs: 'json' | 'text' | 'off'
   log: (line: string) => void
@@ -125,7 +127,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
         return finish(exchange, answerMissing(exchange, SOCKET_METHODS))
       }
       if (open !== undefined) {
-        visit.timedAs = SOCKETS
+        visit.timedAs = `GET ${place.path}`
         const upgraded = new Response(null)
         mark(exchange, upgraded)
         // Bun answers with 101 and these headers.
@@ -215,7 +217,7 @@ const createMark =
 
 /** Marks a response, drops the body of HEAD, writes the line. */
 function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createMark>) {
-  const { gate, meters, logsAs, log, clock, timer } = options
+  const { gate, meters, timedRows = new Map<string, number>(), logsAs, log, clock, timer } = options
   const toLine = createAccessLine(clock, logsAs === 'text')
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
@@ -248,7 +250,7 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
   return (exchange: Exchange, response: Response): Response | Promise<Response> => {
     const { headers, status } = response
     const { visit, startedMs } = exchange
-    meters.request(visit.timedAs ?? OTHER, status, timer() - startedMs)
+    meters.request(timedRows.get(visit.timedAs ?? '') ?? OTHER, status, timer() - startedMs)
     mark(exchange, response)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)

@@ -68,7 +68,7 @@ export type Visit = {
   /** What usage is counted under; the route names it. */
   route: string
   /** What its time is counted under. */
-  timedAs?: number | undefined
+  timedAs?: string | undefined
   /** True of a body that all answers share, or that is on the disk: it takes no memory. */
   isShared?: boolean
   /** Set when the body is made while it is sent. */

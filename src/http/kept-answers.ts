@@ -6,14 +6,15 @@ import type { PageCache } from '#src/platform/page-cache.ts'
 import { answerPage, type PageAnswer } from './data-response.ts'
 import { type AccessPorts, admit, type Arrived, visitOf } from './gate.ts'
 import { acceptsGzip } from './negotiation.ts'
-import type { RouteTable } from './route-table.ts'
+import type { PlaceCache } from './route-table.ts'
 import type { Work } from './work.ts'
 
 type Ports = AccessPorts & {
   findMarket: FindMarket
   pages: PageCache
   work: Work
-  places: Pick<RouteTable, 'keep'>
+  /** Where the front door finds a place again by its URL. */
+  places: Pick<PlaceCache, 'set'>
 }
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
@@ -56,7 +57,7 @@ export function createKeptAnswers(ports: Ports) {
           const again = { ...answer, sent: { page: undefined, init: {} } }
           const known = { market, answer: again, admission, timedAs }
           place.answers = { ...place.answers, [codingOf(request)]: known }
-          places.keep(place)
+          places.set(place.url, place, { size: 1 })
         }
       }
       return answerPage(request, answer, ports)

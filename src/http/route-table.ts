@@ -39,14 +39,21 @@ type KeptAnswer = {
   market: Market
   answer: PageAnswer
   admission: Admission
-  timedAs: number | undefined
+  timedAs: string | undefined
 }
 
 /** Places that are kept, of pages asked for again; one takes some 2 kB. */
 const PLACES_MAX = 4_096
 
+/** Places by their URL, of pages that are asked for again. */
+export const createPlaceCache = () => createCache<string, Place>(PLACES_MAX)
+export type PlaceCache = ReturnType<typeof createPlaceCache>
+
 /** `routes` have `/a/:b/*` patterns. */
-export function createRouteTable(routes: readonly KnownRoute[]) {
+export function createRouteTable(
+  routes: readonly KnownRoute[],
+  kept: Pick<PlaceCache, 'get'> = createPlaceCache(),
+) {
   const table = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }))
   const fixed = Map.groupBy(
     routes.filter(({ path }) => !/[:*]/.test(path)),
@@ -73,7 +80,6 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   for (const { path, allowance = allowanceAt(path) } of routes) {
     assert(allowance === allowanceAt(path), 'Routes that begin alike take from the same window.')
   }
-  const kept = createCache<string, Place>(PLACES_MAX)
   const isIn = (target: string, areas: readonly string[]): boolean =>
     areas.some((area) => isWithin(target, area))
 
@@ -91,9 +97,6 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   }
   return {
     placeOf: (url: string): Place => kept.get(url) ?? makePlace(url),
-
-    /** `placeOf` returns the same from now on, while there is room. */
-    keep: (place: Place): void => kept.set(place.url, place, { size: 1 }),
 
     /** True at a fixed path without the method, where Elysia may find a pattern that has it. */
     isRefused: (method: string, path: string): boolean =>

@@ -11,11 +11,14 @@ import { pathOf, targetOf } from '#src/http/url.ts'
 
 import { OPENAPI_PATH } from './page-routes.ts'
 
-type PagesDeps = Pick<PageDeps, 'facts'> & { version: string; findExamples: () => HeldExamples }
+export type PagesOptions = Pick<PageDeps, 'facts'> & {
+  version: string
+  findExamples: () => HeldExamples
+}
 
 export type Pages = ReturnType<typeof createPages>
 
-export function createPages({ version, findExamples, facts }: PagesDeps, api: AnyElysia) {
+export function createPages({ version, findExamples, facts }: PagesOptions, api: AnyElysia) {
   const components = createComponents()
   const declared = declaredRoutes(api)
   const trap = createErrorTrap()

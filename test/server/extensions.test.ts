@@ -31,6 +31,12 @@ async function copyWithout(removed: readonly string[]): Promise<string> {
     cpSync(join(root, path), join(folder, path))
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  // Of the server, and of what it imports.
+  const types = await Bun.file(join(root, 'tsconfig.json')).text()
+  await Bun.write(
+    join(folder, 'tsconfig.json'),
+    types.replace(/"include": \[.*\]/, '"include": ["src"]'),
+  )
   await Bun.write(
     join(folder, LIST),
     withoutLines(await Bun.file(join(root, LIST)).text(), removed),

@@ -1,0 +1,95 @@
+/** What is behind every route of an app: who calls, how much they may, and how work is shared out. */
+import { createAuthenticator } from '#src/access/authenticator.ts'
+import { createGate } from '#src/access/gate.ts'
+import { createLimits } from '#src/access/limits.ts'
+import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
+import { createSample } from '#src/access/sample.ts'
+import { createUsageMeter } from '#src/access/usage-meter.ts'
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { createMarketFinder } from '#src/domain/market-name.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { createApi } from '#src/http/api.ts'
+import { createKeptAnswers } from '#src/http/kept-answers.ts'
+import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
+import { createPlaceCache } from '#src/http/route-table.ts'
+import { createUnread } from '#src/http/unread.ts'
+import { createWork } from '#src/http/work.ts'
+import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
+import { createPageCache } from '#src/platform/page-cache.ts'
+
+import type { ReaderDeps } from './app.ts'
+
+const noOperator: OperatorAccess = { token: '', trustsLoopback: false }
+
+export function createCore(options: ReaderDeps, clock: Clock, operator = noOperator) {
+  const { history, ledger, config, timer, randomBytes, extensions } = options
+  const { limits = createLimits(config.streamsMax) } = options
+  const { authenticator = createAuthenticator({ ledger, clock }) } = options
+  const { sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config)) } = options
+  const { listTiers, authenticate } = authenticator
+  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
+  const findMarket = createMarketFinder(history)
+  const meter = createUsageMeter({ ledger, clock, randomBytes })
+  const sample = createSample({
+    choice: config.sampleMarket,
+    findMarket,
+    listTiers,
+    findExample: () => findExampleMarket(history),
+  })
+  const gate = createGate({
+    authenticator,
+    meter,
+    limits,
+    addressOf,
+    signupsPerDay: config.signupsPerDay,
+    clock,
+    timer,
+    sampleTerms: sample.terms,
+    isKeyless: sellsWithoutKey,
+    refuse: options.refuse,
+  })
+  // One for all: whatever arrives waits for one step of the long work of all routes.
+  const work = options.work ?? createWork({ timer, limits })
+  const assertOperator = createOperatorCheck({ ...operator, addressOf, timer })
+  const pages = createPageCache(config.pageCacheBytes)
+  const places = createPlaceCache()
+  const kept = createKeptAnswers({
+    assertOperator,
+    listTiers,
+    sample,
+    findMarket,
+    pages,
+    work,
+    places,
+  })
+  const { chargeSignup } = gate
+  const api = createApi({
+    assertOperator,
+    listTiers,
+    sample,
+    findMarket,
+    chargeSignup,
+    work,
+    kept,
+  })
+  return {
+    api,
+    gate,
+    limits,
+    meter,
+    sample,
+    work,
+    pages,
+    places,
+    kept,
+    findMarket,
+    listTiers,
+    authenticate,
+    assertOperator,
+    sellsWithoutKey,
+    cursors: createCursorCodec(history.cursorKey),
+    meters: options.meters ?? openMeters(makeMeterMemory()),
+    unread: createUnread(limits),
+  }
+}

@@ -1,0 +1,197 @@
+/** An Elysia app behind the front door, with its live streams and counters: what listens. */
+import { type AnyElysia, Elysia } from 'elysia'
+
+import type { UsageMeter } from '#src/access/usage-meter.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { LiveService } from '#src/features/live/service.ts'
+import type { StreamService } from '#src/features/stream/service.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { answerAtOnce, declaredRoutes } from '#src/http/api.ts'
+import { createErrorTrap } from '#src/http/error-trap.ts'
+import { createFrontDoor } from '#src/http/front-door.ts'
+import type { Arrived, Gate } from '#src/http/gate.ts'
+import type { KeptAnswers } from '#src/http/kept-answers.ts'
+import { type Gauges, type Meters, OTHER, PAGES, SOCKETS } from '#src/http/meters.ts'
+import { MissingRoute } from '#src/http/problem.ts'
+import { isRewritten } from '#src/http/raw-target.ts'
+import type { RouteTable } from '#src/http/route-table.ts'
+import type { Unread } from '#src/http/unread.ts'
+import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
+import { after } from '#src/platform/eventually.ts'
+import type { PageCache } from '#src/platform/page-cache.ts'
+
+import type { Around } from './extension.ts'
+
+/** One Elysia app of several plugins. */
+export function compose(plugins: readonly AnyElysia[]): AnyElysia {
+  const app: AnyElysia = new Elysia({
+    // All are part of what is tested: other values change what Elysia accepts.
+    aot: true,
+    normalize: false,
+    // Otherwise a host name of one or two characters breaks the path.
+    handler: { standardHostname: false },
+  })
+  for (const plugin of plugins) app.use(plugin)
+  return app
+}
+
+type Handle = (arrived: Arrived) => Response | Promise<Response>
+
+const throwMissing = (): never => {
+  throw new MissingRoute()
+}
+
+/** Of no other can a `Request` be made for another thread. */
+const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+export function createServer({
+  app,
+  routes,
+  around = [],
+  answerMissing = throwMissing,
+  waysIn,
+  onDrain,
+  history,
+  config,
+  clock,
+  timer,
+  createId,
+  log,
+  gate,
+  work,
+  kept,
+  pages,
+  unread,
+  meter,
+  meters,
+  stream,
+  live,
+}: {
+  app: AnyElysia
+  routes: RouteTable
+  /** What surrounds every route; the first is the innermost. */
+  around?: readonly Around[]
+  /** Answers at a path that no route has. */
+  answerMissing?: Handle
+  /** What a caller can do who has no key. */
+  waysIn: () => string
+  /** Called when no new requests are to be sent here. */
+  onDrain: () => void
+  history: Pick<MarketHistory, 'eventually' | 'cacheCounts'>
+  config: Pick<Config, 'log'>
+  clock: Clock
+  timer: Clock
+  createId: () => string
+  log: (line: string) => void
+  gate: Gate
+  work: Work
+  kept: KeptAnswers
+  pages: PageCache
+  unread: Unread
+  meter: UsageMeter
+  meters: Meters
+  stream: StreamService
+  live: LiveService
+}) {
+  const declared = declaredRoutes(app)
+  /** What time is counted under: each in the row of its index. */
+  const timedNames: string[] = []
+  timedNames[OTHER] = 'ANY other'
+  timedNames[PAGES] = 'GET pages'
+  timedNames[SOCKETS] = 'GET /v1/stream'
+  for (const { method, path } of declared) timedNames.push(`${method} ${path}`)
+  const sockets = new Map([['/v1/stream', stream.upgrade]])
+  const trap = createErrorTrap()
+  const inner = compose([trap.plugin, app])
+  answerAtOnce(inner)
+
+  function settle(arrived: Arrived, response: Response): Response | Promise<Response> {
+    try {
+      return trap.settle(arrived.request, response)
+    } catch (error) {
+      if (error instanceof MissingRoute) return answerMissing(arrived)
+      throw error
+    }
+  }
+  const answer: Handle = (arrived) =>
+    history.eventually(
+      () =>
+        kept.answer(arrived) ??
+        after(inner.fetch(arrived.request), (response) => settle(arrived, response)),
+    )
+  return {
+    /** Answers any request; never throws, never rejects. */
+    fetch: createFrontDoor({
+      handle: around.reduce<Handle>((next, outer) => (arrived) => outer(arrived, next), answer),
+      routes,
+      sockets,
+      gate,
+      waysIn,
+      work,
+      unread,
+      meters,
+      timedRows: new Map(timedNames.map((name, row) => [name, row])),
+      logsAs: config.log,
+      log,
+      clock,
+      createId,
+      timer,
+    }),
+    /**
+     * Whether this app has the route of a request, or refuses it before any route: the first thread
+     * answers all others.
+     */
+    isRouted(request: Request): boolean {
+      const { method, url } = request
+      if (!isAbsolute(url) || isRewritten(request)) return true
+      if (method !== 'GET' && method !== 'HEAD') return !otherMethods.has(method)
+      const path = pathOf(targetOf(url))
+      return sockets.has(path) || routes.hasPath(path)
+    },
+    /** The paths that are requested most often; parameters are written as `:coin`. */
+    frequentPaths: declared
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('/v1/:coin/markets/:conditionId/snapshots')),
+    timedNames,
+    gauges(): Gauges {
+      const [page, chunk] = [pages.counts(), history.cacheCounts()]
+      return {
+        pageCacheBytes: page.bytes,
+        pageCacheHits: page.hits,
+        pageCacheMisses: page.misses,
+        chunkCacheBytes: chunk.bytes,
+        chunkCacheHits: chunk.hits,
+        chunkCacheMisses: chunk.misses,
+        waiting: work.waiting(),
+        followers: stream.followed,
+      }
+    },
+    /** Live connections; given to the server that listens. */
+    stream,
+    live,
+    /**
+     * Hands on what is new to whoever follows; to be called every few milliseconds, and as soon as
+     * others had their turn while it returns that there is more.
+     */
+    tick(): boolean {
+      const isOwing = stream.tick()
+      live.tick()
+      return isOwing
+    },
+    /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
+    refuse: onDrain,
+    /** As `refuse`, and ends live connections; each is told. */
+    drain(): void {
+      onDrain()
+      stream.stop()
+      live.stop()
+    },
+    /** Moves some of what was used into the ledger; true if there is more. */
+    flushUsage: meter.flush,
+    /** What was used and is not written, moved from the app of one thread to that of another. */
+    takeUsage: meter.take,
+    putUsage: meter.put,
+  }
+}
