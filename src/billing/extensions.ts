@@ -1,4 +1,5 @@
-/** Extensions of x402 that come with offers to whoever has no key. */
+/** Extensions of x402 that come with offers to callers without a key. */
+
 import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { isRecord } from '#src/platform/record.ts'
 
@@ -19,8 +20,8 @@ const paymentIdentifier = {
   },
 }
 
-/** What directories list of a request: none of ours needs a body. */
-function discoveryOf(method: 'GET' | 'POST') {
+/** What directories list about a request: none of ours needs a body. */
+function toDiscovery(method: 'GET' | 'POST') {
   const info = { type: 'http', method }
   const body = method === 'GET' ? {} : { bodyType: 'json', body: {} }
   const names = Object.keys({ ...info, ...body })
@@ -38,13 +39,13 @@ function discoveryOf(method: 'GET' | 'POST') {
   }
 }
 
-export const extensionsOf = (method: 'GET' | 'POST') => ({
+export const toExtensions = (method: 'GET' | 'POST') => ({
   [PAYMENT_IDENTIFIER]: paymentIdentifier,
-  bazaar: discoveryOf(method),
+  bazaar: toDiscovery(method),
 })
 
 /** The payer's own name for a payment. Throws `payment_invalid`. */
-export function identifierOf(payload: unknown): string | undefined {
+export function findIdentifier(payload: unknown): string | undefined {
   const extensions = isRecord(payload) ? payload.extensions : undefined
   const extension = isRecord(extensions) ? extensions[PAYMENT_IDENTIFIER] : undefined
   const info = isRecord(extension) ? extension.info : undefined

@@ -148,8 +148,6 @@ const FAILED_WITHIN_MS = 3_600_000
 /** Amounts in the catalogue are millionths. */
 const CATALOGUE_DECIMALS = 6
 
-export type Where = { sold: SoldChain; token: PaymentToken }
-
 /** For so long an order for a tier and token that was just paid for is taken for the same order. */
 const SAME_PURCHASE_MS = 3_600_000
 
@@ -223,7 +221,7 @@ export function createQuotes(
         periodDays,
         symbol: token.symbol,
         method: token.method,
-        requirements: toRequirements(options, { sold, token }, extra),
+        requirements: toRequirements(options, sold.chain.network, token, extra),
         // The newest block: what is in it or before it was not paid for this offer.
         fromBlock: head.latestNumber,
         expiresMs: nowMs + OFFER_LIFE_MS,
@@ -331,7 +329,7 @@ function findProduct({ listTiers }: BillingOptions, tierId: string) {
 function findToken(
   { chains }: BillingOptions,
   { network, token: symbol }: { network: string; token: string },
-): Where {
+) {
   const sold = chains.find(({ chain }) => chain.network === network)
   const token = sold?.chain.tokens.find((candidate) => candidate.symbol === symbol)
   if (sold && token) return { sold, token }
@@ -346,11 +344,12 @@ function findToken(
 /** What a wallet signs, but for the amount; `extra` comes back with the payment. */
 export const toRequirements = (
   { payTo }: Pick<BillingOptions, 'payTo'>,
-  { sold, token }: Where,
+  network: Network,
+  token: PaymentToken,
   extra: Record<string, string>,
 ): Omit<PaymentRequirements, 'amount'> => ({
   scheme: 'exact',
-  network: sold.chain.network,
+  network,
   asset: token.address,
   payTo,
   maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,

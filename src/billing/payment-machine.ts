@@ -23,7 +23,7 @@ import { isFault } from '#src/platform/fault.ts'
 
 import type { BillingOptions, Origin } from './billing.ts'
 import { describeDrift, type Moment, readMoment } from './chain-clock.ts'
-import { extensionsOf } from './extensions.ts'
+import { toExtensions } from './extensions.ts'
 import {
   tooLateError,
   toPaymentRequired,
@@ -287,7 +287,7 @@ async function whileLeased<T>(
 function withResource(context: SettlementContext, payload: string, offer: Offer): string {
   if (!Object.hasOwn(offer.requirements.extra, SEAL)) return payload
   const { resource } = toPaymentRequired(context, offer)
-  const extensions = extensionsOf(offer.requests === 1 ? 'GET' : 'POST')
+  const extensions = toExtensions(offer.requests === 1 ? 'GET' : 'POST')
   return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
 

@@ -1,12 +1,13 @@
 /**
- * An offer to whoever asks without a key. It is not written down: what it says is in `extra` of the
+ * An offer to a caller without a key. It is not written down: what it says is in `extra` of the
  * x402 challenge, sealed, and comes back with the payment.
  */
+
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import type { Offer } from '#src/domain/selling/payment.ts'
 
-/** Of `extra`. */
+/** The member of `extra` that holds the seal. */
 export const SEAL = 'offer'
 
 export type SealedOffer = {
@@ -29,24 +30,29 @@ export const isUnquoted = ({ requirements }: Pick<Offer, 'requirements'>): boole
 const SEAL_BYTES = 16
 const form = /^(?<body>[A-Za-z0-9_-]{1,400})\.(?<mac>[A-Za-z0-9_-]{22})$/
 
-const macOf = (key: Uint8Array, body: string): Uint8Array =>
+const computeMac = (key: Uint8Array, body: string): Uint8Array =>
   createHmac('sha256', key).update('offer').update(body).digest().subarray(0, SEAL_BYTES)
 
 export function sealOffer(key: Uint8Array, offer: SealedOffer): string {
   const { productId, network, symbol, amount, fromBlock, secret } = offer
   const json = JSON.stringify([productId, network, symbol, amount, fromBlock, secret])
   const body = Buffer.from(json).toString('base64url')
-  return `${body}.${Buffer.from(macOf(key, body)).toString('base64url')}`
+  return `${body}.${Buffer.from(computeMac(key, body)).toString('base64url')}`
 }
 
 /** Undefined for anything that this server has not sealed. */
 export function openOffer(key: Uint8Array, seal: unknown): SealedOffer | undefined {
   const { body = '', mac = '' } = (typeof seal === 'string' && form.exec(seal)?.groups) || {}
-  if (body === '' || !timingSafeEqual(Buffer.from(mac, 'base64url'), macOf(key, body))) return
-  const parts = JSON.parse(Buffer.from(body, 'base64url').toString()) as [
-    ...[productId: string, network: string, symbol: string, amount: string],
-    ...[fromBlock: number, secret: string],
+  if (body === '' || !timingSafeEqual(Buffer.from(mac, 'base64url'), computeMac(key, body))) return
+  const parts: unknown = JSON.parse(Buffer.from(body, 'base64url').toString())
+  // It was sealed here, so it has what `sealOffer` writes.
+  const [productId, network, symbol, amount, fromBlock, secret] = parts as [
+    string,
+    string,
+    string,
+    string,
+    number,
+    string,
   ]
-  const [productId, network, symbol, amount, fromBlock, secret] = parts
   return { productId, network, symbol, amount, fromBlock, secret }
 }

@@ -54,7 +54,7 @@ export function createKeyService(options: KeyOptions) {
     if (!state.isOpen) throw new AppError('signup_closed', state.reason)
   }
 
-  /** Fails closed: without an answer of a source nobody is let in. A hit blocks the account. */
+  /** Fails closed: without an answer the address is refused. A hit blocks its account. */
   async function assertNotSanctioned(address: string): Promise<void> {
     const { verdict } = await screen(address)
     if (verdict === 'clear') return
