@@ -4,7 +4,9 @@
  */
 
 import historySqlite from './history/migrations/0000_initial.sql' with { type: 'text' }
+import historyWindowOutcomes from './history/migrations/0001_window_outcomes.sql' with { type: 'text' }
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
+import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
 
@@ -14,7 +16,13 @@ export type Migrations = {
   sql: readonly string[]
 }
 
-export const historyMigrations: Migrations = { firstFormat: 21, sql: [historySqlite] }
+export const historyMigrations: Migrations = {
+  firstFormat: 21,
+  sql: [historySqlite, historyWindowOutcomes],
+}
 export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
-export const postgresHistoryMigrations: Migrations = { firstFormat: 5, sql: [historyPostgres] }
+export const postgresHistoryMigrations: Migrations = {
+  firstFormat: 5,
+  sql: [historyPostgres, postgresWindowOutcomes],
+}
 export const postgresLedgerMigrations: Migrations = { firstFormat: 5, sql: [ledgerPostgres] }

@@ -244,6 +244,30 @@ export const evidence = sqliteTable('evidence', {
 })
 
 /**
+ * What tables of outcomes say of a window, which name no market: it holds for every market of the
+ * window, also for one that is known later. Of a winner one row: domain/window-outcome.ts.
+ */
+export const windowOutcome = sqliteTable(
+  'window_outcome',
+  {
+    windowStartMs: integer('window_start_ms').notNull(),
+    coin: text('coin').notNull(),
+    timeframe: text('timeframe').notNull(),
+    source: text('source').notNull(),
+    winner: text('winner').notNull(),
+    /** Of the coin, at the start and the end of the window, as in `market`. */
+    strike: text('strike'),
+    finalPrice: text('final_price'),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.windowStartMs, table.coin, table.timeframe, table.source, table.winner],
+    }),
+  ],
+)
+
+/**
  * What is held of each coin, kept by triggers on `market`, so that
  * nobody has to look at every market.
  */

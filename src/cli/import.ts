@@ -58,10 +58,10 @@ does not matter. - is standard input.
   columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
 
   Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
-  (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to markets that are held
-  under the name of their window, so these files are read last.
+  (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to the
+  markets of their windows; rows of windows without a market are kept, and wait for it.
 
-Messages and tables name their markets only, so they are read after everything else.
+Messages and tables of books name their markets only, so they are read after everything else.
 
 The members of an object determine its kind, so the lines of a file may be mixed. Prices and sizes are
 strings or numbers with at most six decimals; a side may be sorted either way. A timestamp may also be Unix
@@ -227,7 +227,9 @@ function summarize(report: ImportReport): string[] {
       : '',
     ...describeHashes(report),
     ...describeLosses(report),
-    ending === 'complete' && kept === '' ? `${known}: nothing changed` : '',
+    ending === 'complete' && kept === '' && report.waiting.accepted === 0
+      ? `${known}: nothing changed`
+      : '',
   ].filter((line) => line !== '')
 }
 
@@ -251,14 +253,21 @@ function describeHashes({ hashes }: ImportReport): string[] {
 }
 
 function describeLosses(report: ImportReport): string[] {
-  const { windowsNotHeld, rowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
+  const { waiting, rowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
   const bad = count(invalid, ...badThings(report))
+  const rowsWaiting = waiting.accepted + waiting.duplicates
   return [
     ...Array.from(
       leftOutReasons,
       ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
     ),
-    windowsNotHeld > 0 ? `${count(windowsNotHeld, 'window is', 'windows are')} not held` : '',
+    rowsWaiting > 0
+      ? count(
+          rowsWaiting,
+          'row of outcomes waits for its market',
+          'rows of outcomes wait for their markets',
+        )
+      : '',
     rowsNotHeld > 0 ? `left out ${count(rowsNotHeld, 'row')} of markets that are not held` : '',
     factsLeftOut > 0 ? `warning: left out ${count(factsLeftOut, 'fact')} of markets` : '',
     invalid > 0 ? `warning: left out ${bad}` : '',

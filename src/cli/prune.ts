@@ -16,8 +16,8 @@ const STEP_MS = 5
 
 const help = `
 Deletes markets as a server with these settings does: whole markets that are over, the oldest first, and the
-prices of the coins before them. You can run it beside a server. The file does not shrink; new data uses the
-freed space. If a deletion was stopped, run the command again to continue.
+prices of the coins and the outcomes of windows before them. You can run it beside a server. The file
+does not shrink; new data uses the freed space. If a deletion was stopped, run the command again to continue.
 
 Examples:
   bookfeed prune --keep-days 90 --dry-run

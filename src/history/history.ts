@@ -13,6 +13,7 @@ import type { StatePart } from '#src/domain/series.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
+import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
 import type { Eventual, Eventually } from '#src/platform/eventually.ts'
 
@@ -50,9 +51,19 @@ export type HistoryWriter = {
   /**
    * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner
    * is replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for
-   * another winner by any other source, and for a window too far from what is held.
+   * another winner by any other source, and for a window too far from what is held. What
+   * `putOutcomes` was told of its window fills what is not known otherwise.
    */
   putMarket(facts: MarketFacts): void
+
+  /**
+   * Keeps what tables of outcomes say of windows, in one transaction, and adds it to the markets of
+   * these windows: to those that are known, and to others as soon as their window is. It never
+   * replaces what a market is known by otherwise. Of rows that contradict each other one counts,
+   * whichever came first: up before down, and of two prices the first by its text. Returns what
+   * became of each row.
+   */
+  putOutcomes(rows: readonly WindowOutcome[]): PutOutcome[]
 
   /**
    * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and
@@ -70,13 +81,13 @@ export type HistoryWriter = {
   /**
    * Deletes some of what is oldest, a few milliseconds of work: markets whose place in lists
    * (`orderMs`) is before a moment, closed or over without a book, whole and oldest first, with all
-   * that belongs to them, and reference prices of the times before. Returns whether there was
+   * that belongs to them, and reference prices and outcomes of windows of the times before. Returns whether there was
    * anything; call it until there is not. A market that was deleted is unknown from then on, and
    * its batches count as applied. The last price that was accepted stays.
    */
   deleteOldest(beforeMs: number): boolean
 
-  /** What `deleteOldest` would delete, oldest first. */
+  /** The markets that `deleteOldest` would delete, oldest first. */
   listOldest(beforeMs: number): Iterable<OldMarket>
 
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
@@ -212,6 +223,17 @@ export type Batch = {
    * `import`, or `venue_silent` where another source listened.
    */
   gapReason?: GapReason | undefined
+}
+
+export type PutOutcome = {
+  /** False if the same, or better, was kept before. */
+  isNew: boolean
+  /** No market of the window is known. */
+  isWaiting: boolean
+  /** A fact of a market has changed. */
+  isChanged: boolean
+  /** A sentence, if the row names another winner than one that is known. */
+  conflict: string | undefined
 }
 
 type TradeBatch = {

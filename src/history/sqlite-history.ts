@@ -31,6 +31,7 @@ import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createDelete, createOldestList } from './writes/delete.ts'
 import { checkedIn, createEvidence, type Said } from './writes/evidence.ts'
+import { createPutOutcomes } from './writes/outcomes.ts'
 import { createRecord, lateTrades, spanOfGaps } from './writes/record.ts'
 import { createRuns, type Runs } from './writes/runs.ts'
 
@@ -148,7 +149,8 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     )
   }
 
-  const { putMarket, touch } = createNoting(tables)
+  const { putMarket, noteFacts, touch } = createNoting(tables)
+  const putOutcomes = createPutOutcomes({ ...tables, noteFacts })
 
   const evidence = createEvidence(tables)
 
@@ -211,6 +213,11 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       }),
 
     putMarket: (facts) => writeTo(facts.conditionId, () => putMarket(facts)),
+    putOutcomes(rows) {
+      const changed = new Set<string>()
+      return write(() => putOutcomes(rows, changed), changed)
+    },
+
     deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
     listOldest: createOldestList(db),
     close: (conditionId) =>
@@ -238,14 +245,18 @@ function saidIn(recording: Recording): Map<string, Said> {
 }
 
 function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
+  function noteFacts(known: StoredMarket | undefined, put: StoredMarket): void {
+    runs.forget(put.id)
+    if (known === undefined) events.noteCreated(put)
+    const changes = known === undefined ? [] : factChanges(known, put)
+    if (changes.length > 0) revisions.note(put, { why: 'fact_changed', facts: changes })
+  }
+
   return {
+    noteFacts,
+
     putMarket(facts: MarketFacts): void {
-      const known = markets.find(facts.conditionId)
-      const put = markets.put(facts)
-      runs.forget(put.id)
-      if (known === undefined) events.noteCreated(put)
-      const changes = known === undefined ? [] : factChanges(known, put)
-      if (changes.length > 0) revisions.note(put, { why: 'fact_changed', facts: changes })
+      noteFacts(markets.find(facts.conditionId), markets.put(facts))
     },
 
     /** Shows that something besides the books was written; notes what of it was served before. */

@@ -21,7 +21,7 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
   const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
-  const { spot, revisions, manifests, segments, events, evidence, moments } = tables
+  const { spot, revisions, manifests, segments, events, evidence, windowOutcomes, moments } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -80,6 +80,7 @@ export function createVerify(tables: Tables) {
       segments,
       events,
       evidence,
+      windowOutcomes,
       ...Object.values(moments),
     ]
     for (const each of parts) yield* attempt(() => readConsistently(db, each.verify))

@@ -1,21 +1,15 @@
 /**
- * Takes tables (CSV) of how 5-minute windows of a coin ended. They know no market's id, so they add to
- * markets that are held by the name of their window, and never replace what is known of these.
+ * Takes tables (CSV) of how 5-minute windows of a coin ended. They know no market's id, so they are
+ * kept by window, and add to the markets of the window that are held or come later.
  */
 
-import { ifSound } from '#src/domain/errors.ts'
-import {
-  finalPriceFacts,
-  isCoin,
-  SIMULATED_SLUG,
-  strikeFacts,
-  timeframeMs,
-} from '#src/domain/market.ts'
+import { isCoin, timeframeMs } from '#src/domain/market.ts'
 import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import type { WindowOutcome } from '#src/domain/window-outcome.ts'
+import type { PutOutcome } from '#src/history/history.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
-import { homeVenue } from '#src/venue/venues.ts'
 
-import { attempt, type ImportPlace, type ImportRun, keepFacts, warn } from './import-run.ts'
+import { attempt, type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
 import type { LineBatch } from './line-source.ts'
 
 /** Which column holds what; the names of two of them hold the coin. */
@@ -50,39 +44,52 @@ export const isOutcomeHeader = (line: string): boolean => readHeader(line) !== u
 const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
 
 export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
+  const { report } = run
   const decoder = new TextDecoder()
   let header: { columns: Columns | undefined; width: number } | undefined
 
-  function takeLine(place: ImportPlace, line: string): void {
-    if (line.trim() === '') return
+  function readLine(place: ImportPlace, line: string): PlacedOutcome[] {
+    if (line.trim() === '') return []
     const cells = cellsOf(line)
     if (header === undefined) {
       header = { columns: readHeader(line), width: cells.length }
-      return
+      return []
     }
     const { columns, width } = header
+    const read: PlacedOutcome[] = []
     attempt(run, place, () => {
       if (columns === undefined || cells.length !== width)
         throw recordFault(`${cells.length} columns where the first line has ${width}`)
-      keepRow(run, place, columns, cells)
+      read.push({ place, outcome: readRow(run, place, columns, cells) })
     })
+    return read
   }
 
   return (file, { bytes, firstLine }) => {
+    const rows: PlacedOutcome[] = []
     for (const [index, line] of decoder.decode(bytes).split('\n').entries()) {
-      takeLine({ file, line: firstLine + index }, line)
-      if (run.report.ending !== 'complete') return
+      rows.push(...readLine({ file, line: firstLine + index }, line))
+      if (report.ending !== 'complete') return
     }
+    // One that ends a strict import must be the last.
+    if (!run.isStrict) keepAll(run, rows)
+    else
+      for (const row of rows) {
+        keepAll(run, [row])
+        if (report.ending !== 'complete') return
+      }
   }
 }
 
-function keepRow(
+type PlacedOutcome = { place: ImportPlace; outcome: WindowOutcome }
+
+function readRow(
   run: ImportRun,
   place: ImportPlace,
   columns: Columns,
   cells: readonly string[],
-): void {
-  const { history, report, source, isStrict } = run
+): WindowOutcome {
+  const { source, isStrict } = run
   const leftOut: string[] = []
   const { coin } = columns
   const readPrice = (which: 'open' | 'close'): string | undefined => {
@@ -90,28 +97,39 @@ function keepRow(
     return isStrict ? read() : tolerate(leftOut, read)
   }
   if (!isCoin(coin)) throw notKept(`${coin} is not a coin that is kept`)
-  const startMs = readTimeMs(cells[columns.timestamp], 'timestamp')
-  if (startMs % timeframeMs['5m'] !== 0) throw recordFault('timestamp: no window of 5m starts then')
+  const windowStartMs = readTimeMs(cells[columns.timestamp], 'timestamp')
+  if (windowStartMs % timeframeMs['5m'] !== 0)
+    throw recordFault('timestamp: no window of 5m starts then')
   const winner = readOutcome(cells[columns.outcome], 'outcome')
   const strike = readPrice('open')
   const finalPrice = readPrice('close')
-  const named = homeVenue.slugOf({ coin, timeframe: '5m', startMs })
-  const slug = source === 'simulated' ? SIMULATED_SLUG + named : named
-  const market = ifSound(() => history.findMarketBySlug(slug))
-  if (market === undefined || market.source !== source) {
-    report.windowsNotHeld++
-    return
-  }
-  const { conditionId, timeframe } = market
+  if (windowStartMs > run.clock()) throw notKept('windows that have not opened')
   warn(run, place, leftOut)
-  const of = { ...market, source: 'dataset' } as const
-  keepFacts(run, place, {
-    ...{ conditionId, source },
-    coin,
-    timeframe,
-    ...(market.strike === undefined ? strikeFacts(strike, of) : {}),
-    ...(market.finalPrice === undefined ? finalPriceFacts(finalPrice, of) : {}),
-    winner,
-    winnerSource: 'dataset',
+  return { coin, timeframe: '5m', source, windowStartMs, winner, strike, finalPrice }
+}
+
+/** In one transaction; one by one if the market of one of them is damaged. */
+function keepAll(run: ImportRun, rows: readonly PlacedOutcome[]): void {
+  let results: PutOutcome[] = []
+  const refusal = refusalOf(() => {
+    results = run.history.putOutcomes(rows.map(({ outcome }) => outcome))
   })
+  const [first] = rows
+  if (refusal !== undefined && rows.length > 1) for (const row of rows) keepAll(run, [row])
+  else if (refusal !== undefined && first !== undefined) refuse(run, first.place, refusal)
+  for (const [at, result] of results.entries()) {
+    const { place } = rows[at] ?? { place: { file: '' } }
+    countOutcome(run, place, result)
+  }
+}
+
+function countOutcome(
+  run: ImportRun,
+  place: ImportPlace,
+  { isNew, isWaiting, isChanged, conflict }: PutOutcome,
+): void {
+  const { facts, waiting } = run.report
+  if (conflict !== undefined) refuse(run, place, conflict)
+  else if (isWaiting) waiting[isNew ? 'accepted' : 'duplicates']++
+  else facts[isChanged ? 'accepted' : 'duplicates']++
 }

@@ -83,8 +83,8 @@ export const emptyReport = () => ({
   /** Markets of a kind that is not kept, and how often each reason was met. */
   leftOut: 0,
   leftOutReasons: new Map<string, number>(),
-  /** Rows of outcome files about windows of which no market is held. */
-  windowsNotHeld: 0,
+  /** Rows of tables of outcomes that wait for a market of their window. */
+  waiting: { accepted: 0, duplicates: 0 },
   /** Rows of archives of all markets about those that are not held. */
   rowsNotHeld: 0,
   /** Held at the end by the markets that were read of; `mismatched` are snapshots read. */

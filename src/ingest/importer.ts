@@ -39,8 +39,9 @@ type Importer = ImportRun & { takeLines: TakeBatch; messages: MessageImport }
 type MessageImport = ReturnType<typeof createMessageImport>
 
 /**
- * Imports files in their order, but tables of outcomes and messages last, because they only add to
- * markets that are held. Rejects only for faults of the history, such as a full disk.
+ * Imports files in their order, but messages and tables of books after those that describe markets,
+ * to which they only add, and tables of outcomes last, so that those rows are counted that wait for
+ * a market. Rejects only for faults of the history, such as a full disk.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
@@ -54,22 +55,34 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   const messages = createMessageImport(run)
   const importer: Importer = { ...run, takeLines: createLineImport(run), messages }
   const startedMs = clock()
-  const queue: Queued[] = files.map((path) => ({ path }))
-  for (const { path, opened, isLast } of queue) {
-    await guard(run, path, async () => {
-      const file = opened ?? (await openText(path, signal))
-      const kind = kindOf(file)
-      const binary = kind === 'parquet' ? undefined : describeBinary(path, file.head)
-      if (binary !== undefined) {
-        await file.close()
-        throw new Fault(binary, { kind: 'source' })
-      }
-      if (!addsToMarkets.has(kind) || isLast) await importFile(importer, file, kind)
-      else queue.push(await putOff(file))
-    })
-    if (report.ending !== 'complete') break
+
+  /** Imports those of these kinds, and returns the others. */
+  async function take(queue: readonly Queued[], kinds: readonly FileKind[]): Promise<Queued[]> {
+    const others: Queued[] = []
+    for (const { path, opened } of queue) {
+      if (report.ending !== 'complete') return []
+      await guard(run, path, async () => {
+        const file = opened ?? (await openText(path, signal))
+        const kind = kindOf(file)
+        const binary = kind === 'parquet' ? undefined : describeBinary(path, file.head)
+        if (binary !== undefined) {
+          await file.close()
+          throw new Fault(binary, { kind: 'source' })
+        }
+        if (kinds.includes(kind)) await importFile(importer, file, kind)
+        else others.push(await putOff(file))
+      })
+    }
+    return others
   }
+
+  const namingOnly = await take(
+    files.map((path) => ({ path })),
+    ['lines', 'document'],
+  )
+  const outcomeTables = await take(namingOnly, ['messages', 'table', 'parquet'])
   messages.end()
+  await take(outcomeTables, ['outcomes'])
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
   countHeld(run)
   report.seconds = (clock() - startedMs) / 1000
@@ -77,13 +90,13 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   return report
 }
 
-type Queued = { path: string; opened?: TextFile; isLast?: true }
+type Queued = { path: string; opened?: TextFile }
 
 /** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
 async function putOff(file: TextFile): Promise<Queued> {
   const isPipe = file.progress.bytesTotal === undefined
   if (!isPipe) await file.close()
-  return { path: file.path, isLast: true, ...(isPipe ? { opened: file } : {}) }
+  return { path: file.path, ...(isPipe ? { opened: file } : {}) }
 }
 
 function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
@@ -113,10 +126,6 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
 }
 
 type FileKind = 'lines' | 'document' | 'outcomes' | 'messages' | 'table' | 'parquet'
-/** These name their markets alone, so what says more of them is read before. */
-const addsToMarkets: ReadonlySet<FileKind> = new Set([
-  ...(['outcomes', 'messages', 'table', 'parquet'] as const),
-])
 
 /** Names of columns, whichever. */
 const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
@@ -220,12 +229,14 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
 }
 
 /** How much was read that was understood: kept now or before, or passed over. */
-const countKnown = ({ trades, prices, facts, ...report }: ImportReport): number =>
-  [report, trades, prices, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
+const countKnown = ({ trades, prices, facts, waiting, ...report }: ImportReport): number =>
+  [report, trades, prices, facts, waiting].reduce(
+    (sum, each) => sum + each.accepted + each.duplicates,
+    0,
+  ) +
   report.linesSkipped +
   report.documentsSkipped +
-  report.leftOut +
-  report.windowsNotHeld
+  report.leftOut
 
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {
   const { report, signal } = run

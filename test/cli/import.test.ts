@@ -160,7 +160,7 @@ describe('bookfeed import', () => {
       "verified by the venue's hash: 4 of 6 books held of these markets",
       'warning: 2 books contradict their hash; 1 gap until the next verified book',
       'left out 1 record of markets: nocoin is not a coin that is kept',
-      '2 windows are not held',
+      '2 rows of outcomes wait for their markets',
       'warning: left out 1 bad line or entry',
     ])
     expect(errors).toEqual([expect.stringContaining('facts.json: entry 4: not a JSON object')])

@@ -9,6 +9,7 @@ import { conformEvents } from './conformance-events.ts'
 import { conformGaps } from './conformance-gaps.ts'
 import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
+import { conformOutcomes } from './conformance-outcomes.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
 import { conformRecord } from './conformance-record.ts'
@@ -35,6 +36,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformTrades(use)
     conformGaps(use, effort)
     conformSpot(use)
+    conformOutcomes(use)
     conformRecord(use)
     conformRevisions(use)
     conformDelete(use)

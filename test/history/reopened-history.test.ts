@@ -39,6 +39,7 @@ function openForgetful(): MarketHistory {
     append: (batch) => again().append(batch),
     findBatch: (id) => again().findBatch(id),
     putMarket: (facts) => again().putMarket(facts),
+    putOutcomes: (rows) => again().putOutcomes(rows),
     findMarket: (conditionId) => again().findMarket(conditionId),
     listMarkets: (query) => again().listMarkets(query),
     listUnclosed: () => again().listUnclosed(),

@@ -39,6 +39,16 @@ appendAll(sound, snapshots)
 addPausesAndTrades(sound)
 sound.putSpot(someTicks('btc', 8))
 sound.putSpot(someTicks('eth', 8))
+const window = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+sound.putOutcomes(
+  [1, 2].map((at) => ({
+    ...window,
+    windowStartMs: at * 300_000,
+    winner: 'up',
+    strike: '1',
+    finalPrice: '2',
+  })),
+)
 for (const day of ['2026-04-14', '2026-04-15'])
   sound.manifests.add({ day, madeMs: 0, series: [], files: [] })
 // Noted, and not put.
@@ -153,6 +163,7 @@ const damages: Record<string, string> = {
   'another final price': "UPDATE market SET final_price = '1' WHERE id = 2",
   'the last price of a coin deleted': 'DELETE FROM spot WHERE id = (SELECT max(id) FROM spot)',
   'all prices of coins deleted': 'DELETE FROM spot',
+  'all outcomes of windows deleted': 'DELETE FROM window_outcome',
   'a wrong coin total': 'UPDATE coin_total SET snapshots = snapshots - 1',
   'a market deleted': 'DELETE FROM market WHERE id = 1',
   'a market deleted with all that is held of it':

@@ -282,7 +282,7 @@ describe('importFiles of tables of others', () => {
       ],
       ['tokens.json', JSON.stringify([aToken({ slug: eth })])],
     )
-    expect(report).toMatchObject({ windowsNotHeld: 0, invalid: 0 })
+    expect(report).toMatchObject({ waiting: { accepted: 0 }, invalid: 0 })
     expect(history.findMarketBySlug(eth)).toMatchObject({
       winner: 'up',
       strike: '2105.25',
@@ -366,7 +366,11 @@ describe('importFiles of ../shared/cases', () => {
       [wideTokens],
     )
     expect(faults).toEqual([])
-    expect(report).toMatchObject({ trades: { accepted: 2 }, windowsNotHeld: 1, filesRefused: [] })
+    expect(report).toMatchObject({
+      trades: { accepted: 2 },
+      waiting: { accepted: 1 },
+      filesRefused: [],
+    })
     expect(history.findMarket(id)).toMatchObject({ winner: 'up', tickSize: 10_000 })
     const market = history.findMarket(id)
     const trades = market === undefined ? [] : history.trades({ market })

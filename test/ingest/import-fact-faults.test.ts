@@ -109,7 +109,7 @@ describe('importFiles of faulty facts', () => {
       '5: btc_open: not a plain decimal such as 72815.25; only this was left out',
       `8: Market ${conditionId} is known to be won by up (dataset), not down (dataset).`,
     ])
-    expect(report).toMatchObject({ invalid: 4, factsLeftOut: 1, windowsNotHeld: 0 })
+    expect(report).toMatchObject({ invalid: 4, factsLeftOut: 1, waiting: { accepted: 0 } })
     expect(history.findMarket(conditionId)).toMatchObject({ winner: 'up', finalPrice: '2.50' })
     expect(history.findMarket(conditionId)?.strike).toBeUndefined()
   })
@@ -144,10 +144,11 @@ describe('importFiles of faulty facts', () => {
     // Nothing else of what was refused is kept.
     expect(known()).toEqual(['up', 'dataset', undefined, undefined])
     expect(await places(downByVenue)).toEqual([])
-    expect(known()).toEqual(['down', 'venue', undefined, upId])
+    // Of the table, what is said of this winner counts now.
+    expect(known()).toEqual(['down', 'venue', '1', upId])
     expect(await places(upByVenue)).toEqual([[true, 0, 1]])
     expect(await places(tokensFile)).toEqual([[true, 0, 1]])
-    expect(known()).toEqual(['down', 'venue', undefined, upId])
+    expect(known()).toEqual(['down', 'venue', '1', upId])
   })
 
   test('error: strict ends at a bad row', async () => {

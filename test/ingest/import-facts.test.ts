@@ -4,7 +4,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 
 import { toldTrades } from '../history/books.ts'
 import { someLines } from '../support/snapshot-lines.ts'
-import { createImportHarness } from './import-harness.ts'
+import { createImportHarness, NOW_MS } from './import-harness.ts'
 import {
   aGammaMarket,
   aToken,
@@ -66,7 +66,10 @@ describe('importFiles of facts', () => {
     const { report, faults } = await run(files, { history: histories[0] })
     expect(faults).toEqual([])
     expect(report).toMatchObject({ ending: 'complete', files: 5, accepted: 3, entries: 3 })
-    expect(report).toMatchObject({ trades: { accepted: 2, duplicates: 0 }, windowsNotHeld: 0 })
+    expect(report).toMatchObject({
+      trades: { accepted: 2, duplicates: 0 },
+      waiting: { accepted: 0 },
+    })
     expect(seen(histories[0])).toEqual({
       slug: 'btc-updown-5m-1776153600',
       windowStartMs: startMs,
@@ -143,16 +146,54 @@ describe('importFiles of facts', () => {
     }
   })
 
-  test('behavior: windows that are not held are counted, and added once they are', async () => {
+  test('behavior: rows of windows without a market are counted, and wait for it', async () => {
     const history = aHistory()
     const table = await write('early.csv', aTable())
     const first = await run([table], { history })
-    expect(first.report).toMatchObject({ windowsNotHeld: 1, invalid: 0, ending: 'complete' })
+    expect(first.report).toMatchObject({ invalid: 0, ending: 'complete', filesRefused: [] })
+    expect(first.report.waiting).toEqual({ accepted: 1, duplicates: 0 })
     expect(history.totals().markets).toBe(0)
+    const again = await run([table], { history })
+    expect(again.report.waiting).toEqual({ accepted: 0, duplicates: 1 })
     await run([await write('named-later.json', JSON.stringify([aToken()]))], { history })
+    const held = { winner: 'up', winnerSource: 'dataset', strike: '72815.250' }
+    expect(seen(history)).toMatchObject({ ...held, finalPrice: '72942.17' })
+    const known = history.findMarket(conditionId)
+    expect(known).toMatchObject({ strikeMs: startMs, finalPriceMs: startMs + 300_000 })
     const second = await run([table], { history })
-    expect(second.report).toMatchObject({ windowsNotHeld: 0, facts: { accepted: 1 } })
-    expect(seen(history)).toMatchObject({ winner: 'up', strike: '72815.250' })
+    expect(second.report).toMatchObject({ facts: { accepted: 0, duplicates: 1 } })
+    expect(second.report.waiting).toEqual({ accepted: 0, duplicates: 0 })
+    expect(history.findMarket(conditionId)).toEqual(known)
+  })
+
+  test('behavior: a row counts for every market of its window, whoever makes it', async () => {
+    const history = aHistory()
+    const table = await write('several.csv', aTable())
+    const facts = {
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs: startMs,
+    } as const
+    const [early, late] = [`0x${'e'.repeat(62)}00`, `0x${'f'.repeat(64)}`]
+    history.putMarket({ ...facts, conditionId: early, windowEndMs: startMs + 300_000 })
+    await run([table], { history })
+    history.putMarket({ ...facts, conditionId: late })
+    // A market whose window is known only later.
+    await run([await write('several.jsonl', snapshots())], { history })
+    expect(seen(history)).toMatchObject({ winner: undefined })
+    history.putMarket({ ...facts, conditionId, windowEndMs: startMs + 300_000 })
+    for (const id of [early, late, conditionId])
+      expect(history.findMarket(id)).toMatchObject({ winner: 'up', finalPrice: '72942.17' })
+    expect([...history.verify()]).toEqual([])
+  })
+
+  test('behavior: windows that have not opened have no outcome to wait with', async () => {
+    const history = aHistory()
+    const text = `${header}\n${(NOW_MS + 300_000) / 1000},,,,up,,,1,2,\n`
+    const { report, faults } = await run([await write('ahead.csv', text)], { history })
+    expect(faults).toEqual([])
+    expect(report).toMatchObject({ leftOut: 1, filesRefused: [], waiting: { accepted: 0 } })
   })
 
   test('behavior: simulated markets do not take the outcomes of recorded ones', async () => {
@@ -160,7 +201,7 @@ describe('importFiles of facts', () => {
     const tokens = await write('simulated.json', JSON.stringify([aToken()]))
     await run([tokens], { history, source: 'simulated' })
     const { report } = await run([await write('recorded.csv', aTable())], { history })
-    expect(report).toMatchObject({ windowsNotHeld: 1, facts: { accepted: 0 } })
+    expect(report).toMatchObject({ waiting: { accepted: 1 }, facts: { accepted: 0 } })
     expect(seen(history)).toMatchObject({ winner: undefined, strike: undefined })
   })
 

@@ -30,7 +30,7 @@ describe('importFiles of recordings', () => {
       // The file says 2,698 prices twice.
       expect(report.trades).toEqual({ accepted: 110_899, duplicates: 2698 })
       // The outcomes end four weeks before the recordings begin.
-      expect(report).toMatchObject({ windowsNotHeld: 20_928, leftOut: 0 })
+      expect(report).toMatchObject({ waiting: { accepted: 20_928 }, leftOut: 0 })
       const markets = history.listMarkets({ coin: 'btc', limit: 500 })
       expect(markets).toHaveLength(211)
       expect(markets.every(({ slug, windowEndMs }) => slug && windowEndMs)).toBe(true)

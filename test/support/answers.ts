@@ -44,6 +44,17 @@ export function fillAnswers(history: MarketHistory): void {
     ...{ timestampMs: START_MS + second * 1000, receivedMs: START_MS + second * 1000 + 40 },
   }))
   history.putSpot(ticks)
+  // Of a window without a market.
+  history.putOutcomes([
+    {
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs: START_MS,
+      winner: 'up',
+      strike: '95000.5',
+    },
+  ])
   const [open] = markets
   if (open === undefined) throw new Error('The simulator makes markets.')
   const late = { ...open, outcome: 'up', timestampMs: (open.lastSnapshotMs ?? 0) - 1 } as const

@@ -11,6 +11,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     append: refuse,
     findBatch: () => undefined,
     putMarket: refuse,
+    putOutcomes: refuse,
     findMarket: () => undefined,
     findMarketBySlug: () => undefined,
     findMarketByAsset: () => undefined,

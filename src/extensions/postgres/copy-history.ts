@@ -22,6 +22,7 @@ import {
   tail,
   trade,
   tradeMoment,
+  windowOutcome,
 } from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, storageError, transact } from '#src/database/database.ts'
@@ -31,7 +32,7 @@ import { openRows } from './table-copy.ts'
 
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [
-  ...[market, chunk, tail, trade, gap, evidence, spot, batch],
+  ...[market, chunk, tail, trade, gap, evidence, windowOutcome, spot, batch],
   ...[segment, revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
 ]
 

@@ -18,8 +18,15 @@ import {
   winnerSources,
 } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
+import {
+  type MarketWindow,
+  type WindowOutcome,
+  withOutcomes,
+  withoutOutcomes,
+} from '#src/domain/window-outcome.ts'
 
 import type { MetaTable } from './meta-table.ts'
+import type { OutcomeTable } from './outcome-table.ts'
 
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
@@ -141,7 +148,11 @@ const toSpan = (firstMs: number | null, lastMs: number | null) =>
 
 type ById = { id: number }
 
-export function createMarketTable(db: Database, meta: MetaTable) {
+export function createMarketTable(
+  db: Database,
+  meta: MetaTable,
+  windowOutcomes: Pick<OutcomeTable, 'list'>,
+) {
   const sql = sqlOf(market)
   const findBy = <Value extends string | number>(condition: string) => {
     const statement = db.prepare<MarketRow, [Value]>(
@@ -161,6 +172,11 @@ export function createMarketTable(db: Database, meta: MetaTable) {
   // Versions before 0.5.0 gave simulated markets the venue's names.
   const findOldSimulated = findBy<string>("slug = $1 AND source = 'simulated'")
   const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
+  const inWindow = db.prepare<{ name: string }, [MarketWindow]>(
+    `SELECT condition_id AS name FROM market ${db.engine.indexedBy('market_timeframe_order')}
+     WHERE coin = $coin AND timeframe = $timeframe AND order_ms = $windowStartMs
+       AND window_start_ms = $windowStartMs AND source = $source ORDER BY condition_id`,
+  )
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
@@ -184,6 +200,22 @@ export function createMarketTable(db: Database, meta: MetaTable) {
       assertNearWindow(facts, timeMs ?? undefined)
   }
 
+  /** Returns the same market if no fact of it changes. */
+  function write(
+    known: StoredMarket | undefined,
+    facts: MarketFacts & Pick<Market, 'assetIds'>,
+  ): StoredMarket {
+    if (known !== undefined) {
+      if (isSameFacts(known, facts)) return known
+      assertHoldings(known, facts)
+    }
+    const stored = upsert.get({ id: nextId(), ...toFactRow(facts, known?.firstSnapshotMs) })
+    if (stored !== null) holdings.seal(stored.id)
+    const put = find(facts.conditionId)
+    if (put === undefined) throw new Error('A market is there once it is put.')
+    return put
+  }
+
   return {
     find,
     findBySlug: (slug: string): StoredMarket | undefined =>
@@ -196,20 +228,27 @@ export function createMarketTable(db: Database, meta: MetaTable) {
     ids: (): number[] => ids.all().map(({ id }) => id),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
 
+    /** Condition ids of the markets of a window. */
+    listInWindow: (window: MarketWindow): string[] => inWindow.all(window).map(({ name }) => name),
+
     /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
     put(reported: MarketFacts): StoredMarket {
       const known = find(reported.conditionId)
       assertSame(known, reported)
-      const facts = mergeFacts(known, reported)
-      if (known !== undefined) {
-        if (isSameFacts(known, facts)) return known
-        assertHoldings(known, facts)
-      }
-      const stored = upsert.get({ id: nextId(), ...toFactRow(facts, known?.firstSnapshotMs) })
-      if (stored !== null) holdings.seal(stored.id)
-      const put = find(reported.conditionId)
-      if (put === undefined) throw new Error('A market is there once it is put.')
-      return put
+      const windowStartMs = reported.windowStartMs ?? known?.windowStartMs
+      const said =
+        windowStartMs === undefined ? [] : windowOutcomes.list({ ...reported, windowStartMs })
+      const others = known && withoutOutcomes(known, said)
+      return write(known, withOutcomes(mergeFacts(others, reported), said))
+    },
+
+    /** To be called when what tables of outcomes say of its window has changed. */
+    putOutcomes(
+      market: StoredMarket,
+      before: readonly WindowOutcome[],
+      after: readonly WindowOutcome[],
+    ): StoredMarket {
+      return write(market, withOutcomes(withoutOutcomes(market, before), after))
     },
 
     ...holdings,

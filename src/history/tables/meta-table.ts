@@ -27,8 +27,9 @@ const COVERAGE_DUE = 'coverage_due'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
-/** Tables that are only added to, and events, which go with their market. */
-type Log = 'revision' | 'manifest' | 'market_event' | 'segment' | 'evidence' | MomentLog
+/** Tables whose sum is kept. */
+type Log =
+  'revision' | 'manifest' | 'market_event' | 'segment' | 'evidence' | 'window_outcome' | MomentLog
 export type MomentLog = 'moment' | 'trade_moment' | 'spot_moment'
 
 export function createMetaTable(db: Database) {

@@ -15,6 +15,7 @@ import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
+import { createOutcomeTable } from './outcome-table.ts'
 import { createMoments, createRevisionTable } from './revision-table.ts'
 import { createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
@@ -37,6 +38,7 @@ export function createTables(
   const archive = createArchive(db, logMeta, { isServing, cache })
   const chunks = createChunkTable(db, archive, chunkCacheBytes)
   const clock = given ?? createClock(db)
+  const windowOutcomes = createOutcomeTable(db, logMeta)
   const events = createEventTable(db, logMeta, clock)
   const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })
   const moments = {
@@ -53,7 +55,8 @@ export function createTables(
     logMeta,
     events,
     moments,
-    markets: createMarketTable(db, meta),
+    windowOutcomes,
+    markets: createMarketTable(db, meta, windowOutcomes),
     tails: createTailTable(db),
     gaps: createGapTable(db, events),
     evidence: createEvidenceTable(db, logMeta),

@@ -58,6 +58,7 @@ export function createDelete({
   events,
   evidence,
   segments,
+  windowOutcomes,
 }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
@@ -86,8 +87,9 @@ export function createDelete({
     }
     const found = coins.flatMap((coin) => oldestOf.get({ coin, beforeMs }) ?? [])
     const [oldest] = found.sort((a, b) => a.orderMs - b.orderMs)
-    const spotRange = { beforeMs: oldest?.orderMs ?? beforeMs, limit: ROWS_MAX }
-    if (coins.some((coin) => spot.remove({ coin, ...spotRange }) > 0)) return true
+    const range = { beforeMs: oldest?.orderMs ?? beforeMs, limit: ROWS_MAX }
+    if (coins.some((coin) => spot.remove({ coin, ...range }) > 0)) return true
+    if (windowOutcomes.remove(range) > 0) return true
     if (oldest === undefined) return false
     const counted = deleteMarket.get(oldest.id)
     if (counted !== null) {
