@@ -2,7 +2,8 @@
  * A real PostgreSQL as child processes: a primary, and a standby without which no commit is
  * acknowledged. Both are in a temporary folder, on free ports of loopback, and end with the test.
  */
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chown, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -64,24 +65,54 @@ export async function startPostgres({ isOnDisk = false } = {}): Promise<Postgres
   const stack = new AsyncDisposableStack()
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   try {
-    if (isRoot) await chown(folder, NOBODY, NOBODY)
-    const [first, second] = [join(folder, 'primary'), join(folder, 'standby')]
-    await initialize(first)
+    await copyTemplate(folder)
+    const [first, second] = dataFoldersOf(folder)
     const primary = stack.use(await startServer(first, isOnDisk))
-    await ask(primary.url('postgres'), 'CREATE DATABASE bookfeed')
-    await run('pg_basebackup', [
-      ...['--checkpoint=fast', '--write-recovery-conf', '--pgdata', second],
-      ...['--dbname', `${primary.url('postgres')}?application_name=standby`],
-    ])
-    const standby = stack.use(await startServer(second, isOnDisk))
-    await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
-    await ask(primary.url(), 'SELECT pg_reload_conf()')
+    const { port } = new URL(primary.url())
+    const source = `host=127.0.0.1 port=${port} user=bookfeed password=${PASSWORD} application_name=standby`
+    const standby = stack.use(await startServer(second, isOnDisk, [`primary_conninfo=${source}`]))
     await untilAnswered(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
     return pair(primary, standby, stack)
   } catch (error) {
     await stack.disposeAsync()
     throw error
   }
+}
+
+const dataFoldersOf = (folder: string) =>
+  [join(folder, 'primary'), join(folder, 'standby')] as const
+
+/** What both begin as is made once, and copied: that takes a tenth of the time. */
+async function copyTemplate(folder: string): Promise<void> {
+  const version = Bun.hash(`${postgresPrograms} ${await Bun.file(import.meta.path).text()}`)
+  const template = join(tmpdir(), `bookfeed-postgres-${version.toString(36)}`)
+  if (!existsSync(template)) {
+    const making = await mkdtemp(`${template}-`)
+    try {
+      await makeTemplate(making)
+      // Another process may have been faster.
+      await rename(making, template).catch(() => {})
+    } finally {
+      await rm(making, { recursive: true, force: true })
+    }
+  }
+  await exec(['cp', '-a', `${template}/.`, folder])
+}
+
+/** Data of a primary with an empty database, and of a standby that follows it. */
+async function makeTemplate(folder: string): Promise<void> {
+  if (isRoot) await chown(folder, NOBODY, NOBODY)
+  const [first, second] = dataFoldersOf(folder)
+  await initialize(first)
+  await using primary = await startServer(first, false)
+  await ask(primary.url('postgres'), 'CREATE DATABASE bookfeed')
+  await run('pg_basebackup', [
+    ...['--checkpoint=fast', '--write-recovery-conf', '--pgdata', second],
+    ...['--dbname', primary.url('postgres')],
+  ])
+  // From its next start on.
+  await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+  await primary.stop()
 }
 
 function pair(primary: Server, standby: Server, stack: AsyncDisposableStack): Postgres {
@@ -107,7 +138,8 @@ async function initialize(data: string): Promise<void> {
   await Bun.write(passwords, PASSWORD)
   await run('initdb', [
     ...['--pgdata', data, '--username=bookfeed', `--pwfile=${passwords}`, '--encoding=UTF8'],
-    ...['--auth=scram-sha-256', '--locale=C', '--no-sync'],
+    // Segments of 1 MB: data of 24 MB in place of 39.
+    ...['--auth=scram-sha-256', '--locale=C', '--no-sync', '--wal-segsize=1'],
   ])
 }
 
@@ -117,16 +149,23 @@ type Server = AsyncDisposable & {
   /** To all its processes. */
   signal(name: NodeJS.Signals): Promise<void>
   kill(): Promise<void>
+  /** In order, so that its next start recovers nothing. */
+  stop(): Promise<void>
 }
 
 /** Somebody else may take a free port first, so there are several attempts. */
-async function startServer(data: string, isOnDisk: boolean, attempt = 1): Promise<Server> {
+async function startServer(
+  data: string,
+  isOnDisk: boolean,
+  more: readonly string[] = [],
+  attempt = 1,
+): Promise<Server> {
   const port = findFreePort()
   const settings = [
     ...[`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
     // Else a standby whose primary died looks for it for five seconds before it is promoted.
     ...['wal_retrieve_retry_interval=200ms', 'shared_buffers=32MB', 'max_wal_size=256MB'],
-    `fsync=${isOnDisk ? 'on' : 'off'}`,
+    ...[`fsync=${isOnDisk ? 'on' : 'off'}`, ...more],
   ]
   const child = Bun.spawn(
     command('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]),
@@ -150,6 +189,10 @@ async function startServer(data: string, isOnDisk: boolean, attempt = 1): Promis
       await server.signal('SIGKILL')
       await child.exited
     },
+    async stop() {
+      child.kill('SIGINT')
+      await child.exited
+    },
     // The parent ends when its processes have, by force after five seconds.
     async [Symbol.asyncDispose]() {
       child.kill('SIGQUIT')
@@ -162,7 +205,7 @@ async function startServer(data: string, isOnDisk: boolean, attempt = 1): Promis
   } catch (error) {
     const isAgain = hasEnded(child) && attempt < ATTEMPTS_MAX
     await server[Symbol.asyncDispose]()
-    if (isAgain) return startServer(data, isOnDisk, attempt + 1)
+    if (isAgain) return startServer(data, isOnDisk, more, attempt + 1)
     throw error
   }
 }
@@ -207,10 +250,11 @@ const command = (program: string, words: readonly string[]): string[] => [
   ...words,
 ]
 
-async function run(program: string, words: readonly string[]): Promise<void> {
-  const child = Bun.spawn(command(program, words), {
-    ...{ ...silent, stderr: 'pipe', timeout: START_MS_MAX },
-  })
+const run = (program: string, words: readonly string[]): Promise<void> =>
+  exec(command(program, words))
+
+async function exec(words: readonly string[]): Promise<void> {
+  const child = Bun.spawn([...words], { ...silent, stderr: 'pipe', timeout: START_MS_MAX })
   const errors = await child.stderr.text()
-  if ((await child.exited) !== 0) throw new Error(`${program} failed: ${errors}`)
+  if ((await child.exited) !== 0) throw new Error(`${words.join(' ')} failed: ${errors}`)
 }
