@@ -24,7 +24,8 @@ import { allScripts } from '../support/scripted-facilitator.ts'
 const wish = process.env.CRASH ?? ''
 const isWhole = wish === 'all'
 const seed = wish === '' || isWhole ? `crash ${wallClock()}` : wish
-const SAMPLE = 40
+/** Cells of a sample, besides one of each point with each driver. */
+const OTHERS = 8
 /** Each offer keeps its amount for half an hour, and an account may have five. */
 const CELLS_PER_CUSTOMER = 5
 const CALLERS = 50
@@ -43,8 +44,14 @@ function chooseCells(): Cell[] {
     .flatMap((script) => crashPoints.map((point) => ({ script, point })))
     .filter(isReachable)
     .flatMap((place) => drivers.map((driver) => ({ ...place, driver })))
-  const chosen = shuffle(all, random).slice(0, isWhole ? all.length : SAMPLE)
-  return chosen.map((place) => ({
+  const shuffled = shuffle(all, random)
+  // Whatever is left out, each point is there with each driver.
+  const groups = Object.values(
+    Object.groupBy(shuffled, ({ point, driver }) => `${point} ${driver}`),
+  ).flatMap((group = []) => group.slice(0, 1))
+  const others = shuffled.filter((place) => !groups.includes(place))
+  const sample = shuffle([...groups, ...others.slice(0, OTHERS)], random)
+  return (isWhole ? shuffled : sample).map((place) => ({
     ...place,
     tier: random.pick(['starter', 'pro'] as const),
     token: random.pick(['USDC', 'USDT'] as const),
