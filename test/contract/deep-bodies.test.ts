@@ -2,7 +2,7 @@
  * Bodies as deep as their bound allows, to every operation that takes
  * one: refused before they are read.
  */
-import { afterEach, describe, expect, spyOn, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, spyOn, test } from 'bun:test'
 
 import { fakeBilling } from '../support/fake-billing.ts'
 import { createHarness } from '../support/harness.ts'
@@ -26,6 +26,10 @@ const print = spyOn(JSON, 'stringify')
 afterEach(() => {
   parse.mockClear()
   print.mockClear()
+})
+afterAll(() => {
+  parse.mockRestore()
+  print.mockRestore()
 })
 
 /** Levels of a value, without recursion. */

@@ -80,7 +80,7 @@ describe('this project', async () => {
   test('behavior: only these files affect no test but test/tidy.test.ts', () => {
     const { withoutTests } = affectedTests(project, files)
     const known =
-      /^(CONTRIBUTING|SECURITY)\.md$|^(biome\.json|redocly\.yaml|test\/changed\.ts)$|^test\/bench\/|^\.|\.d\.ts$/
+      /^(CONTRIBUTING|SECURITY)\.md$|^(biome\.json|redocly\.yaml|test\/(changed\.ts|run\.ts|timings\.json))$|^test\/bench\/|^\.|\.d\.ts$/
     expect(withoutTests.filter((file) => !known.test(file))).toEqual([])
   })
 })
