@@ -30,8 +30,6 @@ Examples:
   bookfeed import books.jsonl                add recorded snapshots from a file
   bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
-  bookfeed verify --manifest https://…       check the data of a server against its manifests
-  bookfeed copy --to postgres://db/books     copy books and accounts to PostgreSQL
   bookfeed backup --to /mnt/backups          back up the data folder, also while a server uses it
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         list the valid keys
@@ -85,7 +83,7 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
   const program = new Command('bookfeed')
     .description(intro)
     .version(context.version)
-    .addHelpText('after', () => `${examples}\n\n${renderVariables(context)}`)
+    .addHelpText('after', () => `${renderExamples(context)}\n\n${renderVariables(context)}`)
   const entries = new Map<string, CommandEntry>(Object.entries(commands))
   for (const extension of context.extensions)
     for (const [name, entry] of Object.entries(extension.commands ?? {})) entries.set(name, entry)
@@ -113,6 +111,11 @@ const withSubcommands = (command: Command): Command[] => [
   command,
   ...command.commands.flatMap(withSubcommands),
 ]
+
+function renderExamples({ extensions }: CliContext): string {
+  const own = extensions.flatMap((extension) => Object.entries(extension.examples ?? {}))
+  return [examples, ...own.map(([call, about]) => `  ${call.padEnd(41)}  ${about}`)].join('\n')
+}
 
 function renderVariables({ extensions }: CliContext): string {
   const variables = listVariables(variablesOf(extensions))

@@ -22,7 +22,7 @@ import type { Work } from '#src/http/work.ts'
 import { after } from '#src/platform/eventually.ts'
 import type { PageCache } from '#src/platform/page-cache.ts'
 
-import type { Around } from './extension.ts'
+import type { Around, Handle } from './extension.ts'
 
 /** One Elysia app of several plugins. */
 export function compose(plugins: readonly AnyElysia[]): AnyElysia {
@@ -36,8 +36,6 @@ export function compose(plugins: readonly AnyElysia[]): AnyElysia {
   for (const plugin of plugins) app.use(plugin)
   return app
 }
-
-type Handle = (arrived: Arrived) => Response | Promise<Response>
 
 const throwMissing = (): never => {
   throw new MissingRoute()

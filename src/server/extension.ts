@@ -39,6 +39,8 @@ export type Extension = {
   variables?: Variables
   /** By name; one that the core has too takes its place. */
   commands?: Readonly<Record<string, CommandEntry>>
+  /** Calls of its commands, and what they do, for the help of the program. */
+  examples?: Readonly<Record<string, string>>
   /** The modules that define its workers, by the name of the worker. */
   workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
   /** What stores may be in besides files. */
@@ -93,7 +95,7 @@ export type FirstThreadRoutes = {
   around?: Around | undefined
 }
 
-type Handle = (arrived: Arrived) => Response | Promise<Response>
+export type Handle = (arrived: Arrived) => Response | Promise<Response>
 export type Around = (arrived: Arrived, next: Handle) => Response | Promise<Response>
 
 export type ServingThreads = {

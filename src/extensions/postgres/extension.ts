@@ -14,6 +14,9 @@ export const postgres: Extension = {
       upgradesNothing: () => true,
     },
   },
+  examples: {
+    'bookfeed copy --to postgres://db/books': 'copy books and accounts to PostgreSQL',
+  },
   workers: {
     copy: () => import('./copy-worker.ts'),
     postgres: () => import('./bridge.ts'),

@@ -13,6 +13,9 @@ export const trust: Extension = {
       upgradesNothing: () => true,
     },
   },
+  examples: {
+    'bookfeed verify --manifest https://…': 'check the data of a server against its manifests',
+  },
   workers: {
     manifests: async (context) => (await import('./manifest-worker.ts')).manifestWorker(context),
   },
