@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { runCli } from '#src/cli/program.ts'
+import { coins } from '#src/domain/market.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
@@ -103,7 +104,7 @@ describe('bookfeed simulate', () => {
 
   test('error: names what is wrong with an option, with exit code 2', async () => {
     const wrong: [args: string[], message: string][] = [
-      [['--coins', 'btc,nocoin'], '"nocoin" is none of btc, eth, sol, xrp, doge, bnb, hype, zec;'],
+      [['--coins', 'btc,nocoin'], `"nocoin" is none of ${coins.join(', ')};`],
       [['--timeframes', '7m'], '"7m" is none of 5m, 15m, 1h, 4h, 1d;'],
       [['--markets', '0'], 'It must be an integer from 1 to 100,000.'],
       [['--max-snapshots', 'many'], 'It must be an integer from 1 to'],

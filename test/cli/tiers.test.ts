@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
@@ -24,19 +25,13 @@ describe('bookfeed tiers list', () => {
       ['free', 'Free', '1', 'btc', 'markets,prices', '10', '0', '-', '-', 'no', '-'],
       ...[
         ['starter', 'Starter', '2', 'btc,eth', '60', '19'],
-        ['pro', 'Pro', '3', 'btc,eth,sol,xrp,doge,bnb,hype,zec', '300', '49'],
+        ['pro', 'Pro', '3', coins.join(','), '300', '49'],
       ].map(([id = '', name = '', rank = '', coins = '', requests = '', price = '']) => [
         ...[id, name, rank, coins, 'markets,prices,snapshots,quotes', requests, price],
         ...['30', '-', 'yes', '-'],
       ]),
       [
-        ...[
-          'enterprise',
-          'Enterprise',
-          '4',
-          'btc,eth,sol,xrp,doge,bnb,hype,zec',
-          'markets,prices,snapshots,quotes',
-        ],
+        ...['enterprise', 'Enterprise', '4', coins.join(','), 'markets,prices,snapshots,quotes'],
         ...['1000', '-', '-', '-', 'no', 'Ask the operator of this server.'],
       ],
     ])
@@ -97,7 +92,7 @@ describe('bookfeed tiers set', () => {
     using line = createCommandLine()
     const off = ['--not-for-sale', '--price', 'none', '--period-days', 'none', '--contact', 'Ask.']
     expect((await line.run('tiers', 'set', 'starter', ...off, '--coins', 'all')).printed).toEqual([
-      'starter: coins btc,eth → btc,eth,sol,xrp,doge,bnb,hype,zec',
+      `starter: coins btc,eth → ${coins.join(',')}`,
       'starter: price 19 → none',
       'starter: period-days 30 → none',
       'starter: for-sale yes → no',

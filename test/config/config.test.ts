@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { coins } from '#src/domain/market.ts'
 import { Fault } from '#src/platform/fault.ts'
 
 import { configVariables, readConfig } from '../support/config.ts'
@@ -33,7 +34,7 @@ describe('readConfig', () => {
       isKeyless: false,
       makesFiles: false,
       isRecording: true,
-      recordCoins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+      recordCoins: coins,
       recordTimeframes: ['5m', '15m', '1h', '4h', '1d'],
       statesPerSecond: {},
       feedUrl: '',

@@ -52,6 +52,8 @@ const filePosition = Buffer.from(
   `{"timeframe":"5m","day":"2026-04-14","name":"${fileName}"}`,
 ).toString('hex')
 const paymentPosition = `019b7ca98f2f${Buffer.from('pay_pending').toString('hex')}`
+/** Of a position at the end of the prices: the greatest id, also of other coins. */
+const lastSpotId = history.lastSpotId().toString(16).padStart(12, '0')
 const firstMarket = '019b76daa80073696d756c6174656400000000000000872fb4486843cfbe450e4c69c007709c'
 const lastMarket = '019b76e863a073696d756c61746564000000000000000276c09db6f5dd8ce41bab7bf88b5ef2'
 
@@ -127,7 +129,7 @@ const lists: [path: string, list: string, position: string][] = [
     `spot btc desc.${from}.${to}.10s.chainlink.60`,
     '019b76dafa08000000000016',
   ],
-  ['/v1/btc/spot', 'spot btc asc.....', '019b76db4058000000000028000000000140'],
+  ['/v1/btc/spot', 'spot btc asc.....', `019b76db4058000000000028${lastSpotId}`],
   ['/v1/btc/markets?limit=1', 'markets btc', lastMarket],
   ['/v1/btc/markets?limit=1&order=asc', 'markets btc asc', firstMarket],
   [

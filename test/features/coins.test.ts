@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { coins } from '#src/domain/market.ts'
+import { coins, coinTable } from '#src/domain/market.ts'
 import type { CoinBody, CoinList } from '#src/features/markets/schema.ts'
 import { openHistory } from '#src/history/open.ts'
 
@@ -33,16 +33,8 @@ const timesOf = (...markets: KnownMarket[]) => {
 describe('GET /v1/coins', () => {
   test('default: every coin with what is held of it, without a key', async () => {
     const data = await read((path) => sendAs(undefined, path))
-    expect(data.map(({ symbol, name }) => [symbol, name])).toEqual([
-      ['btc', 'Bitcoin'],
-      ['eth', 'Ethereum'],
-      ['sol', 'Solana'],
-      ['xrp', 'XRP'],
-      ['doge', 'Dogecoin'],
-      ['bnb', 'BNB'],
-      ['hype', 'Hyperliquid'],
-      ['zec', 'Zcash'],
-    ])
+    const names = Object.entries(coinTable).map(([coin, { name }]) => [coin, name])
+    expect(data.map(({ symbol, name }) => [symbol, name])).toEqual(names)
     const held = {
       markets: 2,
       openMarkets: 0,

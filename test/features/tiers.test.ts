@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
+import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { type TierBody, TierList } from '#src/features/billing/schema.ts'
 import { openLedger } from '#src/ledger/open.ts'
@@ -53,7 +54,7 @@ describe('GET /v1/billing/tiers', () => {
         id: 'pro',
         tierId: 'pro',
         name: 'Pro',
-        coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+        coins,
         routes: ['markets', 'prices', 'snapshots', 'quotes'],
         requestsPerMinute: 300,
         concurrentStreams: 4,
@@ -66,7 +67,7 @@ describe('GET /v1/billing/tiers', () => {
         id: 'enterprise',
         tierId: 'enterprise',
         name: 'Enterprise',
-        coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+        coins,
         routes: ['markets', 'prices', 'snapshots', 'quotes'],
         requestsPerMinute: 1000,
         concurrentStreams: 16,

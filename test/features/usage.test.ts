@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
+import { coins } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { describeUsage } from '#src/features/usage/routes.ts'
 import { UsageBody } from '#src/features/usage/schema.ts'
@@ -40,7 +41,7 @@ describe('GET /v1/usage', () => {
       id: 'pro',
       name: 'Pro',
       requestsPerMinute: 300,
-      coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+      coins,
       routes: ['markets', 'prices', 'snapshots', 'quotes'],
     })
     expect(usage.period).toEqual({ startsAt: '1970-01-01T00:00:00.000Z', endsAt: null })

@@ -1,6 +1,7 @@
 /** The ledger's conformance suite on tiers and subscriptions. */
 import { describe, expect, test } from 'bun:test'
 
+import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
@@ -77,7 +78,7 @@ function conformPutTier(use: UseLedger): void {
             id: 'pro',
             rank: 0,
             name: 'Professional',
-            coins: 'btc,eth,sol,xrp,doge,bnb,hype,zec',
+            coins: coins.join(','),
             routes: 'markets,prices,snapshots,quotes',
             requestsPerMinute: 300,
             isForSale: 0,

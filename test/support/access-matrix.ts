@@ -2,6 +2,7 @@
  * Every operation × every kind of caller × every coin. What is sold is written down here once more,
  * so that a change of the catalogue has to be meant.
  */
+import { coins } from '#src/domain/market.ts'
 import { createApiKey } from '#src/domain/selling/api-key.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -18,7 +19,7 @@ const WINDOW_MS = 60_000
 export type TierFacts = { name: string; limit: number; coins: string[]; routes: string[] }
 
 const all = {
-  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+  coins,
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
 /** Lowest first; `test` is that of the harness. */

@@ -1,5 +1,6 @@
 import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
+import { coins } from '#src/domain/market.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
@@ -30,7 +31,7 @@ const testTier: Tier = {
   tierId: 'test',
   name: 'Test',
   rank: 99,
-  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+  coins,
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
   requestsPerMinute: 1_000_000,
   isForSale: false,

@@ -4,6 +4,7 @@ import { createWallets } from '#src/chain/wallets.ts'
 import { storageError } from '#src/database/database.ts'
 import { bytesPosition, createCursorCodec } from '#src/domain/cursor.ts'
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
+import { coins } from '#src/domain/market.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -117,7 +118,7 @@ const aTier = (tier: Partial<Tier>): Tier => ({
   tierId: 'odd',
   name: 'Odd',
   rank: 50,
-  coins: ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype', 'zec'],
+  coins,
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
   requestsPerMinute: 1000,
   isForSale: false,
