@@ -25,6 +25,10 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   [/^(bun\.lock|bunfig\.toml|tsconfig\.json)$/, /./],
   [/^src\//, /^test\/platform\/worker\.test\.ts$/],
   [/^(src|db|web)\/.*\.tsx?$/, /^test\/cli\/production-install\.test\.ts$/],
+  [
+    /^(CONTRIBUTING\.md|src\/(config\/variables|domain\/market|server\/app)\.ts)$/,
+    /^test\/contributing\.test\.ts$/,
+  ],
   [/^src\/chain\//, /^test\/chain\/rpc\.test\.ts$/],
   [/^src\/facilitator\//, /^test\/facilitator\/local\.test\.ts$/],
   [/^db\//, /^test\/database\/sqlite\/database\.test\.ts$/],
