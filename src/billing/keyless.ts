@@ -14,7 +14,6 @@ import { isRecord } from '#src/platform/record.ts'
 import { offerFault } from './admission.ts'
 import type { Billing, BillingOptions, PaymentRequired, UnquotedOrigin } from './billing.ts'
 import { readMoment } from './chain-clock.ts'
-import { findIdentifier, toExtensions } from './extensions.ts'
 import {
   assertFewFailed,
   type createAvailability,
@@ -31,7 +30,14 @@ import {
   unavailableError,
 } from './payment-errors.ts'
 import { askFaults, findOfferOf, type PaymentWithOffer } from './payment-machine.ts'
-import { openOffer, SEAL, type SealedOffer, sealOffer } from './sealed-offer.ts'
+import {
+  findIdentifier,
+  openOffer,
+  SEAL,
+  type SealedOffer,
+  sealOffer,
+  toExtensions,
+} from './sealed-offer.ts'
 
 /** A challenge may name a block so old: a payment is in a later one all the same. */
 const HEAD_AGE_MS_MAX = 10_000

@@ -23,7 +23,6 @@ import { isFault } from '#src/platform/fault.ts'
 
 import type { BillingOptions, Origin } from './billing.ts'
 import { describeDrift, type Moment, readMoment } from './chain-clock.ts'
-import { toExtensions } from './extensions.ts'
 import {
   tooLateError,
   toPaymentRequired,
@@ -31,7 +30,7 @@ import {
   unavailableError,
   unscreenedError,
 } from './payment-errors.ts'
-import { SEAL } from './sealed-offer.ts'
+import { SEAL, toExtensions } from './sealed-offer.ts'
 
 /** What works on payments of one network. */
 export type SettlementContext = Omit<BillingOptions, 'chains' | 'payTo' | 'listTiers'> & {
