@@ -133,7 +133,7 @@ describe.skipIf(!hasAnvil)('a server that sells', () => {
     // Run again without the key of the account, it makes no other.
     const again = await run('c', 'pay', ...args)
     expect([again.exitCode, again.output]).toEqual([1, ''])
-    expect(again.errors).toContain('Give the key that this wallet has by --api-key-file')
+    expect(again.errors).toContain('Pass the key of this wallet with --api-key-file')
     const keys = await fetch(`${server.origin}/v1/keys`, { headers })
     expect(await keys.json()).toMatchObject({ data: [{ isCurrent: true }] })
     expect((await run('c', 'payments', 'list')).output).toMatch(/^pay_\w+ .*provisioned/m)
