@@ -75,6 +75,16 @@ const refused: [name: string, bytes: string, statuses: number[]][] = [
 ]
 
 describe('a listening server', () => {
+  test('behavior: `Upgrade` opens a WebSocket in any case of its letters', async () => {
+    const close = '\x88\x80\0\0\0\0'
+    for (const protocol of ['websocket', 'WebSocket']) {
+      const upgrade = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\nSec-WebSocket-Version: 13\r\n`
+      const nonce = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+      const head = `GET /v1/stream HTTP/1.1\r\nHost: a\r\n${upgrade}${nonce}\r\n`
+      expect([protocol, statusesOf(await exchange(head + close))]).toEqual([protocol, [101]])
+    }
+  })
+
   test.each(refused)('error: refuses %s, and lives on', async (_, bytes, statuses) => {
     const answer = await exchange(bytes)
     // A refusal of the route may come before the one of the bytes behind its head.
