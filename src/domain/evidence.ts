@@ -44,11 +44,11 @@ export function withStatements(
   const sound = statements.filter(({ fromMs, toMs }) => fromMs < toMs)
   const join = (kind: Exclude<keyof Evidence, 'missed'>): Span[] => [
     ...evidence[kind],
-    ...sound.flatMap(({ fromMs, toMs, ...each }) => (each.kind === kind ? { fromMs, toMs } : [])),
+    ...sound.filter((each) => each.kind === kind).map(({ fromMs, toMs }) => ({ fromMs, toMs })),
   ]
-  const missed = sound.flatMap(({ fromMs, toMs, ...each }) =>
-    each.kind === 'missed' ? { fromMs, toMs, reason: each.reason } : [],
-  )
+  const missed = sound
+    .filter((each) => each.kind === 'missed')
+    .map(({ fromMs, toMs, reason }) => ({ fromMs, toMs, reason }))
   return {
     known: unite(join('known')),
     checked: unite(join('checked'), quietMs - 1),

@@ -113,11 +113,12 @@ export function appendBySource(
   sources: readonly Source[],
 ): void {
   const { history, report, isStrict } = run
-  const bySource = Map.groupBy(snapshots.keys(), (index) => sources[index] ?? 'recorded')
-  for (const [source, indexes] of bySource) {
+  for (const source of new Set(sources)) {
     if (report.ending !== 'complete') return
     const name = source === run.source ? batchId : `${batchId}:${source}`
-    const own = indexes.flatMap((index) => snapshots[index] ?? [])
+    const isOwn = (_: unknown, index: number): boolean => sources[index] === source
+    const own = snapshots.filter(isOwn)
+    const ownLines = lines.filter(isOwn)
 
     /** Keeps the snapshots `[from, to)`; if that is refused, its halves, down to single lines. */
     const append = (from: number, to: number): void => {
@@ -130,7 +131,7 @@ export function appendBySource(
         report.withoutGaps += report.accepted - accepted
       })
       if (refusal === undefined) return
-      const place = { file, line: lines[indexes[from] ?? 0] ?? 0 }
+      const place = { file, line: ownLines[from] ?? 0 }
       if (to - from === 1) refuse(run, place, refusal)
       else if (isStrict) {
         // To find the very line, others would have to be kept.
