@@ -1,9 +1,18 @@
+import type {
+  account,
+  apiKey,
+  audit,
+  idempotency,
+  sanctionsList,
+  usage,
+} from '#db/ledger/schema.ts'
 import type { ScreeningGrounds, Verdict } from '#src/domain/selling/screening.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import type { Pack, Tier } from '#src/domain/selling/tier.ts'
 import type { Eventual, Eventually } from '#src/platform/eventually.ts'
 
 import type { PaymentStore } from './payments.ts'
+import type { Row } from './rows.ts'
 
 /**
  * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs;
@@ -205,34 +214,16 @@ export type Actor = 'operator' | 'system' | `account:${string}`
 
 export const byOperator = (nowMs: number): AuditContext => ({ actor: 'operator', nowMs })
 
-export type Account = {
-  /** `acc_` and letters and digits. */
-  id: string
-  /** `0x` and 40 lower-case hex digits; undefined for an account of the operator's making. */
-  address?: string | undefined
-  label?: string | undefined
-  createdMs: number
-  /** Set while the address is on a sanctions list. */
-  blockedMs?: number | undefined
-}
+/** `id`: `acc_` and letters and digits. An account of the operator's making has no address. */
+export type Account = Row<typeof account>
 
-export type KeyDraft = {
-  /** `key_` and letters and digits. */
-  id: string
-  accountId: string
-  digest: Uint8Array
-  hint: string
-  label?: string | undefined
-  /** The key's own id, or that of the first key of its row of rotations. */
-  familyId: string
-  expiresMs?: number | undefined
-}
+/** `id`: `key_` and letters and digits. */
+export type KeyDraft = Pick<
+  Row<typeof apiKey>,
+  'id' | 'accountId' | 'digest' | 'hint' | 'label' | 'familyId' | 'expiresMs'
+>
 
-export type ApiKey = Omit<KeyDraft, 'digest'> & {
-  createdMs: number
-  revokedMs?: number | undefined
-  lastUsedMs?: number | undefined
-}
+export type ApiKey = Omit<Row<typeof apiKey>, 'digest' | 'seq'>
 
 export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
@@ -255,17 +246,9 @@ export type Replayed = { kind: 'replayed'; answer: StoredAnswer }
 /** Makes what is kept of a change, in its transaction, so that it is not done twice. */
 export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
-export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
+export type StoredAnswer = Pick<Row<typeof idempotency>, 'id' | 'fingerprint' | 'sealed'>
 
-export type SanctionsList = {
-  /** The publisher's date: `2026-11-20`. */
-  publishedOn: string
-  /** When the list was last seen to be the published one. */
-  confirmedMs: number
-  /** Digest of the file, hex. */
-  sha256: string
-  entryCount: number
-}
+export type SanctionsList = Omit<Row<typeof sanctionsList>, 'id' | 'seal'>
 
 /** True if a list is not to be relied upon; nor is one that a wrong clock dated far ahead. */
 export const isStale = (
@@ -273,15 +256,7 @@ export const isStale = (
   { nowMs, staleAfterMs }: { nowMs: number; staleAfterMs: number },
 ): boolean => Math.abs(nowMs - confirmedMs) > staleAfterMs
 
-export type UsageEntry = {
-  keyId: string
-  /** UTC: `2026-11-21`. */
-  day: string
-  route: string
-  requests: number
-  bytes: number
-  lastUsedMs: number
-}
+export type UsageEntry = Omit<Row<typeof usage>, 'seal'> & { lastUsedMs: number }
 
 /**
  * What a meter adds in one go. `meter` names it by a UTC day and a random text; `number` rises by
@@ -291,15 +266,5 @@ export type UsageFlush = { meter: string; number: number }
 
 export type UsageRow = Pick<UsageEntry, 'day' | 'route' | 'requests' | 'bytes'>
 
-export type AuditRow = {
-  /** 1, 2, 3, … */
-  seq: number
-  timeMs: number
-  actor: string
-  action: string
-  subject: string
-  /** What became of the subject, as JSON. */
-  state: string
-  /** See `audit.ts`. */
-  hash: Uint8Array
-}
+/** `seq` is 1, 2, 3, …; for `hash` see `audit.ts`. */
+export type AuditRow = Row<typeof audit>

@@ -9,11 +9,11 @@ import { getTableColumns } from 'drizzle-orm/utils'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 
-/** A row of drizzle's table with undefined in place of null. */
-export type Row<T extends Table> = {
-  [K in keyof T['$inferSelect']]: null extends T['$inferSelect'][K]
-    ? Exclude<T['$inferSelect'][K], null> | undefined
-    : T['$inferSelect'][K]
+/** A row of drizzle's table; what may be null is optional, and undefined in place of null. */
+export type Row<T extends Table, R = T['$inferSelect']> = {
+  [K in keyof R as null extends R[K] ? never : K]: R[K]
+} & {
+  [K in keyof R as null extends R[K] ? K : never]?: Exclude<R[K], null> | undefined
 }
 
 type Value = string | number | boolean | Uint8Array | null
