@@ -9,6 +9,7 @@ import { type GapReason, silenceMs } from '#src/domain/coverage.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
+import { backoffMs } from './backoff.ts'
 import { connect, type Connection } from './connection.ts'
 import { type Following, followMarkets } from './following.ts'
 import type { Journal } from './journal.ts'
@@ -28,8 +29,7 @@ const QUIET_MS = 5000
 const RETRY_MS_MAX = 60_000
 /** How often a group with a connection looks whether it needs another. */
 const LOOK_MS = 50
-const BACKOFF_MS = 500
-const BACKOFF_MS_MAX = 30_000
+const BACKOFF = { firstMs: 500, maxMs: 30_000 }
 
 type FeedConnection = {
   /** Its number in the journal. */
@@ -139,8 +139,7 @@ export function createFeedGroups({
     else if (group.next === feedConnection) group.next = undefined
     drop(feedConnection, 'recorder_down')
     if (feedConnection.completeMs === undefined) {
-      const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** group.failures++)
-      group.dueMs = clock() + waitMs * (0.5 + random())
+      group.dueMs = clock() + backoffMs(BACKOFF, group.failures++, random)
       // It did not ask for the books: only `dueMs` makes the next one wait.
       if (feedConnection.connection?.openedMs === undefined) group.retries = 0
     }

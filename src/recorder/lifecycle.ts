@@ -1,12 +1,12 @@
 import type { Clock } from '#src/domain/time.ts'
 import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
+import { backoffMs } from './backoff.ts'
 import { connect, type Connection } from './connection.ts'
 import type { Every, LiveMarket, OpenSocket, Reporter } from './ports.ts'
 
 const TICK_MS = 1000
-const BACKOFF_MS = 1000
-const BACKOFF_MS_MAX = 60_000
+const BACKOFF = { firstMs: 1000, maxMs: 60_000 }
 
 /**
  * Hears which markets the venue announces and resolves, over a connection of its own. The recorder
@@ -57,7 +57,7 @@ export function followLifecycle({
 
   function end(reason: string): void {
     connection = undefined
-    dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
+    dueMs = clock() + backoffMs(BACKOFF, failures++, random)
     const text = `The venue announces no markets: ${reason}. The recorder asks for them.`
     reporter.report('lifecycle', text)
   }

@@ -4,13 +4,13 @@ import type { Clock } from '#src/domain/time.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 
+import { backoffMs } from './backoff.ts'
 import type { Reporter } from './ports.ts'
 
 /** The most questions that are under way at a time. */
 const ASKED_MAX = 4
 const ASK_MS_MAX = 10_000
-const BACKOFF_MS = 1000
-const BACKOFF_MS_MAX = 60_000
+const BACKOFF = { firstMs: 1000, maxMs: 60_000 }
 
 /** Sources fail on their own: one may be out of reach while the other answers. */
 const sourceNames = {
@@ -39,8 +39,7 @@ export function createQuestions(clock: Clock, random: () => number, reporter: Re
     const reason = sentenceOf(error)
     const text = `${sourceNames[source]} cannot be asked: ${reason} The recorder keeps trying.`
     reporter.report(source, text)
-    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
-    question.dueMs = clock() + waitMs * (0.5 + random())
+    question.dueMs = clock() + backoffMs(BACKOFF, question.tries++, random)
     const { retryAfterMs = 0 } = isFault(error, 'catalogue') ? error : {}
     pausedMs[source] = Math.max(pausedMs[source], clock() + retryAfterMs)
   }

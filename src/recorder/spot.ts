@@ -7,6 +7,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 import type { SpotFeed } from '#src/venue/feed.ts'
 
+import { backoffMs } from './backoff.ts'
 import { connect, type Connection } from './connection.ts'
 import type { Journal } from './journal.ts'
 import { followPage, type SpotPage } from './page-prices.ts'
@@ -16,8 +17,7 @@ import { createSpotReader } from './spot-reader.ts'
 const FLUSH_MS = 250
 /** A feed has a tick a second of each coin; longer than this it is frozen. */
 const QUIET_MS = 30_000
-const BACKOFF_MS = 500
-const BACKOFF_MS_MAX = 60_000
+const BACKOFF = { firstMs: 500, maxMs: 60_000 }
 /** The most ticks that wait for the history, some ten minutes of eight coins. */
 const WAITING_MAX = 5000
 
@@ -122,7 +122,7 @@ function followSource(
   function leave(leastMs: number): void {
     connection?.close()
     connection = undefined
-    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
+    const waitMs = backoffMs(BACKOFF, failures++, random)
     dueMs = clock() + Math.max(leastMs * (0.5 + random()), waitMs)
   }
 

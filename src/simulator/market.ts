@@ -277,6 +277,24 @@ const toOwnId = (digest: string): string => ID_START + digest.slice(0, 64 - ID_S
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, 'hex')
 
+/** Standard deviation of what a coin moves in a window, as a share; roughly Bitcoin's in 5m. */
+const VOLATILITY = 0.0008
+
+/**
+ * The price of the coin in its smallest unit. The strike is the price at the start of the window,
+ * and what moved it before does not count.
+ */
+export const toCoinPrice = ({ price }: SimulatedMarket, strike: number): number =>
+  price.timestampMs <= price.windowStartMs
+    ? strike
+    : strike + Math.round(strike * VOLATILITY * price.walk)
+
+/** The price at the end: Up wins at the strike or above, so a walk just below 0 is a unit below. */
+export const toFinalCoinPrice = (market: SimulatedMarket, strike: number): number =>
+  market.price.winner === 'up'
+    ? toCoinPrice(market, strike)
+    : Math.min(toCoinPrice(market, strike), strike - 1)
+
 /**
  * The fair price is that of a bet on the sign of a random walk at the window's end. So it is a
  * martingale, moves more the nearer the end is, and runs to 0 or 1; the walk's last value is the

@@ -23,6 +23,8 @@ import {
   isSimulatedId,
   LEAD_MS,
   type SimulatedMarket,
+  toCoinPrice,
+  toFinalCoinPrice,
 } from './market.ts'
 import { createModel } from './model.ts'
 import { toFacts } from './simulator.ts'
@@ -38,8 +40,6 @@ const STATES_MAX = 100
 const SPOT_MS = 1000
 const CENTS = 100
 const FIRST_STRIKE_CENTS = 64_000 * CENTS
-/** Standard deviation of what Bitcoin moves in five minutes, roughly. */
-const VOLATILITY = 0.0008
 /** The share of states with a trade. */
 const TRADE_SHARE = 0.25
 const TRADE_SHARES_MAX = 200
@@ -147,7 +147,7 @@ export function createMovingMarket(
       putFacts(moving)
     }
     moving.spotSecond = second
-    const price = toDigits(toCents(moving))
+    const price = toDigits(toCoinPrice(moving.market, moving.strikeCents))
     return [{ coin: COIN, source: 'simulated', windowSeconds: 0, timestampMs, price }]
   }
 
@@ -226,15 +226,9 @@ export function createMovingMarket(
   }
 }
 
-const toCents = ({ market, strikeCents = Number.NaN }: Moving): number =>
-  strikeCents + Math.round(strikeCents * VOLATILITY * market.price.walk)
-
-/** Up wins where it is at least the strike; a walk just below 0 is a cent below. */
-function toFinalCents(moving: Moving): number | undefined {
-  const { strikeCents } = moving
-  const { winner } = moving.market.price
-  if (winner === undefined || strikeCents === undefined) return undefined
-  return winner === 'up' ? toCents(moving) : Math.min(toCents(moving), strikeCents - 1)
+function toFinalCents({ market, strikeCents }: Moving): number | undefined {
+  if (market.price.winner === undefined || strikeCents === undefined) return undefined
+  return toFinalCoinPrice(market, strikeCents)
 }
 
 const toDigits = (cents: number): string => (cents / CENTS).toFixed(2)

@@ -23,7 +23,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
 import type { MarketWindow } from '#src/venue/venue.ts'
 
-import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
+import { advanceMarket, createMarket, toCoinPrice, toFinalCoinPrice } from './market.ts'
 import { createModel, type Model } from './model.ts'
 import { drawTrade } from './moving-market.ts'
 import { toFacts } from './simulator.ts'
@@ -54,7 +54,6 @@ const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
 const TICK_STATES = 5
 /** Coins that are not main ones have windows that start before this time of the day. */
 const OTHERS_MS = timeframeMs['15m']
-const VOLATILITY = 0.0008
 /** The first price of a coin in its smallest unit, and how many digits its prices have. */
 function toFirstPrice(coin: Coin): { units: number; decimals: number } {
   const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
@@ -73,7 +72,7 @@ export function* makeTestDay(
     // Windows of 5 minutes follow each other without a break: one begins where another ends.
     const strike = timeframe === '5m' ? price.get(coin) : undefined
     const made = makeMarket(window, strike, model)
-    const final = strike === undefined ? undefined : toFinal(made.market, strike)
+    const final = strike === undefined ? undefined : toFinalCoinPrice(made.market, strike)
     if (final !== undefined) price.set(coin, final)
     for (const store of testStores) {
       const history = histories[store]
@@ -139,7 +138,7 @@ function makeMarket(
     snapshots.push(...states)
     if (state < STATES && states.length > 0) trades.push(...drawTrade(states, random))
     if (strike === undefined || state % TICK_STATES > 0 || state === STATES) continue
-    const price = toDigits(coin, toUnits(market, strike))
+    const price = toDigits(coin, toCoinPrice(market, strike))
     ticks.push({ coin, source: 'simulated', windowSeconds: 0, timestampMs, price })
   }
   // The end of the market names the winner.
@@ -198,18 +197,6 @@ function put(
   if (ticks.length > 0) history.putSpot(ticks.filter(isHeard))
   history.close(conditionId)
 }
-
-/** The strike is the price at the start, and what moved it before does not count. */
-const toUnits = ({ price }: SimulatedMarket, strike: number): number =>
-  price.timestampMs <= price.windowStartMs
-    ? strike
-    : strike + Math.round(strike * VOLATILITY * price.walk)
-
-/** Up wins where it is at least the strike; a walk just below 0 is a unit below. */
-const toFinal = (market: SimulatedMarket, strike: number): number =>
-  market.price.winner === 'up'
-    ? toUnits(market, strike)
-    : Math.min(toUnits(market, strike), strike - 1)
 
 const toDigits = (coin: Coin, units: number): string => {
   const { decimals } = toFirstPrice(coin)

@@ -51,100 +51,83 @@ function decode(text: string): FeedEvent[] {
   return Array.isArray(frame) ? frame.map(decodeMessage) : [decodeMessage(frame)]
 }
 
+/** Messages without which a book is unknown. */
+const bookTypes: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_size_change'])
+
 function decodeMessage(message: unknown): FeedEvent {
   if (!isRecord(message)) return { kind: 'fault', reason: 'not an object', isOfBook: true }
-  const type = typeof message.event_type === 'string' ? message.event_type : restType(message)
-  const read = bookReaders.get(type) ?? otherReaders.get(type)
-  if (read === undefined) return { kind: 'unknown', type: type.slice(0, TEXT_LENGTH_MAX) }
+  const { event_type, asset_id, bids, asks, market } = message
+  // The REST routes answer with books that have no type.
+  const isBook = asset_id !== undefined && bids !== undefined && asks !== undefined
+  const untyped = isBook ? 'book' : ''
+  const type = typeof event_type === 'string' ? event_type : untyped
   try {
-    return read(message)
+    return readEvent(type, message) ?? { kind: 'unknown', type: type.slice(0, TEXT_LENGTH_MAX) }
   } catch (error) {
     if (!isRecordFault(error)) throw error
-    const id = typeof message.market === 'string' ? parseConditionId(message.market) : undefined
     return {
       kind: 'fault',
       reason: `${type}: ${error.message}`,
-      conditionId: id,
-      isOfBook: bookReaders.has(type),
+      conditionId: typeof market === 'string' ? parseConditionId(market) : undefined,
+      isOfBook: bookTypes.has(type),
     }
   }
 }
 
-/** The REST routes answer with books that have no type. */
-const restType = ({ asset_id, bids, asks }: JsonObject): string =>
-  asset_id !== undefined && bids !== undefined && asks !== undefined ? 'book' : ''
-
-/** Messages without which a book is unknown. */
-const bookReaders = new Map<string, (message: JsonObject) => FeedEvent>([
-  [
-    'book',
-    (message) => ({
-      kind: 'book',
-      ...readToken(message),
-      bids: readLadder(message.bids, 'bids'),
-      asks: readLadder(message.asks, 'asks'),
-      hash: readHash(message.hash),
-      tickSize: toPrice(message.tick_size),
-      minOrderSize: readMinOrderSize(message.min_order_size),
-      isNegRisk: typeof message.neg_risk === 'boolean' ? message.neg_risk : undefined,
-      lastTradePrice: readLastTradePrice(message.last_trade_price),
-    }),
-  ],
-  [
-    'price_change',
-    (message) => ({ kind: 'changes', ...readMarket(message), changes: readChanges(message) }),
-  ],
-  [
-    'tick_size_change',
-    (message) => ({
-      kind: 'tick',
-      ...readToken(message),
-      tickSize: readPrice(message.new_tick_size, 'new_tick_size'),
-    }),
-  ],
-])
-
-/** Messages that say nothing of a book, or repeat what the book says itself. */
-const otherReaders = new Map<string, (message: JsonObject) => FeedEvent>([
-  [
-    'last_trade_price',
-    (message) => ({
-      kind: 'trade',
-      ...readToken(message),
-      price: readPrice(message.price, 'price'),
-      priceText: readText(message.price, 'price'),
-      size: isEmpty(message.size) ? undefined : readSize(message.size, 'size'),
-      side: isEmpty(message.side) ? undefined : takerSides[readSide(message.side)],
-      transactionHash: toTransactionHash(message.transaction_hash),
-    }),
-  ],
-  [
-    'best_bid_ask',
-    (message) => ({
-      kind: 'best',
-      ...readToken(message),
-      bestBid: readBest(message.best_bid, 'best_bid') ?? 0,
-      bestAsk: readBest(message.best_ask, 'best_ask') ?? 0,
-    }),
-  ],
-  [
-    'new_market',
-    ({ slug }) => ({
-      kind: 'announced',
-      slug: isEmpty(slug) ? undefined : readText(slug, 'slug').slice(0, TEXT_LENGTH_MAX),
-    }),
-  ],
-  [
-    'market_resolved',
-    (message) => ({
-      kind: 'resolved',
-      conditionId: readMarketId(message.market),
-      winningAssetId: isEmpty(message.winning_asset_id)
-        ? undefined
-        : readAssetId(message.winning_asset_id, 'winning_asset_id'),
-    }),
-  ],
-])
+/** Undefined for a message of an unknown type. */
+function readEvent(type: string, message: JsonObject): FeedEvent | undefined {
+  switch (type) {
+    case 'book':
+      return {
+        kind: 'book',
+        ...readToken(message),
+        bids: readLadder(message.bids, 'bids'),
+        asks: readLadder(message.asks, 'asks'),
+        hash: readHash(message.hash),
+        tickSize: toPrice(message.tick_size),
+        minOrderSize: readMinOrderSize(message.min_order_size),
+        isNegRisk: typeof message.neg_risk === 'boolean' ? message.neg_risk : undefined,
+        lastTradePrice: readLastTradePrice(message.last_trade_price),
+      }
+    case 'price_change':
+      return { kind: 'changes', ...readMarket(message), changes: readChanges(message) }
+    case 'tick_size_change':
+      return {
+        kind: 'tick',
+        ...readToken(message),
+        tickSize: readPrice(message.new_tick_size, 'new_tick_size'),
+      }
+    case 'last_trade_price':
+      return {
+        kind: 'trade',
+        ...readToken(message),
+        price: readPrice(message.price, 'price'),
+        priceText: readText(message.price, 'price'),
+        size: isEmpty(message.size) ? undefined : readSize(message.size, 'size'),
+        side: isEmpty(message.side) ? undefined : takerSides[readSide(message.side)],
+        transactionHash: toTransactionHash(message.transaction_hash),
+      }
+    case 'best_bid_ask':
+      return {
+        kind: 'best',
+        ...readToken(message),
+        bestBid: readBest(message.best_bid, 'best_bid') ?? 0,
+        bestAsk: readBest(message.best_ask, 'best_ask') ?? 0,
+      }
+    case 'new_market': {
+      const { slug } = message
+      const text = isEmpty(slug) ? undefined : readText(slug, 'slug').slice(0, TEXT_LENGTH_MAX)
+      return { kind: 'announced', slug: text }
+    }
+    case 'market_resolved': {
+      const { market, winning_asset_id: id } = message
+      const winningAssetId = isEmpty(id) ? undefined : readAssetId(id, 'winning_asset_id')
+      return { kind: 'resolved', conditionId: readMarketId(market), winningAssetId }
+    }
+    default:
+      return undefined
+  }
+}
 
 /** The side of a book that orders of this side rest on. */
 const sides = { BUY: 'bids', SELL: 'asks' } as const
