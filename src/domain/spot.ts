@@ -24,7 +24,7 @@ export type SpotTick = {
   readonly dropped?: number | undefined
 }
 
-/** `id` rises in the order of acceptance. */
+/** `id` rises in the order of acceptance; lists are in that of `compareTicks`. */
 export type StoredTick = SpotTick & { readonly id: number }
 
 /** Which of a coin's are read; undefined is every one. */
@@ -43,6 +43,15 @@ export type SpotQuery = {
   after?: Position | undefined
   limit: number
 }
+
+/** There is one price of a series at a time. */
+export type TickPlace = Pick<SpotTick, 'source' | 'windowSeconds' | 'timestampMs'>
+
+/** By time, then by series: so it does not depend on which of a moment was accepted first. */
+export const compareTicks = (a: TickPlace, b: TickPlace): number =>
+  a.timestampMs - b.timestampMs ||
+  Number(a.source > b.source) - Number(a.source < b.source) ||
+  a.windowSeconds - b.windowSeconds
 
 /** A source of a coin's price: ticks of different series are never mixed. */
 export const seriesOf = ({ source, windowSeconds }: SpotTick): string =>

@@ -134,7 +134,7 @@ export type HistoryReader = {
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
   trades(query: TradeQuery): Eventually<StoredTrade[]>
 
-  /** Reference prices of a coin by time, then by id. */
+  /** Reference prices of a coin by time, then by source and average. */
   spot(query: SpotQuery): Eventually<StoredTick[]>
 
   /** The greatest id that a reference price of any coin has; 0 where there is none. */

@@ -1,8 +1,8 @@
 /** A cursor over prices of coins as they are recorded, which waits at their end. */
 
 import type { Coin } from '#src/domain/market.ts'
-import { comparePositions, type Position } from '#src/domain/snapshot.ts'
-import { seriesOf, type SpotQuery, type StoredTick } from '#src/domain/spot.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import { compareTicks, seriesOf, type SpotQuery, type StoredTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 /** How long after a price of a later time another source's price may still be recorded. */
@@ -65,11 +65,19 @@ export class SpotCursor {
     const filter = { ...this.#filter, uptoId }
     const times = { fromMs: Math.max(0, timestampMs - LATE_MS), toMs: timestampMs + 1 }
     const late = [...this.#pages({ ...filter, ...times, aboveId: seen })]
+    const last = late.some((tick) => tick.timestampMs === timestampMs) ? this.#last() : undefined
     for (const tick of late.sort((a, b) => a.id - b.id))
-      if (comparePositions(tick, position) <= 0)
+      if (tick.timestampMs < timestampMs || (last && compareTicks(tick, last) <= 0))
         yield { tick, position: { timestampMs, id, seen: tick.id } }
     for (const tick of this.#pages({ ...filter, after: position }))
       yield { tick, position: { timestampMs: tick.timestampMs, id: tick.id, seen: uptoId } }
+  }
+
+  /** The tick at the position, if there is one: others of its time may come before or after it. */
+  #last(): StoredTick | undefined {
+    const { timestampMs, id } = this.position
+    const moment = { ...this.#filter, fromMs: timestampMs, toMs: timestampMs + 1 }
+    return [...this.#pages(moment)].find((tick) => tick.id === id)
   }
 
   *#pages(query: Omit<SpotQuery, 'order' | 'limit'>): Generator<StoredTick, void> {

@@ -14,16 +14,19 @@ afterEach(closeAll)
 const LATE_MS = 30_000
 const subscribe = { op: 'subscribe', id: 's', channel: 'spot', coin: 'btc', onSlow: 'close' }
 
-/** Records prices of two sources, some of them late, and some of another coin. */
+/** Records prices of four series, many at one time, some of them late, and some of another coin. */
 function createRecorder(history: MarketHistory, random: Random) {
   let second = 100
   return (count: number) => {
     const ticks = Array.from({ length: count }, (): SpotTick => {
+      second += random.integer(2)
       const late = random.integer(3) === 0 ? random.integer(LATE_MS / 1000 - 1) : 0
       return {
-        ...{ coin: random.integer(6) ? 'btc' : 'eth', windowSeconds: 0, price: '64000.5' },
+        coin: random.integer(6) ? 'btc' : 'eth',
+        windowSeconds: random.pick([0, 60]),
+        price: '64000.5',
         source: random.pick(['pyth', 'chainlink']),
-        timestampMs: START_MS + (second++ - late) * 1000,
+        timestampMs: START_MS + (second - late) * 1000,
       }
     })
     history.putSpot(ticks)
@@ -41,7 +44,7 @@ async function followCutOff(random: Random) {
   const read = (await page.json()) as { data: { id: string }[]; nextCursor: string | null }
   const got = read.data.map(({ id }) => Number(id))
   let from = page.headers.get('x-resume-cursor')
-  // A page in the middle says nothing of what is late.
+  // A page in the middle says nothing of what is late; the first row after it does.
   if (read.nextCursor === null) record(random.integer(5))
 
   /** What arrives until the connection is cut: the last part of what was sent does not. */
@@ -57,7 +60,9 @@ async function followCutOff(random: Random) {
     if (steps === 0) await until(() => client.sent.some(({ type }) => type === 'live'))
     const rows = client.sent.filter(({ type }) => type === 'row')
     client.ask({ op: 'unsubscribe', id: 's' })
-    const arrived = steps === 0 ? rows : rows.slice(0, random.integer(rows.length + 1))
+    const least = from === read.nextCursor ? 1 : 0
+    const count = Math.max(least, random.integer(rows.length + 1))
+    const arrived = steps === 0 ? rows : rows.slice(0, count)
     got.push(...arrived.map(({ seq }) => Number(seq)))
     from = String(arrived.at(-1)?.cursor ?? from)
   }

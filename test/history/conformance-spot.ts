@@ -124,8 +124,8 @@ function conformPut(use: Use): void {
       const others = [aTick({ price: '2' }), aTick({ windowSeconds: 0 }), aTick({ source: 'pyth' })]
       expect(history.putSpot(others)).toBe(2)
       expect(listed(history).map(({ id, price }) => [id, price])).toEqual([
-        [1, '1'],
         [2, '64126.50'],
+        [1, '1'],
         [3, '64126.50'],
       ])
       expect([...history.verify()]).toEqual([])
@@ -144,12 +144,12 @@ function conformPut(use: Use): void {
 
 function conformList(use: Use): void {
   test(
-    'default: ascends by time, then by id; descending is the same turned around; coins are apart',
+    'default: ascends by time, then by source and average; descending is the same turned around; coins are apart',
     use((history) => {
       fill(history)
       expect(timesOf(history)).toEqual([0, 0, 0, 2, 2, 2])
       const ids = listed(history).map(({ id }) => id)
-      expect(ids).toEqual([5, 6, 7, 1, 2, 3])
+      expect(ids).toEqual([6, 5, 7, 2, 1, 3])
       expect(listed(history, { order: 'desc' }).map(({ id }) => id)).toEqual(ids.reverse())
       expect(timesOf(history, { coin: 'eth' })).toEqual([0, 2])
       expect(timesOf(history, { coin: 'sol' })).toEqual([])

@@ -236,9 +236,12 @@ async function answersOf(history: MarketHistory): Promise<string[]> {
       .replaceAll(/"(instance|requestId)":"[^"]*"/g, '')
     return `${path} ${response.status} ${coverage} ${withoutIds(path, text)}`
   }
-  // Prices of one millisecond are listed in the order in which they were accepted.
-  const prices = (await ask('/v1/btc/spot?limit=1000')).match(/\{[^{}]*\}/g) ?? []
-  return [...(await Promise.all(paths.map(ask))), digestsOf(history), prices.sort().join('\n')]
+  paths.push(
+    '/v1/btc/spot?interval=1s',
+    '/v1/btc/spot?limit=1000&order=desc',
+    '/v1/btc/spot?limit=1000',
+  )
+  return [digestsOf(history), ...(await Promise.all(paths.map(ask)))]
 }
 
 function withoutIds(path: string, text: string): string {

@@ -4151,7 +4151,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Prices by `timestamp`, then by `id`; bars by `start`. Reversed by `order=desc`. */
+                        /** @description Prices by `timestamp`, then by `source` and `windowSeconds`; bars by `start`. Reversed by `order=desc`. */
                         data: (components["schemas"]["Spot"] | components["schemas"]["SpotBar"])[];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;

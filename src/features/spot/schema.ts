@@ -87,7 +87,7 @@ const SpotBar = object(
 export const SpotList = Type.Object({
   ...listOf(
     Type.Union([SpotRow, SpotBar]),
-    'Prices by `timestamp`, then by `id`; bars by `start`. Reversed by `order=desc`.',
+    'Prices by `timestamp`, then by `source` and `windowSeconds`; bars by `start`. Reversed by `order=desc`.',
   ).properties,
   reason: textOrNull(
     'Why there is nothing: no price of the coin was ever recorded. Null otherwise.',

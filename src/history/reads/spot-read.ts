@@ -20,7 +20,7 @@ function newestTicks(
   return whole.length > 0 ? whole : ticks
 }
 
-const compareTicks = (a: StoredTick, b: StoredTick): number =>
+const compareNewest = (a: StoredTick, b: StoredTick): number =>
   a.windowSeconds - b.windowSeconds ||
   b.timestampMs - a.timestampMs ||
   Number(a.source > b.source) - Number(a.source < b.source)
@@ -45,7 +45,7 @@ export function findSpot(
   const newest = newestTicks(history, { coin, toMs: atMs + 1 }).filter(
     (tick) => source === undefined || (tick.source === 'simulated') === isSimulated,
   )
-  return newest.toSorted(compareTicks)[0]
+  return newest.toSorted(compareNewest)[0]
 }
 
 /** The same as it is served; null where there is none. */

@@ -4,17 +4,23 @@ import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/d
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently } from '#src/database/database.ts'
 import type { Coin } from '#src/domain/market.ts'
-import { comparePositions, type Position } from '#src/domain/snapshot.ts'
-import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
+import type { Position } from '#src/domain/snapshot.ts'
+import {
+  compareTicks,
+  type SpotQuery,
+  type SpotTick,
+  type StoredTick,
+  type TickPlace,
+} from '#src/domain/spot.ts'
 
 import type { MetaTable } from './meta-table.ts'
 import type { Moments } from './revision-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
-type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startId' | 'aboveId' | 'uptoId', number> &
-  Record<'coin', string> & { source: string | null; windowSeconds: number | null }
-type Span = Range & Record<'endMs' | 'endId' | 'limit', number>
+type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startSeconds' | 'aboveId' | 'uptoId', number> &
+  Record<'coin' | 'startSource', string> & { source: string | null; windowSeconds: number | null }
+type Span = Range & { limit: number }
 type Series = Pick<SpotRow, 'source' | 'windowSeconds'>
 
 const IN_SPAN = `time_ms >= $fromMs AND time_ms < $toMs AND id > $aboveId AND id <= $uptoId`
@@ -22,9 +28,9 @@ const IN_RANGE = `coin = $coin AND ${IN_SPAN}
   AND (CAST($source AS TEXT) IS NULL OR source = $source)
   AND (CAST($windowSeconds AS BIGINT) IS NULL OR window_seconds = $windowSeconds)`
 /** Before the first row of an order. */
-const edges: Readonly<Record<SpotQuery['order'], Position>> = {
-  asc: { timestampMs: -1, id: -1 },
-  desc: { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+const edges: Readonly<Record<SpotQuery['order'], TickPlace>> = {
+  asc: { timestampMs: -1, source: '', windowSeconds: -1 },
+  desc: { timestampMs: Number.MAX_SAFE_INTEGER, source: '', windowSeconds: -1 },
 }
 
 /** Reads and writes ticks. */
@@ -53,13 +59,23 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
     db.prepare<SpotRow, [Range & { limit: number }]>(
       `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_order')}
-       WHERE ${IN_RANGE} AND (time_ms, id) ${after} ($startMs, $startId)
-       ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
+       WHERE ${IN_RANGE}
+         AND (time_ms <> $startMs OR (source, window_seconds) ${after} ($startSource, $startSeconds))
+       ORDER BY time_ms ${order}, source ${order}, window_seconds ${order} LIMIT $limit`,
     )
+  const seriesOf = db.prepare<Series, [number]>(
+    `SELECT ${sql.columns(['source', 'windowSeconds'])} FROM spot WHERE id = $1`,
+  )
   const all = db.prepare<SpotRow, []>(`SELECT ${sql.columns()} FROM spot`)
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
   const assertListed = createListedCheck(db)
   const found = createCorrection(db)
+
+  /** Of one that was deleted, before all of its moment. */
+  function placeOf({ timestampMs, id }: Position): TickPlace {
+    const { source, windowSeconds } = seriesOf.get(id) ?? edges.asc
+    return { timestampMs, source, windowSeconds }
+  }
 
   /**
    * Of ticks of one series and time the one that was received first stays, so that it does not
@@ -123,9 +139,10 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
     /** Throws a `damage` fault. */
     list: (query: SpotQuery): StoredTick[] =>
       readConsistently(db, () => {
-        const { order, limit } = query
-        const ticks = reads[order].all({ ...rangeOf(query), limit }).map(toTick)
-        assertListed(query, ticks)
+        const { order, limit, after } = query
+        const start = after === undefined ? edges[order] : placeOf(after)
+        const ticks = reads[order].all({ ...rangeOf(query, start), limit }).map(toTick)
+        assertListed(query, start, ticks)
         return ticks
       }),
   }
@@ -157,14 +174,23 @@ function createCorrection(db: Database): (row: SpotRow) => number {
 }
 
 /** One bound at each end: a page enters the index at the later of place and range. */
-function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): Range {
-  const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after = edges[order] } = range
+function rangeOf(
+  { coin, order, source, windowSeconds, ...range }: SpotQuery,
+  start: TickPlace,
+): Range {
+  const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range
   const { aboveId = 0, uptoId = Number.MAX_SAFE_INTEGER } = range
-  const { timestampMs: startMs, id: startId } = after
+  const { timestampMs: startMs, source: startSource, windowSeconds: startSeconds } = start
   const isAscending = order === 'asc'
   return {
-    ...{ coin, source: source ?? null, windowSeconds: windowSeconds ?? null, startMs, startId },
-    ...{ aboveId, uptoId },
+    coin,
+    source: source ?? null,
+    windowSeconds: windowSeconds ?? null,
+    startMs,
+    startSource,
+    startSeconds,
+    aboveId,
+    uptoId,
     fromMs: isAscending ? Math.max(fromMs, startMs) : fromMs,
     toMs: isAscending ? toMs : Math.min(toMs, startMs + 1),
   }
@@ -181,15 +207,11 @@ function createListedCheck(db: Database) {
        AND (source, window_seconds) > ($source, $windowSeconds)
      ORDER BY source, window_seconds LIMIT 1`,
   )
-  const sumOf = (after: '>' | '<', to: '<=' | '>=') =>
-    db.prepare<{ count: number; sum: number }, [Span & Series]>(
-      `SELECT count(*) AS count, CAST(coalesce(sum(time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM (
-         SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
-           AND source = $source AND window_seconds = $windowSeconds
-           AND (time_ms, id) ${after} ($startMs, $startId)
-           AND (time_ms, id) ${to} ($endMs, $endId) LIMIT $limit + 1) AS entries`,
-    )
-  const sums = { asc: sumOf('>', '<='), desc: sumOf('<', '>=') }
+  const sums = db.prepare<{ count: number; sum: number }, [Span]>(
+    `SELECT count(*) AS count, CAST(coalesce(sum(time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM (
+       SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
+         AND source = $source AND window_seconds = $windowSeconds LIMIT $limit + 1) AS entries`,
+  )
   /** By coin, as they were found last; they are few. */
   const known = new Map<string, Series[]>()
 
@@ -204,30 +226,41 @@ function createListedCheck(db: Database) {
     return found
   }
 
-  return (query: SpotQuery, ticks: readonly StoredTick[]): void => {
-    const { order, limit, after = edges[order] } = query
+  return (query: SpotQuery, start: TickPlace, ticks: readonly StoredTick[]): void => {
+    const { order, limit } = query
     const isAscending = order === 'asc'
-    let before = after
+    let before = start
     let [sum, isInOrder] = [0, true]
     for (const tick of ticks) {
-      const isLater = comparePositions(tick, before) > 0
+      const isLater = compareTicks(tick, before) > 0
       isInOrder &&= isLater === isAscending
       sum = (sum + tick.timestampMs + tick.id) % SUM_END
       before = tick
     }
-    const end = ticks.length < limit ? edges[isAscending ? 'desc' : 'asc'] : before
-    const { fromMs, toMs, ...range } = rangeOf(query)
-    const span = {
-      ...{ ...range, limit },
-      fromMs: isAscending ? fromMs : Math.max(fromMs, end.timestampMs),
-      toMs: isAscending ? Math.min(toMs, end.timestampMs + 1) : toMs,
-      ...{ endMs: end.timestampMs, endId: end.id },
+    const { fromMs, toMs, ...range } = rangeOf(query, start)
+    const edge = { ...before, timestampMs: isAscending ? toMs : fromMs - 1 }
+    const end = ticks.length < limit ? edge : before
+    const [first, last] = isAscending ? [start, end] : [end, start]
+    /** Times of a series that lie between: without the start, with the end. */
+    const spanOf = (series: Series): Span => {
+      const timeFrom = (place: TickPlace): number => {
+        const { timestampMs } = place
+        const apart = compareTicks({ ...series, timestampMs }, place)
+        return timestampMs + ((isAscending ? apart > 0 : apart >= 0) ? 0 : 1)
+      }
+      return {
+        ...range,
+        ...series,
+        limit,
+        fromMs: Math.max(fromMs, timeFrom(first)),
+        toMs: Math.min(toMs, timeFrom(last)),
+      }
     }
     const isWholeOver = (series: readonly Series[]): boolean => {
       const parts = series
         .filter(({ source }) => (query.source ?? source) === source)
         .filter(({ windowSeconds: seconds }) => (query.windowSeconds ?? seconds) === seconds)
-        .map((each) => sums[order].get({ ...span, ...each }) ?? { count: 0, sum: 0 })
+        .map((each) => sums.get(spanOf(each)) ?? { count: 0, sum: 0 })
       const count = parts.reduce((total, part) => total + part.count, 0)
       return (
         count === ticks.length && parts.reduce((all, part) => (all + part.sum) % SUM_END, 0) === sum
