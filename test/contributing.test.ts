@@ -180,10 +180,14 @@ describe('recipes', () => {
     await add('src/features/notes/schema.ts', schema)
     await add('src/features/notes/routes.ts', routes)
     await add('test/features/notes.test.ts', featureTest)
-    const [first, route] = ['    marketRoutes(api, data),\n', '    noteRoutes(api, data),\n']
+    const [first, route] = ['marketRoutes(api,', 'noteRoutes(api, { history, cursors }),']
     const imported = "import { panelRoutes } from '#src/features/panel/routes.ts'\n"
     const importing = "import { noteRoutes } from '#src/features/notes/routes.ts'\n"
-    await change('src/server/app.ts', [first, first + route], [imported, importing + imported])
+    await change(
+      'src/server/app.ts',
+      [first, `${route} ${first}`],
+      [imported, importing + imported],
+    )
     const decision = "  listMarkets: 'markets',\n"
     await change('test/contract/access.test.ts', [decision, `${decision}  listNotes: 'markets',\n`])
     const row = "  ['/v1/manifests?limit=1',"
