@@ -15,6 +15,7 @@ import { systemClock } from '../support/venue/venue.ts'
 const LIMIT_MS = 120_000
 /** Longer than a server waits for an answer. */
 const BUSY_MS = 2000
+const LOOKS_MAX = 1000
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-busy-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -36,11 +37,13 @@ describe.skipIf(postgresPrograms === undefined)('serve', () => {
         ...{ BOOKFEED_SAMPLE: 'off', BOOKFEED_LEDGER: postgres.url },
       })
       // It opens the ledger, which it waits for without an end.
-      for (let looks = 0, isWaiting = false; !isWaiting && looks < 300; looks++) {
+      let isWaiting = false
+      for (let looks = 0; !isWaiting && looks < LOOKS_MAX; looks++) {
+        await Bun.sleep(50)
         const [row] = await sql`SELECT count(*) AS count FROM pg_locks WHERE NOT granted`
         isWaiting = Number(row.count) > 0
-        await Bun.sleep(50)
       }
+      expect(isWaiting).toBe(true)
       await other`COMMIT`
       await other`BEGIN`
       await takeTurn()
@@ -48,7 +51,14 @@ describe.skipIf(postgresPrograms === undefined)('serve', () => {
       await other`COMMIT`
       other.release()
       const server = await starting
-      expect((await fetch(`${server.origin}/v1/coins`)).status).toBe(200)
+      const ask = async () => (await fetch(`${server.origin}/v1/coins`)).status
+      // A caller is told to come again where PostgreSQL takes longer than 50 ms to answer.
+      let status = await ask()
+      for (let tries = 0; status === 503 && tries < LOOKS_MAX; tries++) {
+        await Bun.sleep(50)
+        status = await ask()
+      }
+      expect(status).toBe(200)
       await server.kill()
     },
     LIMIT_MS,

@@ -19,10 +19,12 @@ import { type KillableServer, startKillableServer } from '../support/killable-se
 import { asJson } from '../support/signup-client.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
-const DRILL_MS_MAX = 120_000
+const DRILL_MS_MAX = 240_000
 /** 14 for each server: up to 16 wait for it without being refused for their number. */
 const AT_ONCE = 42
 const LIMIT = 600
+/** Within the minute of the limit, also on a machine that is loaded. */
+const FLOOD = 1500
 const TRIES_MAX = 100
 const RETRY_MS = 50
 const tierOf = (requestsPerMinute: number): Tier => ({
@@ -176,14 +178,15 @@ describe.skipIf(postgresPrograms === undefined || redisProgram === null)(
           createAsker(servers, addKey(ledger, tierOf(LIMIT))),
         )
 
-        expect(await first?.flood(5_000)).toEqual({ passed: LIMIT, refused: 5_000 - LIMIT })
-        const usage = await second?.askPatiently(2, { path: '/v1/usage' })
-        const { windows } = JSON.parse(usage?.text ?? '')
-        expect(windows.data.remaining).toBe(LIMIT - 1)
+        expect(await first?.flood(FLOOD)).toEqual({ passed: LIMIT, refused: FLOOD - LIMIT })
         await expectSignups(asker)
         await expectStreams(servers, large)
         await expectRevoked(servers, ledger)
 
+        // Its minute begins here, and lasts until Redis is dead.
+        const usage = await second?.askPatiently(2, { path: '/v1/usage' })
+        const { windows } = JSON.parse(usage?.text ?? '')
+        expect(windows.data.remaining).toBe(LIMIT - 1)
         const stop = asker.load()
         await Bun.sleep(500)
         const untilDead = watchLogs(servers)
