@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'bun:test'
 
 import { outcomes } from '#src/domain/market.ts'
-import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
+import {
+  comparePositions,
+  type Position,
+  type Snapshot,
+  type StoredSnapshot,
+} from '#src/domain/snapshot.ts'
 import type {
   Batch,
   Encoding,
@@ -197,16 +202,25 @@ function conformRuns(use: Use): void {
   )
 }
 
+/** Rows that fill several pieces, made when they are first needed. */
+const makeMany = (() => {
+  let made: readonly Snapshot[] | undefined
+  return (): readonly Snapshot[] => {
+    made ??= simulatedSnapshots('lines', MANY_ROWS + 1).map((snapshot) => ({
+      ...snapshot,
+      assetId: assetIdOf(snapshot.conditionId, snapshot.outcome),
+    }))
+    return made
+  }
+})()
+
 /**
  * A market with many rows of both outcomes, the last of them unfinished,
  * in the history and in a model.
  */
 function appendMany(history: MarketHistory) {
   const model = new HistoryModel()
-  const snapshots = simulatedSnapshots('lines', MANY_ROWS + 1).map((snapshot) => ({
-    ...snapshot,
-    assetId: assetIdOf(snapshot.conditionId, snapshot.outcome),
-  }))
+  const snapshots = makeMany()
   const [{ conditionId } = { conditionId: '' }] = snapshots
   appendBoth(history, model, { id: 'many', source: 'simulated', snapshots })
   return { model, conditionId }
