@@ -3,7 +3,7 @@ import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { ReadStates, State, StatePart } from './series.ts'
 import { comparePositions, type Position } from './snapshot.ts'
-import { placeOf } from './steps.ts'
+import { markPosition } from './steps.ts'
 
 /** Twice a mid in millionths, bid plus ask, so that it is an integer. */
 export type DoubleMid = number
@@ -20,7 +20,7 @@ export type Bar = {
 type BarQuery = {
   read: ReadStates<State & BestLevels>
   stepMs: number
-  /** The range; `after` is the `barPlaceOf` of a bar. */
+  /** The range; `after` is the `barPosition` of a bar. */
   range: StatePart
   /** Whether a state counts; all when absent. */
   isKnown?: ((state: State) => boolean) | undefined
@@ -31,9 +31,9 @@ type BarQuery = {
 export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
   levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
 
-/** The place of a bar among others: by its start, then up before down. */
-export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'>): Position =>
-  placeOf({ timeMs: startMs, outcome })
+/** The position of a bar among others: by its start, then up before down. */
+export const barPosition = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'>): Position =>
+  markPosition({ timeMs: startMs, outcome })
 
 const BLOCK = 2_048
 
@@ -91,13 +91,13 @@ function restOf(
     : { fromMs, toMs: Math.min(toMs, after.id > 0 ? startMs + stepMs : startMs) }
 }
 
-/** Adds the bars of a finished step that come after the place where the page begins. */
+/** Adds the bars of a finished step that come after the position where the page begins. */
 function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
   const direction = order === 'asc' ? 1 : -1
   for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {
     const bar = step[outcome]
     if (bar === undefined) continue
-    const distance = after === undefined ? 1 : comparePositions(barPlaceOf(bar), after) * direction
+    const distance = after === undefined ? 1 : comparePositions(barPosition(bar), after) * direction
     if (distance > 0) bars.push(bar)
   }
 }

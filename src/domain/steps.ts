@@ -14,13 +14,13 @@ type KnownSpan = { fromMs: number; toMs: number }
 
 type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
 
-/** The place of a mark among others: by time, then up before down. */
-export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
+/** The position of a mark among others: by time, then up before down. */
+export const markPosition = ({ timeMs, outcome }: Mark): Position => ({
   timestampMs: timeMs,
   id: outcomes.indexOf(outcome) + 1,
 })
 
-/** Lists the marks of a page, in steps, and one more where there is one; `after` is a `placeOf`. */
+/** Lists the marks of a page, in steps, and one more where there is one; `after` is a `markPosition`. */
 export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
@@ -70,7 +70,7 @@ function* stepsOf(query: StepQuery, outcome: Outcome, endMs: number): Generator<
 function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcome): KnownSpan {
   const endMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs - 1
   if (after === undefined) return { fromMs, toMs: endMs }
-  const { id } = placeOf({ timeMs: after.timestampMs, outcome })
+  const { id } = markPosition({ timeMs: after.timestampMs, outcome })
   // Its own mark of that moment may still be ahead.
   return order === 'asc'
     ? { fromMs: Math.max(fromMs, after.timestampMs + (id > after.id ? 0 : 1)), toMs: endMs }

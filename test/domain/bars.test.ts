@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { type Bar, barPlaceOf, readBars } from '#src/domain/bars.ts'
+import { type Bar, barPosition, readBars } from '#src/domain/bars.ts'
 import type { BestLevels } from '#src/domain/quote.ts'
 import type { State, StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -71,7 +71,7 @@ function walk(states: readonly Levels[], asked: Walk, limitOf: () => number) {
     pages.push(bars)
     const last = bars.at(-1)
     if (!hasMore || last === undefined) return pages
-    after = barPlaceOf(last)
+    after = barPosition(last)
   }
 }
 

@@ -4,7 +4,7 @@ import { type Gap, silenceMs } from '#src/domain/coverage.ts'
 import type { Market, Outcome } from '#src/domain/market.ts'
 import { intervalMs, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import { listMarks, type Mark, placeOf, readPrevailing } from '#src/domain/steps.ts'
+import { listMarks, type Mark, markPosition, readPrevailing } from '#src/domain/steps.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { runSteps } from '../support/run-steps.ts'
@@ -159,7 +159,7 @@ function walk(
     rows.push(...(asked.order === 'asc' ? page : page.reverse()))
     const last = taken.at(-1)
     if (marks.length <= limit || last === undefined) return rows
-    after = placeOf(last)
+    after = markPosition(last)
   }
 }
 

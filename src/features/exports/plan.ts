@@ -47,8 +47,8 @@ export function planMarket(
 ): ExportPlan {
   const { slug, conditionId } = market
   const { outcome, after } = query
-  const place = after === undefined ? undefined : positionOf(history, market, after)
-  const rows = { conditionIds: [conditionId], outcome, ...readRange(query), after: place }
+  const position = after === undefined ? undefined : positionOf(history, market, after)
+  const rows = { conditionIds: [conditionId], outcome, ...readRange(query), after: position }
   return {
     format,
     shape: { ...readShape(query, format), ...sourceOf([market]) },
@@ -80,7 +80,7 @@ export function* planDay(
     listed.push(...page)
   }
   let markets = listed
-  let place: Position | undefined
+  let position: Position | undefined
   if (after !== undefined) {
     const [name = '', snapshotId = ''] = after.split(':')
     const id = findMarket(name)?.conditionId
@@ -89,7 +89,7 @@ export function* planDay(
     if (market === undefined || market.conditionId !== id) {
       throw parameterError('after', `The export of ${day} has no market ${excerpt(name)}.`)
     }
-    place = positionOf(history, market, snapshotId)
+    position = positionOf(history, market, snapshotId)
   }
   const conditionIds = markets.map(({ conditionId }) => conditionId)
   // What continues from a market is asked for from there.
@@ -98,7 +98,7 @@ export function* planDay(
     format,
     shape: { ...readShape(query, format), ...sourceOf(markets) },
     markets,
-    rows: { conditionIds, outcome, after: place },
+    rows: { conditionIds, outcome, after: position },
     windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
     name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
   }

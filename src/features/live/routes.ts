@@ -80,16 +80,16 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
-    const place = request.headers.get(LAST_EVENT_ID) || undefined
+    const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined
     const open = () =>
       service.open({
         options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
         ...{ market, isGzip },
-        cursor: place ?? query.cursor,
+        cursor: lastEventId ?? query.cursor,
         refusal: () => refusalOf(asked, channel),
         takePlace: () => work.openStream(request),
       })
-    const stream = place === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
+    const stream = lastEventId === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',

@@ -1,5 +1,5 @@
 /** Prices of a market over time: what changed, or bars, each with the last trade. */
-import { type Bar, barPlaceOf, type DoubleMid, doubleMidOf, readBars } from '#src/domain/bars.ts'
+import { type Bar, barPosition, type DoubleMid, doubleMidOf, readBars } from '#src/domain/bars.ts'
 import { readChanges } from '#src/domain/changes.ts'
 import { coverageOf, shareOf, type Span } from '#src/domain/coverage.ts'
 import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
@@ -114,7 +114,7 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   return {
     count: bars.length,
     put: (row, bytes, start) => putText(bytes, start, rows[row] ?? ''),
-    last: last && barPlaceOf(last),
+    last: last && barPosition(last),
     hasMore,
     resume: resumeOf(request, bars),
   }

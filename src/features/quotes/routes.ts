@@ -10,7 +10,7 @@ import {
   type SeriesRequest,
   stepMsOf,
 } from '#src/domain/series.ts'
-import { listMarks, type Mark, placeOf, readPrevailing } from '#src/domain/steps.ts'
+import { listMarks, type Mark, markPosition, readPrevailing } from '#src/domain/steps.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import {
   createTimePut,
@@ -206,7 +206,7 @@ function* toSteps(
       const step = rows[row]
       return step ? putStep(bytes, start, step) : start
     },
-    last: last && placeOf(last),
+    last: last && markPosition(last),
     hasMore: marks.length > limit,
   }
 }

@@ -149,7 +149,7 @@ function* putConsolidated(
 const SLICE_ROWS = 50
 
 /**
- * Yields consolidated ladders of stored states, from the query's place on, whatever its `limit`, in
+ * Yields consolidated ladders of stored states, from the query's position on, whatever its `limit`, in
  * slices that are read when asked for and may be empty. With an `outcome` the ladder is that one's,
  * at the states of both; one whose token is not known has none.
  */

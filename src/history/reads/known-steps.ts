@@ -11,12 +11,12 @@ import { firstOf, toPage } from './row-page.ts'
 /**
  * A history whose `page` has the rows of a query with `stepMs`, which are found here, in steps: of
  * each outcome the last one of every step, as `RowQuery` says. As many as the query has, and one
- * more, or all with `isWhole`.
+ * more, or all with `readsAll`.
  */
 export function* withSteps(
   { market, history }: Known,
   { stepMs = 1, ...query }: RowQuery,
-  isWhole: boolean,
+  readsAll: boolean,
 ): Steps<MarketHistory> {
   const { order, after, outcome, limit } = query
   const isUp = order === 'asc'
@@ -36,7 +36,7 @@ export function* withSteps(
     for (const top of block) picks.add(top)
     if (block.length < BLOCK) picks.end()
     // Those of a step that is not whole are not among them.
-    if (block.length < BLOCK || (!isWhole && picks.found.filter(isAhead).length > limit)) break
+    if (block.length < BLOCK || (!readsAll && picks.found.filter(isAhead).length > limit)) break
     from = block.at(-1)
     yield
   }
