@@ -37,7 +37,7 @@ async function copyWithout(removed: readonly string[]): Promise<string> {
   const types = await Bun.file(join(root, 'tsconfig.json')).text()
   await Bun.write(
     join(folder, 'tsconfig.json'),
-    types.replace(/"include": \[.*\]/, '"include": ["src"]'),
+    types.replace(/"include": \[.*\]/, '"include": ["src", "db"]'),
   )
   await Bun.write(
     join(folder, LIST),
