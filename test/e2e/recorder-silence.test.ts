@@ -19,7 +19,7 @@ import { generatedPlaybook } from '../support/venue/generated.ts'
 import { startVenue, systemClock } from '../support/venue/venue.ts'
 
 const SECOND_MS = 1000
-const TEST_MS_MAX = 30_000
+const TEST_MS_MAX = 90_000
 
 const tier: Tier = {
   ...{ tierId: 'silence', name: 'Silence', rank: 98, isForSale: false, requestsPerMinute: 1000 },

@@ -10,7 +10,7 @@ import { createHarness } from '../../support/harness.ts'
 
 const MARKETS = 12
 /** PostgreSQL has longer for a connection; the bucket for an answer, too. */
-const SOON_MS = 1000
+const SOON_MS = 2000
 const [slow = '', ...archived] = Array.from({ length: MARKETS + 1 }, (_, at) => conditionIdOf(at))
 const stored = Array.from({ length: MARKETS }, (_, at) => conditionIdOf(100 + at))
 
@@ -43,7 +43,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       // Two chunks; longer than a connection is held, and shorter than the bucket has to answer.
       await tell('hang')
       const asked = ask(slow, 200)
-      await Bun.sleep(SOON_MS / 2)
+      await Bun.sleep(SOON_MS / 4)
       await tell('wake')
       const first = await asked
       const again = await ask(slow, 200)
