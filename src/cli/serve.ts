@@ -129,9 +129,13 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const stream = startStream(front)
   const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
-    ...[selling, startTimeKeeping(steady), test],
+    selling,
+    startTimeKeeping(steady),
+    test,
     startForgetting(timed, ledger, report?.forgetting),
-    ...[startUsageFlush(front, context.printError), stream, screening.start(report)],
+    startUsageFlush(front, context.printError),
+    stream,
+    screening.start(report),
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
     startBackups(timed, report?.backup),

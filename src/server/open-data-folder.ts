@@ -77,8 +77,11 @@ export function openDataFolder(
   if (purpose !== undefined && !isAddress(place))
     sayDropped(place, (line) => printError(line, 'error'))
   const history = openHistory(place, {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, clock },
-    ...{ hasCheckpointThread: purpose !== undefined, isServing: purpose === 'serve' },
+    chunkCacheBytes,
+    lagMs: LAG_MS,
+    clock,
+    hasCheckpointThread: purpose !== undefined,
+    isServing: purpose === 'serve',
     isRecording: purpose === 'record',
     ...historyOptionsOf(config(), extensions),
   })

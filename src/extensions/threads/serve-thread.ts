@@ -95,11 +95,17 @@ async function serveThread(
   const { dataPath, chunkCacheBytes } = config
   await prepareStores(context)
   const history = openHistory(historyOf(context), {
-    ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true, isServing: true },
+    chunkCacheBytes,
+    lagMs: LAG_MS,
+    isReadOnly: true,
+    isServing: true,
     ...historyOptionsOf(config, context.extensions),
   })
   const ledger = openLedger(ledgerOf(context), {
-    ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true, isServing: true },
+    nowMs: context.clock(),
+    lagMs: LAG_MS,
+    isReadOnly: true,
+    isServing: true,
   })
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
@@ -111,7 +117,10 @@ async function serveThread(
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
   const real = {
     ...context,
-    ...{ history, ledger, timer, config },
+    history,
+    ledger,
+    timer,
+    config,
     silence: watchSilence(dataPath, context.clock),
     clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
     limits: createLimits(config.streamsMax, { store, share: joint?.share }),
@@ -130,7 +139,9 @@ async function serveThread(
   const testData = openTestData(dataPath)
   const test = config.hasTestMode
     ? createTestServer<ReaderDeps>({
-        ...{ deps: real, createApp: createReader, sleep: (ms) => Bun.sleep(ms) },
+        deps: real,
+        createApp: createReader,
+        sleep: (ms) => Bun.sleep(ms),
         open: testData.open,
         // The first thread has them made.
         otherwise: first.ask,
@@ -155,7 +166,8 @@ async function serveThread(
   }
   const stream = startStream(front)
   const jobs = [
-    ...[stream, every(FLUSH_MS, postUsage, postUsage)],
+    stream,
+    every(FLUSH_MS, postUsage, postUsage),
     every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
     ...(meters ? [startMeasuring(reader, { meters, timer })] : []),
   ]
