@@ -53,7 +53,7 @@ const context: CliContext = {
   },
 }
 
-/** The first signal asks, if there is anybody to ask; the second one does not. */
+/** The first signal stops what runs, if anything can be stopped; the second ends the process. */
 function handleSignal(_name: string, number: number): void {
   if (stops.size === 0) process.exit(SIGNAL_EXIT_CODE + number)
   const asked = [...stops]
@@ -61,7 +61,7 @@ function handleSignal(_name: string, number: number): void {
   for (const stop of asked) stop()
 }
 
-// Whoever reads our output may stop, as `head` does: no reason for a server to end.
+// A reader of the output may stop, as `head` does; the server does not end for that.
 process.stdout.on('error', () => {})
 
 /** A pipe takes some at a time, and what it has not taken yet would be lost. */

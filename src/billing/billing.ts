@@ -189,7 +189,7 @@ export type Billing = {
 
 /** The request that a payment came with. */
 export type Origin = {
-  /** What the facilitator is told that its call is part of, a `traceparent` of W3C. */
+  /** The W3C `traceparent` that is sent to the facilitator. */
   trace?: string | undefined
   /** Names it in lines of the log. */
   requestId?: string | undefined

@@ -57,7 +57,7 @@ function verify(context: CliContext, noted: Head | undefined): void {
   const logFaults = isAddress(path) ? [] : listLogFaults(path)
   for (const fault of logFaults) context.print(fault)
   using ledger = openExistingLedger(context, 'verify')
-  // Read before the walk, which therefore covers it, whoever writes meanwhile.
+  // Read before the walk, which therefore covers it, also if another process writes meanwhile.
   const head = ledger.auditHead()
   const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
   if (faults > 0)

@@ -25,7 +25,7 @@ export type PayWorld = {
 type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
 type Body = Record<string, unknown>
 /**
- * `status` 0: no answer, and nobody knows whether the request arrived. `list`: the body where that is
+ * `status` 0: no answer, and it is unknown whether the request arrived. `list`: the body where that is
  * a list.
  */
 type Answer = {
@@ -134,7 +134,7 @@ export function readQuote(body: Body) {
   return {
     quoteId: toText(body.quoteId),
     expiresAt: toText(body.expiresAt),
-    // Each member was checked above, but for those that nobody reads.
+    // Each member that is read was checked above.
     requirements: accepted as PaymentRequirements,
     inFlight: isRecord(body.paymentInFlight) ? readInFlight(body.paymentInFlight) : undefined,
   }

@@ -100,7 +100,7 @@ async function createProgram(context: CliContext, first = ''): Promise<Command> 
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
       writeOut: (text) => context.print(asTyped(text.trimEnd(), context)),
-      // Somebody may have pasted a key where it does not belong.
+      // A key may have been pasted where it does not belong.
       writeErr: (text) => context.printError(redactKeys(text.trimEnd())),
     })
   }

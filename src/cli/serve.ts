@@ -182,7 +182,7 @@ async function record(context: CliContext, history: MarketHistory, onStored: () 
   return startRecording(context, history, onStored)
 }
 
-type ServerState = Omit<Greeting, keyof ReturnType<typeof ownKeys>>
+type ServerState = Omit<Banner, keyof ReturnType<typeof ownKeys>>
 
 async function greetOwner(
   context: CliContext,
@@ -192,7 +192,7 @@ async function greetOwner(
 ) {
   const { history } = state
   const own = await patiently(() => ownKeys(context, { history, ledger }, hasSample))
-  return patiently(() => greet({ ...state, ...own }))
+  return patiently(() => bannerLines({ ...state, ...own }))
 }
 
 /** Others may keep a database for longer than a server waits for it; it does not end for that. */
@@ -220,7 +220,7 @@ function configOf(context: CliContext, hasThreads: boolean): Config {
   return { ...given, hasSample: false }
 }
 
-/** Whoever sends requests here has time to find another server, before anybody is refused. */
+/** Load balancers have time to find another server before a request is refused. */
 async function drain(app: App, front: Dispatch, { drainSeconds }: Config): Promise<void> {
   app.refuse()
   await Bun.sleep(drainSeconds * 1000)
@@ -271,7 +271,7 @@ function listenHere(app: Parameters<typeof listen>[0], config: Config): Listenin
   return { url: server.url, wake: undefined, stop }
 }
 
-/** A recorder of this thread is as alive as whoever asks. */
+/** A recorder of this thread is alive if this code runs. */
 function silenceOfOthers({ config, clock }: CliContext, own: () => RecordingJob | undefined) {
   const silence = watchSilence(config().dataPath, clock)
   return () => (own() === undefined ? silence() : undefined)
@@ -289,7 +289,7 @@ function recordingState({ config, clock }: CliContext, own: RecordingJob | undef
   return { isOwn: false, fault: undefined, warning }
 }
 
-export type Greeting = {
+export type Banner = {
   url: URL
   signup: SignupState
   payments: string
@@ -305,7 +305,7 @@ export type Greeting = {
   invocation: string
 }
 
-export function greet(greeting: Greeting): string[] {
+export function bannerLines(greeting: Banner): string[] {
   const { url, history, localKey, makeKey, invocation, isSample } = greeting
   const origin = originOf(url)
   const held = ifSound(() => {
@@ -351,7 +351,7 @@ function greetServer({
   signup,
   payments,
   metrics,
-}: Pick<Greeting, 'url' | 'signup' | 'payments' | 'metrics'>): string[] {
+}: Pick<Banner, 'url' | 'signup' | 'payments' | 'metrics'>): string[] {
   const origin = originOf(url)
   return [
     `bookfeed listens on ${origin}`,

@@ -153,7 +153,7 @@ async function writeLines(task: Task, output: string): Promise<string> {
 }
 
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
-  // Never writes over a file: it may hold what nobody can make again.
+  // Never writes over a file: it may hold what cannot be made again.
   const file = createWriteStream(path, { flags: 'wx' })
   const source = Readable.from(texts)
   try {

@@ -24,7 +24,7 @@ export type Database = {
 
 /** What each engine says in words of its own. */
 export type Engine = {
-  /** Begins a transaction beside which nobody else writes. */
+  /** Begins a transaction that is the only writer. */
   beginWriting: string
   /** Begins one that reads one unchanging state. */
   beginReading: string

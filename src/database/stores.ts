@@ -4,7 +4,7 @@
  */
 
 import type { Eventual } from '#src/platform/eventually.ts'
-import type { Turn } from '#src/platform/job.ts'
+import type { JobLock } from '#src/platform/job.ts'
 
 import { type Database, storageError } from './database.ts'
 
@@ -43,7 +43,7 @@ export type RemoteDatabase = Database & {
         eventually: Eventual
         /** Another number after each change of a market that the state which is read has. */
         changeOf(conditionId: string): number
-        /** Given what reads a market that somebody follows: it is called when the market changed. */
+        /** `read` reads a market with subscribers; it is called when the market changed. */
         onChange(read: (conditionId: string) => void): void
       }
     | undefined
@@ -57,13 +57,13 @@ export type RemoteEngine = {
   open(place: string, store: StoreName, isServing?: boolean): RemoteDatabase
   /** What to say when the store at an address cannot be opened. */
   openingFault(error: unknown, place: string, store: StoreName): Error
-  /** A turn at a job that several processes have. `onFault`: it is not known whose turn it is. */
-  createTurn(job: {
+  /** The lock of a job that several processes share. `onFault`: it is not known who holds the lock. */
+  createJobLock(job: {
     place: string
     store: StoreName
     name: string
     onFault: (error: Error) => void
-  }): Turn | undefined
+  }): JobLock | undefined
 }
 
 /** How what an extension adds is loaded. */

@@ -154,7 +154,7 @@ type Run = Span & { readonly reason: GapReason }
 /** No object: pieces of many markets are visited for a header. */
 type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
-/** Both ascend. Where they overlap, `stored` counts, because somebody saw why. */
+/** Both ascend. Where they overlap, `stored` counts, because its reason was observed. */
 type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
 
 const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>

@@ -1,5 +1,5 @@
 /**
- * Manifests: the digests of all markets of a day, so that whoever has the data can show that it is
+ * Manifests: the digests of all markets of a day, so that the holder of the data can show that it is
  * what was served. Each names the digest of the one before, and is signed. docs/trust.md says how
  * to check one without this program.
  */
@@ -23,7 +23,7 @@ export type MarketDigest = {
   trades: number
   /** Likewise of `trades`. */
   tradesSha256: string
-  /** Of `factsText`. */
+  /** Of `factsFingerprint`. */
   factsSha256: string
 }
 
@@ -92,7 +92,7 @@ type Facts = Pick<
 >
 
 /** JSON of the facts that decide what a market was, each a text or null; numbers as printed. */
-export const factsText = (market: Facts): string =>
+export const factsFingerprint = (market: Facts): string =>
   JSON.stringify([
     ...[market.conditionId, market.coin, market.timeframe, market.source, market.slug ?? null],
     ...[toIsoOrNull(market.windowStartMs), toIsoOrNull(market.windowEndMs)],

@@ -163,7 +163,7 @@ export const winnerOf = ({ winner }: Pick<MarketFacts, 'winner'>): Outcome | und
   winner === 'void' ? undefined : winner
 
 /** Names what is known of a market but for its winner, so that news of it can be told. */
-export const factsText = (market: MarketFacts): string =>
+export const factsFingerprint = (market: MarketFacts): string =>
   JSON.stringify([
     ...[market.slug, market.question, market.windowStartMs, market.windowEndMs, market.assetIds],
     ...[market.tickSize, market.strike, market.strikeSource, market.strikeMs, market.finalPrice],

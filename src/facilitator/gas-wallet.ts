@@ -48,7 +48,7 @@ export function createGasWallet(
   const lost = new Set<Hex>()
 
   /** Runs when all before it is done, whatever came of that. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function withJobLock<T>(work: () => Promise<T>): Promise<T> {
     const done = queue.then(work)
     queue = done.catch(() => {})
     return done
@@ -113,7 +113,7 @@ export function createGasWallet(
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      return inTurn(async () => {
+      return withJobLock(async () => {
         await restore().catch(() => undefined)
         const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
         const hash = viem.keccak256(serialized)
@@ -135,7 +135,7 @@ export function createGasWallet(
       })
     },
     /** Sends again what the node has forgotten. Never rejects. */
-    restore: (): Promise<void> => inTurn(restore).catch(() => undefined),
+    restore: (): Promise<void> => withJobLock(restore).catch(() => undefined),
     /** True of a transaction that was sent, and that its nonce will never carry out any more. */
     isLost: (hash: string): boolean => lost.has(hash as Hex),
     /** After a transaction that did not come through: believes the node about the next nonce. */

@@ -386,7 +386,7 @@ export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Po
 
 /**
  * Events (the lines of each, then an empty line) as one gzip member (RFC 1952) that ends when there
- * will be no more. All bytes of an event are full, so whoever reads has it whole as it comes; a
+ * will be no more. All bytes of an event are full, so a reader has it whole as it arrives; a
  * comment line may be added to that end. Lines are of printable ASCII without spaces.
  */
 export type EventStream<Rows = RowEvents> = {

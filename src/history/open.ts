@@ -14,7 +14,7 @@ export type HistoryOptions = {
   chunkCacheBytes?: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
-  /** Of a file: whether checkpoints are made on a thread of their own, so that nobody waits. */
+  /** Of a file: whether checkpoints are made on a thread of their own, so that no request waits. */
   hasCheckpointThread?: boolean
   /** Of an engine elsewhere: what is read `eventually` is not waited for, all else not for long. */
   isServing?: boolean

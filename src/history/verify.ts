@@ -126,7 +126,7 @@ function attempt(check: () => string[]): string[] {
   try {
     return check()
   } catch (error) {
-    // Nobody knows what is stored while it does not answer.
+    // What is stored is unknown while it does not answer.
     if (isStorageError(error)) throw error
     return [`cannot be read: ${messageOf(error)}`]
   }

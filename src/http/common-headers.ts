@@ -45,7 +45,7 @@ export function continueTrace(
   const trace = traceOf(request)
   if (trace === undefined) return undefined
   const span = randomBytes(SPAN_BYTES).toHex()
-  // Whoever does not know a later version goes on in this one.
+  // A client that does not know a later version continues in this one.
   return `00-${trace.slice(TRACE_AT, SPAN_AT)}${span}-${trace.slice(FLAGS_AT, TRACE_LENGTH)}`
 }
 
@@ -69,7 +69,7 @@ export function writeRateHeaders(
   headers.set('RateLimit', `"${window}";r=${remaining};t=${toSeconds(leftMs)}`)
 }
 
-/** The draft's other one, for whoever was refused: pages would carry it a million times over. */
+/** The draft's other header, on refusals only: every page would carry it otherwise. */
 export function writeRatePolicy(headers: Headers, { limit, window = 'minute' }: RateState): void {
   headers.set('RateLimit-Policy', `"${window}";q=${limit};w=${WINDOW_SECONDS[window]}`)
 }
@@ -84,12 +84,12 @@ const allowed =
   'Access-Control-Expose-Headers, Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, SIGN-IN-WITH-X, X-PAYMENT, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
-/** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */
+/** Lets a page of any origin read a response and our headers; requests without an `Origin` need nothing. */
 export function writeCorsHeaders(request: Request, headers: Headers): void {
   if (!request.headers.has('origin')) return
   headers.set('Access-Control-Allow-Origin', '*')
   headers.set('Access-Control-Expose-Headers', exposed)
-  // What may be kept says so to everybody, so that no cache gives a page somebody else's answer.
+  // Sent on every answer that may be kept, so that no cache gives a page another origin's answer.
   if (!headers.has('vary')) headers.set('Vary', 'Origin')
 }
 

@@ -8,7 +8,7 @@ import type { HeaderTexts } from './openapi-operation.ts'
 const MAX_AGE = 'public, max-age=300'
 
 type FixedText = {
-  /** A function is called once, when somebody asks. */
+  /** A function is called once, at the first request. */
   text: string | (() => string)
   contentType: string
   /** Header of the request that chose it among others. */

@@ -23,7 +23,7 @@ import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from 
 import { type Meters, OTHER } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
 import { hasManyHosts, isRewritten } from './raw-target.ts'
-import type { Place, RouteTable } from './route-table.ts'
+import type { RequestTarget, RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import type { Unread } from './unread.ts'
 import type { Work } from './work.ts'
@@ -59,7 +59,7 @@ type Exchange = {
   inner: Request
   requestId: string
   traceparent: string | undefined
-  place: Place
+  target: RequestTarget
   visit: Visit
   peers: PeerSource | undefined
   startedMs: number
@@ -76,7 +76,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   const fail = (exchange: Exchange, error: unknown): Response => {
     if (error instanceof MissingRoute)
-      return answerMissing(exchange, routes.methodsAt(exchange.place.path))
+      return answerMissing(exchange, routes.methodsAt(exchange.target.path))
     meters.problem(codeOf(error))
     exchange.fault = describeFault(error)
     const extras = keepsPayment(exchange, error)
@@ -105,38 +105,38 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   }
 
   function proceed(arrival: Omit<Exchange, 'visit'>, visit: Visit) {
-    const { request, inner, peers, requestId, traceparent, place, startedMs } = arrival
+    const { request, inner, peers, requestId, traceparent, target, startedMs } = arrival
     bindVisit(inner, visit)
     visit.requestId = requestId
-    visit.place = place
+    visit.target = target
     visit.isHead = request.method === 'HEAD'
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    const exchange = { requestId, traceparent, place, request, inner, visit, peers, startedMs }
+    const exchange = { requestId, traceparent, target, request, inner, visit, peers, startedMs }
     return answer(exchange)
   }
 
   function answer(exchange: Exchange): Response | Promise<Response> {
-    const { request, inner, place, visit, startedMs } = exchange
+    const { request, inner, target, visit, startedMs } = exchange
     try {
       assertServable(exchange)
-      if (routes.isRefused(inner.method, place.path)) {
-        return finish(exchange, answerMissing(exchange, routes.methodsAt(place.path)))
+      if (routes.isRefused(inner.method, target.path)) {
+        return finish(exchange, answerMissing(exchange, routes.methodsAt(target.path)))
       }
-      const open = sockets.get(place.path)
+      const open = sockets.get(target.path)
       if (open !== undefined && request.method !== 'GET') {
         return finish(exchange, answerMissing(exchange, SOCKET_METHODS))
       }
       if (open !== undefined) {
-        visit.timedAs = `GET ${place.path}`
+        visit.timedAs = `GET ${target.path}`
         const upgraded = new Response(null)
         mark(exchange, upgraded)
         // Bun answers with 101 and these headers.
         open(request, visit, upgraded.headers)
         return finish(exchange, upgraded)
       }
-      if (!place.isUrgent) unread.assertRoom(visit)
-      const wait = work.enter(visit, place.isUrgent)
-      const arrived = { request: inner, place, visit }
+      if (!target.isUrgent) unread.assertRoom(visit)
+      const wait = work.enter(visit, target.isUrgent)
+      const arrived = { request: inner, target, visit }
       const result = wait === undefined ? handle(arrived) : wait.then(() => handle(arrived))
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
@@ -152,9 +152,9 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   return (request, peers) => {
     const arrival = arrive(request, peers)
-    const { inner, place } = arrival
+    const { inner, target } = arrival
     const from = peers && peerOf(request, inner, peers)
-    const visit = gate.admit({ request, allowance: place.allowance, peers: from })
+    const visit = gate.admit({ request, allowance: target.allowance, peers: from })
     return visit instanceof Promise
       ? visit.then((later) => proceed(arrival, later))
       : proceed(arrival, visit)
@@ -171,16 +171,16 @@ const createArrivals =
   ({ routes, createId, timer }: FrontDoorOptions) =>
   (request: Request, peers: PeerSource | undefined): Omit<Exchange, 'visit'> => {
     const startedMs = timer()
-    const place = routes.placeOf(request.url)
-    const inner = place.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
+    const target = routes.targetAt(request.url)
+    const inner = target.isAbsolute && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, createId)
     const traceparent = traceOf(request)
-    return { requestId, traceparent, place, request, inner, peers, startedMs }
+    return { requestId, traceparent, target, request, inner, peers, startedMs }
   }
 
-function assertServable({ request, place, visit }: Exchange): void {
+function assertServable({ request, target, visit }: Exchange): void {
   if (visit.refusal) throw visit.refusal
-  if (!place.isAbsolute || hasManyHosts(request)) {
+  if (!target.isAbsolute || hasManyHosts(request)) {
     const message = 'The request needs one valid Host header, and a target that is a path.'
     throw new AppError('invalid_request', message)
   }
@@ -189,7 +189,7 @@ function assertServable({ request, place, visit }: Exchange): void {
       'The path has an empty segment, a segment `.` or `..`, a backslash, or too many segments. Send the path as the documentation has it.'
     throw new AppError('invalid_request', message)
   }
-  if (place.isMalformed) {
+  if (target.isMalformed) {
     throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
   }
   // By what the caller says; a body without a length is measured as it is read.
@@ -205,12 +205,12 @@ const createMark =
     const { visit } = exchange
     headers.set(REQUEST_ID_HEADER, exchange.requestId)
     if (exchange.traceparent !== undefined) headers.set(TRACE_HEADER, exchange.traceparent)
-    // Nobody guesses what JSON is.
+    // JSON needs no guess.
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
     if (visit.receipt !== undefined) headers.set(PAYMENT_RESPONSE_HEADER, visit.receipt)
     gate.writeHeaders(visit, response)
-    if (exchange.place.isPrivate) {
+    if (exchange.target.isPrivate) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
     } else writeCorsHeaders(exchange.request, headers)
   }
@@ -221,15 +221,26 @@ function createFinish(options: FrontDoorOptions, mark: ReturnType<typeof createM
   const toLine = createAccessLine(clock, logsAs === 'text')
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
-    const { request, requestId, traceparent, place, visit, startedMs, fault } = exchange
+    const { request, requestId, traceparent, target, visit, startedMs, fault } = exchange
     gate.finish(visit, bytes)
     if (logsAs === 'off' && fault === undefined) return
     const { method } = request
-    const { target } = place
     const durationMs = timer() - startedMs
     const keyId = visit.caller?.keyId
     const error = fault
-    log(toLine({ requestId, traceparent, keyId, method, target, status, bytes, durationMs, error }))
+    log(
+      toLine({
+        requestId,
+        traceparent,
+        keyId,
+        method,
+        target: target.pathAndQuery,
+        status,
+        bytes,
+        durationMs,
+        error,
+      }),
+    )
   }
 
   /** Of a stream its bytes as they are sent, and the rest at its end; of anything else now. */
@@ -298,11 +309,11 @@ const SOCKET_METHODS = ['GET', 'OPTIONS']
 
 /** A path that exists under other methods says which. */
 function answerMissing(
-  { request, place, requestId }: Exchange,
+  { request, target, requestId }: Exchange,
   methods: readonly string[],
 ): Response {
   const { method } = request
-  const { path, isPrivate } = place
+  const { path, isPrivate } = target
   const allow = methods.join(', ')
   if (method === 'OPTIONS' && allow !== '') {
     const headers = new Headers({ Allow: allow })

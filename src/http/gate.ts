@@ -1,7 +1,7 @@
 /**
- * What is before every route: who asks, how much they may still ask, and what was used. The front
+ * What is before every route: the caller, its allowance, and what it used. The front
  * door calls the gate around each request. What a route needs is its option `access`, checked
- * before any parameter is read, so nobody learns of a market whom it is not for.
+ * before any parameter is read, so no caller learns of a market that its tier does not include.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import { type Coin, coins, isCoin, type Market } from '#src/domain/market.ts'
@@ -16,19 +16,19 @@ import { assert } from '#src/platform/assert.ts'
 import type { Eventually } from '#src/platform/eventually.ts'
 
 import { readCoin } from './data-query.ts'
-import type { Place } from './route-table.ts'
+import type { RequestTarget } from './route-table.ts'
 
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
-  /** Of one who asks for the sample in place of sending a key. */
+  /** The caller asks for the sample instead of sending a key. */
   guest?: Caller | undefined
   /** Of a request without a valid key: where it came from; of IPv6 the network. */
   address?: string | undefined
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
-  /** What somebody without a key has asked for, where it may be paid for or signed in to. */
+  /** What a caller without a key requests, where it can pay or sign in for it. */
   asked?: Unpaid
   /** True of HEAD, which is answered as GET and then loses its body. */
   isHead?: boolean
@@ -62,7 +62,7 @@ export type Visit = {
   reading?: Promise<unknown>
   /** What was taken from the signups of the address. */
   signup?: Promise<void>
-  place?: Place
+  target?: RequestTarget
   /** Names the request in lines of the log; the front door sets it. */
   requestId?: string
   /** What usage is counted under; the route names it. */
@@ -111,7 +111,7 @@ export type Arrival = { request: Request; allowance: Allowance; peers: PeerSourc
 export type Identify = (from: Pick<Arrival, 'request' | 'peers'>) => Caller | undefined
 
 /** What a route is asked. */
-export type Arrived = { request: Request; place: Place; visit: Visit }
+export type Arrived = { request: Request; target: RequestTarget; visit: Visit }
 
 /** None of it may throw or reject. */
 export type Gate = {

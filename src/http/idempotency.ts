@@ -96,7 +96,7 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
     const key = readKey(request)
     if (key === undefined) return run(work)
     const ticket = toTicket(request, call, key)
-    // One at a time: whoever waits replays what the one before it did, or tries after it failed.
+    // One at a time: a request that waits replays the one before it, or tries after it failed.
     for (let other = underWay.get(ticket.id); other; other = underWay.get(ticket.id)) {
       await other.catch(() => undefined)
     }

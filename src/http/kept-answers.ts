@@ -6,15 +6,15 @@ import type { PageCache } from '#src/platform/page-cache.ts'
 import { answerPage, type PageAnswer } from './data-response.ts'
 import { type AccessPorts, admit, type Arrived, visitOf } from './gate.ts'
 import { acceptsGzip } from './negotiation.ts'
-import type { PlaceCache } from './route-table.ts'
+import type { TargetCache } from './route-table.ts'
 import type { Work } from './work.ts'
 
 type Ports = AccessPorts & {
   findMarket: FindMarket
   pages: PageCache
   work: Work
-  /** Where the front door finds a place again by its URL. */
-  places: Pick<PlaceCache, 'set'>
+  /** Where the front door finds a target again by its URL. */
+  targets: Pick<TargetCache, 'set'>
 }
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
@@ -29,15 +29,15 @@ const choosesFormat = ({ headers }: Request): boolean => {
 
 /** Remembers all of an answer that follows from the address and a market that is over. */
 export function createKeptAnswers(ports: Ports) {
-  const { findMarket, pages, places } = ports
+  const { findMarket, pages, targets } = ports
   return {
     /**
      * Answers a request for a page that was asked for before; undefined where there is none. Throws
      * what `admit` throws.
      */
-    answer({ request, place, visit }: Arrived): Response | Promise<Response> | undefined {
-      if (place.answers === undefined || request.method !== 'GET') return undefined
-      const known = place.answers[codingOf(request)]
+    answer({ request, target, visit }: Arrived): Response | Promise<Response> | undefined {
+      if (target.answers === undefined || request.method !== 'GET') return undefined
+      const known = target.answers[codingOf(request)]
       if (known === undefined || choosesFormat(request)) return undefined
       const { market, answer, admission, timedAs } = known
       visit.timedAs = timedAs
@@ -51,13 +51,13 @@ export function createKeptAnswers(ports: Ports) {
 
     /** Sends a page, and keeps its answer if the page itself is kept, because it was asked for again. */
     send(request: Request, answer: PageAnswer): Response | Promise<Response> {
-      const { market, admission, timedAs, place } = visitOf(request)
-      if (market !== undefined && admission !== undefined && place !== undefined) {
+      const { market, admission, timedAs, target } = visitOf(request)
+      if (market !== undefined && admission !== undefined && target !== undefined) {
         if (isOver(market) && pages.find(answer.tag) !== undefined) {
           const again = { ...answer, sent: { page: undefined, init: {} } }
           const known = { market, answer: again, admission, timedAs }
-          place.answers = { ...place.answers, [codingOf(request)]: known }
-          places.set(place.url, place, { size: 1 })
+          target.answers = { ...target.answers, [codingOf(request)]: known }
+          targets.set(target.url, target, { size: 1 })
         }
       }
       return answerPage(request, answer, ports)

@@ -1,7 +1,7 @@
 /**
  * Short requests that wait because there are too many at once. Who would wait too long is refused
  * when he comes, which costs a tenth of an answer: a burst is answered, but where the line does not
- * end, it is kept short, so that whoever is let in is answered soon (the controlled delay of CoDel,
+ * end, it is kept short, so that an admitted request is answered soon (the controlled delay of CoDel,
  * on a queue of each account).
  */
 import type { Clock } from '#src/domain/time.ts'
@@ -15,12 +15,12 @@ const SLICE_MS = 2
 /** A wait that is accepted while a burst is answered, and how long a burst may last. */
 const BURST_MS = 250
 /**
- * Turns that are always given in a burst: as many as somebody asks for who wants all markets of a
+ * Turns that are always given in a burst: as many as a client requests that wants all markets of a
  * day at once. How long a turn takes is not known then: it was measured in a process that had just
  * started, or before the last pause.
  */
 const BURST_TURNS = 400
-/** A wait that is accepted from then on, until nobody was refused for a while. */
+/** A wait that is accepted from then on, until no request was refused for a while. */
 const STANDING_MS = 8
 const CALM_MS = 1000
 /** And for an account of which nothing waits: it is not who makes the line long. */

@@ -1,6 +1,6 @@
 /**
  * What was answered, and what each serving thread holds, as numbers in memory that threads share:
- * each writes into a column of its own, without a lock, and whoever prints them adds them up. A
+ * each writes into a column of its own, without a lock, and the reader adds them up. A
  * thread that ends leaves its counts there for the one that replaces it.
  */
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'

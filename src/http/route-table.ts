@@ -17,10 +17,10 @@ type KnownRoute = {
 export type RouteTable = ReturnType<typeof createRouteTable>
 
 /** What follows from the address of a request alone. */
-export type Place = {
+export type RequestTarget = {
   url: string
-  /** Path and query, as sent. */
-  target: string
+  /** As sent. */
+  pathAndQuery: string
   /** Still percent-encoded. */
   path: string
   isAbsolute: boolean
@@ -42,17 +42,17 @@ type KeptAnswer = {
   timedAs: string | undefined
 }
 
-/** Places that are kept, of pages asked for again; one takes some 2 kB. */
-const PLACES_MAX = 4_096
+/** Targets that are kept, of pages that are requested again; one takes about 2 kB. */
+const TARGETS_MAX = 4_096
 
-/** Places by their URL, of pages that are asked for again. */
-export const createPlaceCache = () => createCache<string, Place>(PLACES_MAX)
-export type PlaceCache = ReturnType<typeof createPlaceCache>
+/** Targets by URL, of pages that are requested again. */
+export const createTargetCache = () => createCache<string, RequestTarget>(TARGETS_MAX)
+export type TargetCache = ReturnType<typeof createTargetCache>
 
 /** `routes` have `/a/:b/*` patterns. */
 export function createRouteTable(
   routes: readonly KnownRoute[],
-  kept: Pick<PlaceCache, 'get'> = createPlaceCache(),
+  kept: Pick<TargetCache, 'get'> = createTargetCache(),
 ) {
   const table = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }))
   const fixed = Map.groupBy(
@@ -83,20 +83,23 @@ export function createRouteTable(
   const isIn = (target: string, areas: readonly string[]): boolean =>
     areas.some((area) => isWithin(target, area))
 
-  function makePlace(url: string): Place {
-    const target = targetOf(url)
-    const path = pathOf(target)
+  function makeTarget(url: string): RequestTarget {
+    const pathAndQuery = targetOf(url)
+    const path = pathOf(pathAndQuery)
     return {
-      ...{ url, target, path, isAbsolute: isAbsolute(url) },
+      url,
+      pathAndQuery,
+      path,
+      isAbsolute: isAbsolute(url),
       // Elysia would hand a handler an empty parameter for `%zz`.
       isMalformed: path.includes('%') && decodePart(path) === undefined,
-      allowance: allowanceAt(target),
-      isUrgent: isIn(target, urgentAreas) || urgentPaths.has(path),
-      isPrivate: isIn(target, privateAreas),
+      allowance: allowanceAt(pathAndQuery),
+      isUrgent: isIn(pathAndQuery, urgentAreas) || urgentPaths.has(path),
+      isPrivate: isIn(pathAndQuery, privateAreas),
     }
   }
   return {
-    placeOf: (url: string): Place => kept.get(url) ?? makePlace(url),
+    targetAt: (url: string): RequestTarget => kept.get(url) ?? makeTarget(url),
 
     /** True at a fixed path without the method, where Elysia may find a pattern that has it. */
     isRefused: (method: string, path: string): boolean =>

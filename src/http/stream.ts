@@ -16,11 +16,11 @@ export type Sink = {
   put(piece: Uint8Array): boolean
   /** Counts what was put; not done with each piece, as a thousand followers are put a small one. */
   count(): void
-  /** With an error the connection is cut, so that nobody takes a part for the whole. */
+  /** With an error the connection is cut, so that no client takes a part for the whole. */
   end(error?: unknown): void
 }
 
-/** `pull` asks for one piece, or the end, now or later; `cancel` is called when nobody is there. */
+/** `pull` asks for one piece, or the end, now or later; `cancel` is called when the client is gone. */
 export type Pieces = {
   pull(sink: Sink): void | Promise<void>
   cancel(): void | Promise<void>

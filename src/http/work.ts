@@ -1,6 +1,6 @@
 /**
  * How much a request may do at once. Long work is a generator that yields often: it runs for some
- * milliseconds, then whoever else waits has a turn, account by account. So do requests that are
+ * milliseconds, then the other requests that wait have a turn, account by account. So do requests that are
  * answered at once, after three milliseconds of them in one round of the event loop, or those who
  * connect again for each request would keep the others out.
  */

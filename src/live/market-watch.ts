@@ -1,6 +1,6 @@
 /** Which markets of a coin open, close, are resolved, and change. */
 
-import { type Coin, factsText, type Market, statusOf } from '#src/domain/market.ts'
+import { type Coin, factsFingerprint, type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
@@ -55,7 +55,8 @@ export function createMarketWatch(
     for (const [id, market] of openNow) {
       const known = open.get(id)
       if (known === undefined) changes.push({ kind: 'open', market })
-      else if (factsText(market) !== factsText(known)) changes.push({ kind: 'update', market })
+      else if (factsFingerprint(market) !== factsFingerprint(known))
+        changes.push({ kind: 'update', market })
     }
     for (const [id, known] of [...open, ...over]) {
       if (openNow.has(id)) continue
@@ -63,7 +64,7 @@ export function createMarketWatch(
       const isResolved = statusOf(market, nowMs) === 'resolved'
       let kind: MarketChange['kind'] = over.has(id) ? 'update' : 'closed'
       if (isResolved) kind = 'resolved'
-      if (kind !== 'update' || factsText(market) !== factsText(known)) {
+      if (kind !== 'update' || factsFingerprint(market) !== factsFingerprint(known)) {
         over.set(id, market)
         changes.push({ kind, market })
       }

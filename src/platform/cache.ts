@@ -6,7 +6,7 @@ type Entry<Key, Value> = { key: Key; value: Value; size: number; isUsed: boolean
 const SPARED_MAX = 64
 
 /**
- * A cache bounded by the sum of the sizes given to `set`. A hand goes round over the entries, and
+ * A cache bounded by the sum of the sizes given to `set`. A hand moves over the entries, and
  * takes those that were not used since it came by (CLOCK): a use is a mark, and moves nothing.
  */
 export const createCache = <Key, Value>(sizeMax: number) => new Cache<Key, Value>(sizeMax)

@@ -19,7 +19,7 @@ export type HeldCounts<Row> = {
   /** What a row counts of a level and of those of higher numbers. */
   sum(row: Row, fromLevel?: number): number
   add(row: Row, level: number, count: number): void
-  /** Runs `body` while nobody else counts. */
+  /** Runs `body` while no other thread counts. */
   use<T>(body: () => T): T
   /** Takes all back that a thread counted. */
   clear(thread: number): void

@@ -15,7 +15,7 @@ export type Eventual = <T>(read: () => Eventually<T>) => Eventually<T>
 /** Where nothing is ever lacking. */
 export const atOnce: Eventual = (read) => read()
 
-/** Thrown by a read that lacks something; nobody but what runs it again may take it. */
+/** Thrown by a read that lacks something; only the code that runs it again may catch it. */
 export class Missing extends Error {
   /**
    * Resolves when it is there, or cannot be had; never rejects. Undefined where the read itself has
@@ -77,7 +77,7 @@ const RUNS_MAX = 10_000
 
 const readings = new AsyncLocalStorage<Reading>()
 
-/** Of whoever asks now; undefined outside of a read that runs again, or after its end. */
+/** The current read; undefined outside of a read that runs again, or after its end. */
 export function readingNow(): Reading | undefined {
   const reading = readings.getStore()
   return reading?.isOver === false ? reading : undefined

@@ -51,7 +51,7 @@ export type RunOptions = {
   acceptsLoss: boolean
 }
 
-/** What a job says of itself, for whoever looks after the server. */
+/** What a job reports to the operator. */
 export type JobReport = {
   /** The operator may start it. */
   canStart(start: (options: RunOptions) => void): void
@@ -67,52 +67,52 @@ export type JobReport = {
 /** How a run ended, and after how long the next one begins. */
 export type RunEnd = { outcome: string; isFailed?: boolean; waitMs: number }
 
-/** Of a job that several processes have, one of which does it at a time. */
-export type Turn = {
+/** The lock of a job that several processes share: one of them does it at a time. */
+export type JobLock = {
   /**
-   * True if it is this process's, until `give` or its end; it may be asked again meanwhile. Never
-   * rejects. `options`: what the operator said, who asks for this run.
+   * True if this process holds the lock, until `give` or its own end; taking it again is allowed.
+   * Never rejects. `options`: those of the operator, if the operator started this run.
    */
   take(options?: RunOptions): Promise<boolean>
   give(): Promise<void>
 }
 
-/** Another process may have died at it: this is how soon the next one takes over. */
-export const TURN_MS = 15_000
+/** How soon another process takes over when the holder of the lock has died. */
+export const LOCK_RETRY_MS = 15_000
 
-/** Does work in its turn; undefined where that is another process's. Without a turn, at once. */
-export async function inTurn<T>(
-  turn: Turn | undefined,
+/** Does work under its lock; undefined if another process holds it. Without a lock, at once. */
+export async function withJobLock<T>(
+  lock: JobLock | undefined,
   work: () => Promise<T>,
   options?: RunOptions,
 ): Promise<T | undefined> {
-  if (turn === undefined) return work()
-  if (!(await turn.take(options))) return undefined
+  if (lock === undefined) return work()
+  if (!(await lock.take(options))) return undefined
   try {
     return await work()
   } finally {
-    await turn.give()
+    await lock.give()
   }
 }
 
-type ShownJob = {
+type ReportedJob = {
   startTimer: StartTimer
   /** Unix milliseconds. */
   clock: () => number
   report?: JobReport | undefined
-  turn?: Turn | undefined
+  lock?: JobLock | undefined
 }
 
-/** Of a run that was another process's. */
-const ELSEWHERE = { outcome: 'Another server does it now.', waitMs: TURN_MS }
+/** The end of a run that another process does. */
+const ELSEWHERE = { outcome: 'Another server does it now.', waitMs: LOCK_RETRY_MS }
 
 /**
- * A job that the operator sees and may start. He starts the same one that the clock starts, so two
- * runs never overlap, in its turn. `work` never rejects; its options are undefined unless he has
- * started it.
+ * A job that the operator sees and may start. It is the same job that the clock starts, so two runs
+ * never overlap. `work` never rejects; its options are undefined unless the
+ * operator has started it.
  */
-export function createShownJob(
-  { startTimer, clock, report, turn }: ShownJob,
+export function createReportedJob(
+  { startTimer, clock, report, lock }: ReportedJob,
   work: (options?: RunOptions) => Promise<RunEnd>,
 ) {
   let asked: RunOptions | undefined
@@ -120,7 +120,7 @@ export function createShownJob(
     report?.began()
     const options = asked
     asked = undefined
-    const end: RunEnd = (await inTurn(turn, () => work(options), options)) ?? ELSEWHERE
+    const end: RunEnd = (await withJobLock(lock, () => work(options), options)) ?? ELSEWHERE
     const { outcome, isFailed = false, waitMs } = end
     if (isFailed) report?.failed(outcome, clock() + waitMs)
     else report?.ended(outcome, clock() + waitMs)

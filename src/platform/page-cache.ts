@@ -29,7 +29,7 @@ export function createPageCache(bytesMax: number) {
   const bodyBytesMax = bytesMax / PAGES_LEAST
   const madeOnce = new Uint32Array(MADE_ONCE_MAX)
 
-  /** Of two tags with one hash the other may be kept at once, which harms nobody. */
+  /** Of two tags with one hash the other may be kept at once, which is harmless. */
   function isMadeOnce(tag: string): boolean {
     const hash = Bun.hash.xxHash32(tag)
     const start = (hash % (MADE_ONCE_MAX / PLACES_OF_HASH)) * PLACES_OF_HASH

@@ -7,7 +7,7 @@ export type Memory = {
   bytes: Uint8Array
   words: Int32Array
   view: DataView
-  /** Of bytes that are nobody else's. */
+  /** From bytes that the caller does not use again. */
   isOwn: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Files that hold one secret: read only if nobody but their owner can reach them. */
+/** Files that hold one secret: read only if no other user can reach them. */
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
@@ -36,7 +36,7 @@ export function readSecretFile(path: string, name: string): string {
 /** The open file, or the code of why there is none: the error itself would show the path. */
 function open(path: string): number | string {
   try {
-    // Without waiting for somebody to write, should it be a pipe.
+    // Without waiting for a writer, should it be a pipe.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'

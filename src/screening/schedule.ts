@@ -7,11 +7,11 @@ import type { Clock } from '#src/domain/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
 import { isFault } from '#src/platform/fault.ts'
 import {
-  createShownJob,
+  createReportedJob,
+  type JobLock,
   type JobReport,
   type RunOptions,
   type StartTimer,
-  type Turn,
 } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -39,7 +39,7 @@ type ScreeningSchedule = {
   staleAfterMs: number
   startTimer: StartTimer
   /** Where several servers share the ledger: the one that has it keeps it until it ends. */
-  turn?: Turn | undefined
+  lock?: JobLock | undefined
   /** What each part says of itself. */
   report?: { list: JobReport; accounts: JobReport } | undefined
 }
@@ -52,11 +52,11 @@ export function startScreening(schedule: ScreeningSchedule) {
   const screened = createPauses(RESCREEN_MS)
   /** The list that the operator had fetched here is another: so are the accounts screened here. */
   let isOwed = false
-  const turn: Turn | undefined = schedule.turn && {
-    take: async (asked) => asked !== undefined || isOwed || (await schedule.turn?.take()) === true,
+  const lock: JobLock | undefined = schedule.lock && {
+    take: async (asked) => asked !== undefined || isOwed || (await schedule.lock?.take()) === true,
     give: async () => {},
   }
-  const accounts = createShownJob({ ...schedule, turn, report: report?.accounts }, async () => {
+  const accounts = createReportedJob({ ...schedule, lock, report: report?.accounts }, async () => {
     isOwed = false
     const { failed, ...counts } = await rescreen(schedule, signal)
     const isFailed = failed > 0
@@ -66,7 +66,7 @@ export function startScreening(schedule: ScreeningSchedule) {
   function keepList(from: string) {
     const refreshed = createPauses(REFRESH_MS)
     let isFirst = true
-    return createShownJob({ ...schedule, turn, report: report?.list }, async (asked) => {
+    return createReportedJob({ ...schedule, lock, report: report?.list }, async (asked) => {
       const { state, outcome } = await refresh(schedule, from, { asked, signal })
       const isFailed = state === 'failed'
       const waitMs = refreshed.after(isFailed)
@@ -87,7 +87,7 @@ export function startScreening(schedule: ScreeningSchedule) {
     async dispose(): Promise<void> {
       stop.abort()
       await Promise.all([list?.dispose(), accounts.dispose()])
-      await schedule.turn?.give()
+      await schedule.lock?.give()
     },
   }
 }

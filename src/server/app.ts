@@ -74,7 +74,7 @@ export type ReaderDeps = {
   /** Takes lines of the access log, newline included. */
   log: (line: string) => void
   version: string
-  /** When a recorder that fell silent was last heard of; undefined while none is silent. */
+  /** When a recorder that fell silent last sent something; undefined while none is silent. */
   silence?: (() => number | undefined) | undefined
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
@@ -118,10 +118,10 @@ export type Reader = ReturnType<typeof createReader>
 export function createReader(options: ReaderDeps) {
   const { history, config, timer, createId, log } = options
   const { app, clock, core, streams } = createDataApp(options)
-  const { gate, work, kept, pages, unread, meter, meters, places } = core
+  const { gate, work, kept, pages, unread, meter, meters, targets } = core
   return createServer({
     app,
-    routes: createRouteTable(knownRoutes(app), places),
+    routes: createRouteTable(knownRoutes(app), targets),
     waysIn: () => describeWaysIn(config, undefined),
     onDrain: () => undefined,
     history,
@@ -148,7 +148,7 @@ export function createApp(options: AppDeps) {
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
   const data = createDataApp(options, operator?.access)
   const { clock, core, streams } = data
-  const { api, gate, sample, work, kept, pages, unread, meter, meters, places } = core
+  const { api, gate, sample, work, kept, pages, unread, meter, meters, targets } = core
   const { cursors, listTiers, assertOperator, sellsWithoutKey } = core
   const { keysPerAccountMax, hasTestMode } = config
   const { windowsOf, charge, chargeWindow } = gate
@@ -244,9 +244,9 @@ export function createApp(options: AppDeps) {
 
   const server = createServer({
     app: compose([documented, plugin]),
-    routes: createRouteTable([...knownRoutes(documented), ...pageRoutes], places),
+    routes: createRouteTable([...knownRoutes(documented), ...pageRoutes], targets),
     around: ofExtensions.flatMap(({ around }) => around ?? []),
-    answerMissing({ request, place: { path } }) {
+    answerMissing({ request, target: { path } }) {
       if (!isLost(request, path)) throw new MissingRoute()
       return answerPage(request)
     },
@@ -335,7 +335,7 @@ function createPagePlugin({ documented, ...options }: PagesOptions & { documente
   return { loadPages, answerPage, plugin }
 }
 
-/** Whether the operator's page opens for whoever asks, or with the token alone. */
+/** Whether the operator's page opens for this request, or with the token alone. */
 function isOperator(request: Request, assertOperator: AssertOperator): 'open' | 'token' {
   try {
     assertOperator(request, visitOf(request))

@@ -19,7 +19,7 @@ import type { JobReport } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { type CliContext, commandError } from './context.ts'
-import { turnOf } from './open-data-folder.ts'
+import { jobLockFor } from './open-data-folder.ts'
 import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
 /** The first check of chain and facilitator is waited for so long before the greeting. */
@@ -82,8 +82,8 @@ export function createShop(
         ...{ startTimer, log },
         report: job && { job, clock },
         turns: {
-          reconcile: turnOf(context, 'ledger', 'reconciliation'),
-          watch: turnOf(context, 'ledger', 'transfers'),
+          reconcile: jobLockFor(context, 'ledger', 'reconciliation'),
+          watch: jobLockFor(context, 'ledger', 'transfers'),
         },
       })
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
@@ -106,7 +106,7 @@ function warnOfStrangers({ payments }: Ledger, log: Log): void {
   )
 }
 
-/** Money that is sent to nobody, or to a token's own contract, is lost. */
+/** Money that is sent to the zero address, or to a token's own contract, is lost. */
 function assertPayee({ payTo }: Config): void {
   const contracts = paymentChains.flatMap(({ permit2, permit2Proxy, tokens }) => {
     return [permit2, permit2Proxy, ...tokens.map(({ address }) => address)]

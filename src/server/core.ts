@@ -12,7 +12,7 @@ import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { createApi } from '#src/http/api.ts'
 import { createKeptAnswers } from '#src/http/kept-answers.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
-import { createPlaceCache } from '#src/http/route-table.ts'
+import { createTargetCache } from '#src/http/route-table.ts'
 import { createUnread } from '#src/http/unread.ts'
 import { createWork } from '#src/http/work.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
@@ -53,7 +53,7 @@ export function createCore(options: ReaderDeps, clock: Clock, operator = noOpera
   const work = options.work ?? createWork({ timer, limits })
   const assertOperator = createOperatorCheck({ ...operator, addressOf, timer })
   const pages = createPageCache(config.pageCacheBytes)
-  const places = createPlaceCache()
+  const targets = createTargetCache()
   const kept = createKeptAnswers({
     assertOperator,
     listTiers,
@@ -61,7 +61,7 @@ export function createCore(options: ReaderDeps, clock: Clock, operator = noOpera
     findMarket,
     pages,
     work,
-    places,
+    targets,
   })
   const { chargeSignup } = gate
   const api = createApi({
@@ -81,7 +81,7 @@ export function createCore(options: ReaderDeps, clock: Clock, operator = noOpera
     sample,
     work,
     pages,
-    places,
+    targets,
     kept,
     findMarket,
     listTiers,

@@ -170,17 +170,17 @@ export function createServer({
     stream,
     live,
     /**
-     * Hands on what is new to whoever follows; to be called every few milliseconds, and as soon as
+     * Sends new rows to subscribers; to be called every few milliseconds, and as soon as
      * others had their turn while it returns that there is more.
      */
     tick(): boolean {
-      const isOwing = stream.tick()
+      const hasBacklog = stream.tick()
       live.tick()
-      return isOwing
+      return hasBacklog
     },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
     refuse: onDrain,
-    /** As `refuse`, and ends live connections; each is told. */
+    /** As `refuse`, and closes live connections with a reason. */
     drain(): void {
       onDrain()
       stream.stop()

@@ -30,8 +30,8 @@ export function dispatchByKey(real: Real, test: TestServer | undefined) {
     stream: { websocket: { ...websocket, ...dispatchMessages(websocket, test?.sockets) } },
     /** Returns whether one of them has more to hand on soon. */
     tick(): boolean {
-      const isOwing = real.tick()
-      return test?.tick() || isOwing
+      const hasBacklog = real.tick()
+      return test?.tick() || hasBacklog
     },
     drain(): void {
       real.drain()

@@ -17,7 +17,7 @@ import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { isFault } from '#src/platform/fault.ts'
-import type { Turn } from '#src/platform/job.ts'
+import type { JobLock } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { type CliContext, commandError } from './context.ts'
@@ -49,21 +49,25 @@ export async function prepareStores(context: Configured): Promise<void> {
 }
 
 /** Turns at a job on what several processes share; undefined where it is a file. */
-export function turnOf(context: CliContext, store: StoreName, name: string): Turn | undefined {
+export function jobLockFor(
+  context: CliContext,
+  store: StoreName,
+  name: string,
+): JobLock | undefined {
   const place = store === 'history' ? historyOf(context) : ledgerOf(context)
   const onFault = (error: Error): void =>
     context.printError(
       `bookfeed: the lock of ${name} cannot be taken: ${messageOf(error)}`,
       'error',
     )
-  return engineAt(place)?.createTurn({ place, store, name, onFault })
+  return engineAt(place)?.createJobLock({ place, store, name, onFault })
 }
 
 /** What another process writes, such as an import, shows after this at most. */
 export const LAG_MS = 1
 
 /**
- * Opens the history and the data folder, making both if absent. Nobody waits for the disk in what
+ * Opens the history and the data folder, making both if absent. A server never waits for the disk in what
  * records and serves, nor for another machine in what serves. A failure says what to change.
  */
 export function openDataFolder(

@@ -1,4 +1,4 @@
-/** The file in which a recorder says what it does, for whoever else looks after the data folder. */
+/** The file in which a recorder reports its state to other processes on the data folder. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ import type { Recorder } from '#src/recorder/recorder.ts'
 
 import type { RawFiles } from './raw-files.ts'
 
-/** It is written every two seconds. Older than this, whoever wrote it does not run any more. */
+/** It is written every two seconds. If it is older than this, the process that wrote it has ended. */
 const STALE_MS = 5000
 /** Streams ask all the time, and the file is read so often. */
 const LOOK_MS = 1000
@@ -25,7 +25,7 @@ export type RecorderStatus = Omit<Said, Later> & {
   writtenMs: number
   /** A second, since it was written before. */
   perSecond: Rates
-  /** Room for the data folder; undefined where nobody can say. */
+  /** Free bytes for the data folder; undefined where the system does not report them. */
   freeBytes?: number | undefined
   /** Messages that are kept as they came, where they are. */
   raw?: ReturnType<RawFiles['status']> | undefined
@@ -106,7 +106,7 @@ export function readRecorder(dataPath: string, nowMs: number) {
 export const readRecorderStatus = (dataPath: string, nowMs: number) =>
   readRecorder(dataPath, nowMs).status
 
-/** Returns `silentMs` for whoever asks all the time; `clock` is that of the recorder. */
+/** Returns `silentMs` for frequent calls; `clock` is that of the recorder. */
 export function watchSilence(dataPath: string, clock: Clock): () => number | undefined {
   let [lookedMs, silentMs] = [Number.NEGATIVE_INFINITY, undefined as number | undefined]
   return () => {

@@ -1,13 +1,13 @@
-/** Deletes what is too old, or more than there is room for, while nobody waits for it. */
+/** Deletes what is too old, or more than there is room for, without delaying requests. */
 
 import type { Config } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, OldMarket } from '#src/history/history.ts'
-import { createShownJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './context.ts'
-import { turnOf } from './open-data-folder.ts'
+import { jobLockFor } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 const LOOK_MS = 60_000
@@ -25,9 +25,9 @@ export function startRetention(context: CliContext, history: Kept, report?: JobR
   const keep = context.config()
   if (keep.keepDays + keep.keepGb === 0) return { [Symbol.dispose]: () => undefined }
   const { clock, printError } = context
-  const turn = turnOf(context, 'history', 'retention')
+  const lock = jobLockFor(context, 'history', 'retention')
   let isDisposed = false
-  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
+  const job = createReportedJob({ startTimer, clock, report, lock }, async () => {
     let steps = 0
     try {
       while (!isDisposed && deleteStep(keep, history, clock())) {

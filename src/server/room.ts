@@ -9,7 +9,7 @@ import { type CliContext, commandError } from './context.ts'
 const LOOK_MS = 1000
 const MIB = 1024 * 1024
 
-/** Undefined where nobody can say; then the disk is not watched. */
+/** Undefined where the system does not report it; then the disk is not watched. */
 export function freeBytesOf(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path)

@@ -1,4 +1,4 @@
-/** Backups that nobody has to ask for: of a server by the clock, and before files are upgraded. */
+/** Automatic backups: of a server by the clock, and before files are upgraded. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import {
   openDatabase,
   versionOf,
 } from '#src/database/sqlite/database.ts'
-import { createShownJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { backUp, readBackupNote } from './backups.ts'
@@ -43,7 +43,7 @@ export function startBackups(
     const last = readBackupNote(dataPath)
     return last?.place === backupTo ? last.startedMs + everyMs - clock() : 0
   }
-  const job = createShownJob({ startTimer, clock, report }, async () => {
+  const job = createReportedJob({ startTimer, clock, report }, async () => {
     // In a process of its own: see `frozen-file.ts`.
     child = spawn(context, ['backup'], limitMs)
     try {

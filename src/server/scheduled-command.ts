@@ -1,7 +1,7 @@
 /** A command of this program that a server runs every hour, beside its work. */
 import { setPriority } from 'node:os'
 
-import { createShownJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './context.ts'
@@ -26,7 +26,7 @@ export function startCommand(
   const { clock, printError } = context
   let child: ReturnType<typeof spawn> | undefined
   let isDisposed = false
-  const job = createShownJob({ startTimer, clock, report }, async () => {
+  const job = createReportedJob({ startTimer, clock, report }, async () => {
     child = spawn(context, args)
     setPriority(child.pid, LOW_PRIORITY)
     try {

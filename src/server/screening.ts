@@ -13,7 +13,7 @@ import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 
 import type { CliContext } from './context.ts'
-import { turnOf } from './open-data-folder.ts'
+import { jobLockFor } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 /** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
@@ -43,8 +43,8 @@ export function createScreening(context: CliContext, ledger: Ledger) {
       const location = sanctionsList === '' ? undefined : sanctionsList
       // Servers that ask others do not stand in for each other.
       const sources = sha256(`${sanctionsList} ${url}`)
-      const turn = turnOf(context, 'ledger', `screening ${sources}`)
-      const tools = { clock, log, startTimer, report, turn }
+      const lock = jobLockFor(context, 'ledger', `screening ${sources}`)
+      const tools = { clock, log, startTimer, report, lock }
       return startScreening({ ...tools, ledger, screen, staleAfterMs, location })
     },
   }

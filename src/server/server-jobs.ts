@@ -8,12 +8,12 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Eventually } from '#src/platform/eventually.ts'
 import {
   createJob,
-  createShownJob,
-  inTurn,
+  createReportedJob,
+  type JobLock,
   type JobReport,
+  LOCK_RETRY_MS,
   type StartTimer,
-  type Turn,
-  TURN_MS,
+  withJobLock,
 } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
@@ -21,7 +21,7 @@ import type { App, Reader } from '#src/server/app.ts'
 import { createMovingMarket } from '#src/simulator/moving-market.ts'
 
 import type { CliContext } from './context.ts'
-import { turnOf } from './open-data-folder.ts'
+import { jobLockFor } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 
 export type Job = { dispose(): void }
@@ -87,9 +87,9 @@ const ACCOUNTS_PER_STEP = 50
 
 export function startForgetting(context: CliContext, ledger: Ledger, report?: JobReport): Job {
   const { clock, printError } = context
-  const turn = turnOf(context, 'ledger', 'forgetting')
+  const lock = jobLockFor(context, 'ledger', 'forgetting')
   let isDisposed = false
-  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
+  const job = createReportedJob({ startTimer, clock, report, lock }, async () => {
     const nowMs = clock()
     const waitMs = FORGET_MS
     let count = 0
@@ -123,7 +123,7 @@ export function startTimeKeeping({ keep }: { keep: () => Eventually<void> }): Jo
     try {
       await keep()
     } catch {
-      // Somebody else writes, or there is no room: it will be later than now at the next try.
+      // Another process writes, or the disk is full: the next try comes later.
     }
   }
   void tryKeep()
@@ -196,14 +196,14 @@ const GROWTH = 1.5
 type Tools = { startTimer: StartTimer; log: Log }
 
 /** Of several servers: each looks for itself whether it can sell. */
-type BillingTurns = Partial<Record<'reconcile' | 'watch', Turn | undefined>>
+type BillingLocks = Partial<Record<'reconcile' | 'watch', JobLock | undefined>>
 
 /** Begins what billing does by itself. `checked`: all was checked for the first time. */
 export function startBillingJobs(
   billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
   tools: Tools & {
     report?: { job: JobReport; clock: Clock } | undefined
-    turns?: BillingTurns
+    turns?: BillingLocks
   },
 ) {
   const { job: board, clock } = tools.report ?? {}
@@ -212,7 +212,7 @@ export function startBillingJobs(
   let delayMs = RECONCILE_MS.min
   const reconciling = repeat(async () => {
     board?.began()
-    const count = await inTurn(reconcile, billing.reconcile)
+    const count = await withJobLock(reconcile, billing.reconcile)
     if (count === undefined) {
       board?.ended('Another server does it now.', (clock?.() ?? 0) + delayMs)
       return delayMs
@@ -234,8 +234,8 @@ export function startBillingJobs(
     return MINUTE_MS
   }, tools)
   const watching = repeat(async () => {
-    const isDone = await inTurn(watch, () => billing.watch().then(() => true))
-    return isDone ? MINUTE_MS : TURN_MS
+    const isDone = await withJobLock(watch, () => billing.watch().then(() => true))
+    return isDone ? MINUTE_MS : LOCK_RETRY_MS
   }, tools)
   return {
     checked,

@@ -99,7 +99,7 @@ export function openTestAccounts({
   }
 }
 
-/** On no list: a payment with a test key pays nobody. */
+/** On no list: a payment with a test key moves no money. */
 export const clearOf = (address: string, timeMs: number): Verdict => ({
   verdict: 'clear',
   address: address.toLowerCase(),

@@ -141,7 +141,7 @@ export function createTestServer<Deps extends ReaderDeps>({
     if (known !== undefined) return known
     const stored = open(storeOf(kind))
     if (stored === undefined) return undefined
-    // Nobody writes to it, and what is exported of it is little enough to be made here.
+    // It is read only, and its exports are small enough to be made in this thread.
     const history = { ...stored, path: undefined, probeWrite: () => undefined }
     // For streams that end after the hours are over, time goes on.
     const dayClock: Clock = () => TEST_DAY_MS + clock() - now.number * TEST_SPAN_MS

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { greet, type Greeting } from '#src/cli/serve.ts'
+import { type Banner, bannerLines } from '#src/cli/serve.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Coin } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -15,8 +15,8 @@ import { createMarketHistory } from '../support/market-history.ts'
 
 const KEY = `bf_live_${'a'.repeat(33)}`
 
-const greeting = (changes: Partial<Greeting> = {}): string[] =>
-  greet({
+const greeting = (changes: Partial<Banner> = {}): string[] =>
+  bannerLines({
     url: new URL('http://127.0.0.1:1'),
     history: fakeHistory(),
     localKey: undefined,

@@ -81,7 +81,7 @@ function start() {
     return groups.tick(() => ++looks >= looksMax)
   }
   const settle = () => {
-    for (let isOwing = true; isOwing;) isOwing = tick(100)
+    for (let hasBacklog = true; hasBacklog;) hasBacklog = tick(100)
   }
   return { history, groups, follow, tick, settle, damaged, counts }
 }
@@ -116,17 +116,17 @@ describe('createFanout', () => {
     putMarket(history)
     const followers = Array.from({ length: 50 }, () => follow())
     settle()
-    const isOwing: boolean[] = []
+    const hasBacklog: boolean[] = []
     for (let index = 0; index < 20; index++) {
       write(history, index)
-      isOwing.push(tick(1))
+      hasBacklog.push(tick(1))
     }
-    while (followers.some(({ ids }) => ids.length < 20) && isOwing.length < 5000)
-      isOwing.push(tick(1))
+    while (followers.some(({ ids }) => ids.length < 20) && hasBacklog.length < 5000)
+      hasBacklog.push(tick(1))
     const all = Array.from({ length: 20 }, (_, index) => index + 1)
     for (const { ids } of followers) expect(ids).toEqual(all)
-    expect(isOwing.length).toBeGreaterThan(20)
-    expect([isOwing[0], isOwing.at(-1)]).toEqual([true, false])
+    expect(hasBacklog.length).toBeGreaterThan(20)
+    expect([hasBacklog[0], hasBacklog.at(-1)]).toEqual([true, false])
   })
 
   test('behavior: one that takes no more goes on alone, and joins the others again', () => {

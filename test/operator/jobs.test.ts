@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
-import { createShownJob } from '#src/platform/job.ts'
+import { createReportedJob } from '#src/platform/job.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { startRetention } from '#src/server/retention.ts'
 import { startForgetting } from '#src/server/server-jobs.ts'
@@ -25,7 +25,7 @@ describe('a job that the operator may start', () => {
     let [running, runs] = [0, 0]
     let most = 0
     let end = () => {}
-    const job = createShownJob(
+    const job = createReportedJob(
       { ...timers, report: board.add('slow', 'Takes time.') },
       async () => {
         most = Math.max(most, ++running)

@@ -31,7 +31,7 @@ type Rig = {
   listed?: number[]
   chain?: Chain | undefined
   hasList?: boolean
-} & Pick<Parameters<typeof startScreening>[0], 'turn' | 'report'>
+} & Pick<Parameters<typeof startScreening>[0], 'lock' | 'report'>
 
 /** A server's screening with a publisher and an oracle that a test can change as it goes. */
 function createRig(options: Rig = {}) {
@@ -60,8 +60,8 @@ function createRig(options: Rig = {}) {
     oracle: options.chain && { isSanctioned: isSanctioned as () => Promise<Chain> },
   })
   const start = (location = `${server.url.origin}/hunter2?key=hunter3`) => {
-    const { turn, report } = options
-    const schedule = { ledger, screen, log, staleAfterMs: STALE_MS, ...timers, turn, report }
+    const { lock, report } = options
+    const schedule = { ledger, screen, log, staleAfterMs: STALE_MS, ...timers, lock, report }
     const given = options.hasList === false ? undefined : location
     const running = startScreening({ ...schedule, location: given })
     stops.push(running.dispose, () => server.stop(true))
@@ -242,13 +242,13 @@ describe('startScreening of several servers', () => {
   test('behavior: one has it until it ends; what the operator asks for is done by any', async () => {
     addAccount(1)
     const seen = { isOurs: false, given: 0 }
-    const turn = {
+    const lock = {
       take: async () => seen.isOurs,
       give: async () => void seen.given++,
     }
     const board = createJobBoard(() => NOW_MS)
     const report = { list: board.add('list', ''), accounts: board.add('accounts', '') }
-    const { rig, timers, start, idle } = createRig({ turn, report })
+    const { rig, timers, start, idle } = createRig({ lock, report })
     const { dispose } = start()
     await idle(1)
     expect([rig.downloads, isBlocked(1), timers.delays()]).toEqual([0, false, [15_000]])

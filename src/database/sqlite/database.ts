@@ -306,7 +306,7 @@ export function holdLock(path: string, message: string): Disposable {
 
 function alone<T>(db: Database, body: () => T): T {
   try {
-    // Whoever has the file open uses its log, and so keeps us from giving that up.
+    // A process that has the file open uses its log, so the log cannot be removed.
     db.run('PRAGMA journal_mode = DELETE')
   } catch (cause) {
     if (codeOf(cause) !== 'SQLITE_BUSY') throw cause

@@ -2,7 +2,7 @@
  * A database as it is at one moment, as bytes that can be copied while others go on writing. While
  * a moment is read, SQLite moves nothing later into the file, and does not begin the log again once
  * it holds what is not in the file. So the file, and the log up to any length at which a commit
- * ended, are the database together, in whatever order they are copied; nobody waits for that.
+ * ended, are the database together, in whatever order they are copied; no request waits for that.
  *
  * Only for a process that has the file open in no other way: POSIX drops all locks of a process on
  * a file when it closes any handle of it, and SQLite's with them.

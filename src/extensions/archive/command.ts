@@ -6,10 +6,10 @@ import { DAY_MS } from '#src/domain/time.ts'
 import type { Archiver } from '#src/history/archiver.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { count, formatCount } from '#src/platform/count.ts'
-import { inTurn } from '#src/platform/job.ts'
+import { withJobLock } from '#src/platform/job.ts'
 import type { ObjectStore } from '#src/platform/object-store.ts'
 import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
-import { openDataFolder, turnOf } from '#src/server/open-data-folder.ts'
+import { jobLockFor, openDataFolder } from '#src/server/open-data-folder.ts'
 
 import { openArchive } from './range-reader.ts'
 import { variables } from './variables.ts'
@@ -48,7 +48,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
   const store = openArchive(place)
   using history = openDataFolder(context)
-  const done = await inTurn(turnOf(context, 'history', 'archive'), () =>
+  const done = await withJobLock(jobLockFor(context, 'history', 'archive'), () =>
     archiveIn(context, history, { store, place, days: flags.days ?? archiveDays }),
   )
   print(done ?? 'Another process is archiving.')

@@ -23,7 +23,7 @@ import { createDiskCache } from './disk-cache.ts'
 const BLOCK_BYTES = 128 * 1024
 /** What was fetched besides what was asked for. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
-/** Whoever serves others waits no longer, where it cannot run again. */
+/** A serving thread that cannot run a read again waits no longer than this. */
 const SHORT_MS_MAX = 250
 const ANSWER_MS_MAX = 30_000
 /** After a failure nothing is tried for so long. */

@@ -164,7 +164,7 @@ export const damagedFile = (name: string, cause?: unknown): AppError =>
     { cause },
   )
 
-/** Of an entry without its check: what was written is told from what came of it. */
+/** The check of an entry, which shows whether it is as it was written. */
 const checkOf = (file: DayFile): number => crc32(JSON.stringify(file))
 
 /** Entries are flat objects, so each is found also where another cannot be read. */

@@ -70,7 +70,7 @@ const SIGN_IN = 'sign-in-with-x'
 
 export type Seller = ReturnType<typeof createSeller>
 
-/** Sells a product to whoever brings a payment for it. */
+/** Sells a product to any caller that sends a payment for it. */
 export function createSeller(deps: KeylessDeps) {
   const { billing, ledger, clock, randomBytes, origin, signIns } = deps
   const queue = createQueue()
@@ -304,7 +304,7 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
 }
 
 /** By what a payment for a single request is bound: the method, the path and the query as sent. */
-const addressOf = ({ request: { method }, place: { target } }: Arrived): string =>
+const addressOf = ({ request: { method }, target }: Arrived): string =>
   createHash('sha256').update(`${method} ${target}`).digest('hex')
 
 /**

@@ -14,8 +14,8 @@ export const SIGN_IN_EXTENSION = 'sign-in-with-x'
 const LIFE_MS = 60 * 60_000
 const STATEMENT = 'Sign in to Bookfeed. This costs nothing and moves no funds.'
 const VERSION = '1'
-/** Whoever signs: the nonce is given out before that is known. */
-const ANYBODY = ''
+/** Any signer: the nonce is issued before the address is known. */
+const ANY_ADDRESS = ''
 /** Headers that were found to be genuine: each request of a wallet carries one. */
 const KNOWN_MAX = 10_000
 
@@ -56,7 +56,7 @@ export function createSignIns(deps: Deps) {
   return {
     /** What a challenge says of it. */
     extension: () => ({
-      info: infoOf(fieldsOf(ANYBODY, nonces.issue(ANYBODY, clock()))),
+      info: infoOf(fieldsOf(ANY_ADDRESS, nonces.issue(ANY_ADDRESS, clock()))),
       supportedChains: [{ chainId, type: 'eip191' }],
       schema,
     }),
@@ -73,7 +73,7 @@ export function createSignIns(deps: Deps) {
       if (typeof signature !== 'string' || !signaturePattern.test(signature)) {
         throw invalidError('`signature` must be 0x and pairs of hex digits.')
       }
-      if (typeof nonce !== 'string' || !nonces.isGenuine(ANYBODY, nonce)) {
+      if (typeof nonce !== 'string' || !nonces.isGenuine(ANY_ADDRESS, nonce)) {
         throw invalidError('The nonce is not one of this server.')
       }
       const fields = fieldsOf(address.toLowerCase(), nonce)

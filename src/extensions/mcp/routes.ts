@@ -29,7 +29,7 @@ export function mcpRoutes(_: Api, services: Services) {
     MCP_PATH,
     ({ request }) => {
       // Elysia takes a slash at the end for the same path.
-      if (visitOf(request).place?.path !== MCP_PATH) throw new MissingRoute()
+      if (visitOf(request).target?.path !== MCP_PATH) throw new MissingRoute()
       return answer(request)
     },
     { parse: 'none' },

@@ -1,6 +1,6 @@
 /**
  * One connection to PostgreSQL for a caller that waits: the connection is in a thread of its own,
- * and whoever asks stands still until the answer is there. For what records, imports and verifies;
+ * and the caller blocks until the answer arrives. For what records, imports and verifies;
  * a thread that serves requests must not wait like that (postgres/reads.ts).
  */
 
@@ -28,11 +28,11 @@ export type Failure = { message: string; code: string; isLost: boolean }
 type Patience = Record<'answerMs' | 'commitMs' | 'lockMs' | 'pauseMsMax', number>
 
 const patiences = {
-  /** Nobody else waits. */
+  /** No other caller waits. */
   usual: { answerMs: 60_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
   /** It hears the venue in between. */
   record: { answerMs: 2000, commitMs: 2000, lockMs: 1500, pauseMsMax: 1000 },
-  /** Without the answer to a commit nobody knows whether it was done. */
+  /** Without the answer to a commit it is unknown whether it was done. */
   serve: { answerMs: 50, commitMs: 250, lockMs: 25, pauseMsMax: 1000 },
 } satisfies Record<string, Patience>
 const PAUSE_MS_MIN = 100
@@ -40,7 +40,7 @@ export type Purpose = keyof typeof patiences
 const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
 const CLOSE = 'close'
-/** By these PostgreSQL ends a connection that nobody is at any more, and what it holds. */
+/** With these PostgreSQL ends a connection whose client is gone, and releases its locks. */
 const ALIVE = {
   ...{ tcp_keepalives_idle: 15, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 },
   tcp_user_timeout: 30_000,
@@ -93,7 +93,7 @@ export function openBridge(address: Address) {
       return answers
     },
 
-    /** From now on an answer is waited for as long as somebody may who does that. */
+    /** From now on a caller waits for an answer as long as a caller that blocks may. */
     waitAs(purpose: Purpose): void {
       patience = patiences[purpose]
       const { lockMs } = patience
@@ -197,7 +197,7 @@ function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE
     const before = closes
     try {
       const connection = await own.connection
-      // Nobody waits for it any more, so it must not be done; the next one has the connection.
+      // No caller waits for it any more, so it must not be done; the next has the connection.
       if (closes !== before) return NO_ANSWER
       const results = await Promise.allSettled(questions.map((each) => runOn(connection, each)))
       return results.map(resultOf)

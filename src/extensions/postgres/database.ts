@@ -112,7 +112,7 @@ export class PostgresDatabase implements Database {
   readonly #bridge: Bridge
   /** With its connection it is lost for good: whatever goes on in it fails in the same way. */
   #transaction: 'pending' | 'begun' | Error | undefined
-  /** Statements of a transaction whose result nobody has asked for, to be sent with the next. */
+  /** Statements of a transaction whose results are not needed, to be sent with the next one. */
   #pending: Question[] = []
   /** What is to be sent later: see `sendLater`. */
   #later: Question[] | undefined
@@ -169,7 +169,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Runs a transaction that asks nothing, and sends it so that nobody stands still for it. */
+  /** Runs a transaction that reads nothing, and sends it without blocking the caller. */
   sendLater(reads: Reads, body: () => void): Promise<void> {
     this.#later = []
     try {

@@ -2,13 +2,13 @@
 import type { RemoteEngine } from '#src/database/stores.ts'
 
 import { openingFault, openPostgres, postgresHistory, postgresLedger } from './database.ts'
-import { createTurn } from './turn.ts'
+import { createJobLock } from './job-lock.ts'
 
 const formats = { history: postgresHistory, ledger: postgresLedger } as const
 
 export const postgresEngine: RemoteEngine = {
   open: (place, store, isServing) => openPostgres(place, formats[store], isServing),
   openingFault: (error, place, store) => openingFault(error, place, formats[store]),
-  createTurn: ({ place, store, name, onFault }) =>
-    createTurn({ place, format: formats[store], name, onFault }),
+  createJobLock: ({ place, store, name, onFault }) =>
+    createJobLock({ place, format: formats[store], name, onFault }),
 }

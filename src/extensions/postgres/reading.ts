@@ -21,7 +21,7 @@ const LOSSES_MAX = 8
 /** While something else is waited for, others get the connection after this. */
 const HELD_MS_MAX = 100
 
-/** Of whoever asks now, of that database; undefined outside of a read, or after its end. */
+/** The current read of that database; undefined outside of a read, or after its end. */
 export function readingOf(sql: SQL | undefined): PostgresReading | undefined {
   const reading = readingNow()
   return reading instanceof PostgresReading && reading.sql === sql ? reading : undefined
@@ -105,7 +105,7 @@ export class PostgresReading extends Reading {
     const asked = [...this.#missing]
     this.#missing = new Map()
     if (this.#connection !== undefined || this.begunAt === undefined) return this.#find(asked)
-    // Nobody knows any more what else that state had.
+    // What else that state had is no longer known.
     this.#isLong = true
     this.begunAt = undefined
     this.#answers.clear()
@@ -122,7 +122,7 @@ export class PostgresReading extends Reading {
       if (fault.isLost) this.#leave()
       // It begins anew, with what is committed then.
       if (fault.isLost && fault !== NO_ANSWER && this.#losses++ < LOSSES_MAX) this.#answers.clear()
-      // Whoever asked gets it, as if the call had thrown.
+      // The caller gets it, as if the call had thrown.
       else for (const [key] of asked) this.#answers.set(key, this.#deps.toError(fault))
     }
   }
@@ -142,7 +142,7 @@ export class PostgresReading extends Reading {
     this.#connection ??= this.#deps.sql.reserve()
     const own = this.#connection
     const connection = await own
-    // It came too late: nobody waits for it, and what is asked now has another.
+    // It came too late: no caller waits for it, and the current request has another.
     if (this.#connection !== own) throw new Fault('', { kind: 'no_answer' })
     if (isFirst) {
       this.begunAt = this.#deps.onBegin()

@@ -1,4 +1,4 @@
-/** What a thread that serves has of a PostgreSQL: connections that nobody stands still for. */
+/** Connections of a serving thread to PostgreSQL, which never block it. */
 
 import type { SQL } from 'bun'
 
@@ -25,7 +25,7 @@ const MARKETS_MAX = 100_000
 const STATEMENT_MS_MAX = 1000
 /** Where nothing answered, it is asked again after this. */
 const PAUSE_MS = 1000
-/** Of what nobody stands still for: more than a commit takes while a standby is slow. */
+/** Bound of an answer that blocks no thread: more than a commit takes with a slow standby. */
 const WRITE_MS_MAX = 5000
 /** How often it is asked whether a notification was lost. */
 const POLL_MS = 1000
@@ -33,7 +33,7 @@ const POLL_MS = 1000
 const POLL_MS_MAX = 1500
 /** Changes in turn of which no notification came, before it is listened to anew. */
 const MISSED_MAX = 2
-/** A market that somebody follows is read again when it changes, before it is asked for. */
+/** A market with subscribers is read again when it changes, before it is requested. */
 const FOLLOWED_MS = 5000
 
 type Deps = {
@@ -58,7 +58,7 @@ export function createReads({ address, connections, begin, toError }: Deps) {
     /** The read that asks now, if it is one of these. */
     now: (): PostgresReading | undefined => readingOf(sql),
 
-    /** Given what reads a market that somebody follows: it is called when the market changed. */
+    /** `read` reads a market with subscribers; it is called when the market changed. */
     onChange(read: (conditionId: string) => void): void {
       refresh = (conditionId) => {
         read(conditionId)
@@ -235,7 +235,7 @@ function watchDatabase(askAside: Aside, address: Address, changes: Changes) {
     made = now ?? made
     if (!isMissed || before !== changes.count()) return
     changes.forget()
-    // That is nothing that was heard.
+    // These are no notifications.
     heard = changes.count()
     // A notification may be late; a connection may be dead without knowing it.
     if (++missed === MISSED_MAX) listenAnew()

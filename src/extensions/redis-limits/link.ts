@@ -7,10 +7,10 @@ import { codeOf, messageOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
 
 const CONNECT_MS_MAX = 1_000
-/** Longer than an answer takes, and shorter than anybody minds to wait for one. */
+/** Longer than an answer takes, and short enough for a caller to wait. */
 const ANSWER_MS_MAX = 200
 const BEAT_MS = 250
-/** A server that was not heard of for so long is not counted. */
+/** A server that has sent nothing for this long is not counted. */
 const ABSENT_SECONDS = 10
 const SERVERS = 'bookfeed:servers'
 /** A lost connection is replaced by the next beat. */
@@ -18,7 +18,7 @@ const clientOptions = {
   ...{ connectionTimeout: CONNECT_MS_MAX, autoReconnect: false, enableOfflineQueue: false },
 }
 
-/** Counts the servers that were heard of lately, this one among them. */
+/** Counts the servers that have sent something lately, including this one. */
 const BEAT = `local now = redis.call('TIME')
 redis.call('ZADD', KEYS[1], now[1], ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] - ARGV[2])
@@ -111,10 +111,10 @@ export async function connectLimits({ url, server, say = () => undefined }: Link
   return {
     run,
     isUp: (): boolean => isUp,
-    /** As last heard; this one among them. */
+    /** As last received; includes this one. */
     servers: (): number => servers,
 
-    /** The others are told. */
+    /** Tells the other servers. */
     async dispose(): Promise<void> {
       clearInterval(beating)
       if (isUp) await client.send('ZREM', [SERVERS, server]).catch(() => undefined)

@@ -39,11 +39,11 @@ export type ThreadStart = {
   limits: LimitMemory
   /** Names this process where several have the same limits. */
   server: string
-  /** What is measured; undefined where nobody reads it. */
+  /** Measurements; undefined where they are not read. */
   meters: SharedArrayBuffer | undefined
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
-  /** Each thread counts in its place for as long as it goes round. */
+  /** Each live thread increments its counter once a second. */
   beats: Int32Array
 }
 

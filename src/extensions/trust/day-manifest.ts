@@ -1,6 +1,6 @@
 /** Makes the manifests of days that are over, and of those that changed since. */
 import {
-  factsText,
+  factsFingerprint,
   type FileDigest,
   type ManifestBody,
   type MarketDigest,
@@ -173,6 +173,6 @@ function digestMarket(history: DigestReads, market: Market): MarketDigest {
     ...{ revision: market.revision, snapshots, snapshotsSha256: hasher.digest('hex') },
     trades: trades.length,
     tradesSha256: sha256(trades.map((trade) => `${toDigested(tradeText(trade))}\n`).join('')),
-    factsSha256: sha256(factsText(market)),
+    factsSha256: sha256(factsFingerprint(market)),
   }
 }

@@ -2,12 +2,12 @@
 
 import { prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createShownJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
 import type { CliContext } from '#src/server/context.ts'
 import { type ListFiles, listFilesIn } from '#src/server/extension.ts'
-import { historyOf, turnOf } from '#src/server/open-data-folder.ts'
+import { historyOf, jobLockFor } from '#src/server/open-data-folder.ts'
 import { startTimer } from '#src/server/server-jobs.ts'
 
 import { makeManifests } from './day-manifest.ts'
@@ -25,9 +25,9 @@ export function startManifests(
   { firstMs = FIRST_MS } = {},
 ) {
   const { clock, config, printError } = context
-  const turn = turnOf(context, 'history', 'manifests')
+  const lock = jobLockFor(context, 'history', 'manifests')
   let thread: Thread<string[], 'stop'> | undefined
-  const job = createShownJob({ startTimer, clock, report, turn }, async () => {
+  const job = createReportedJob({ startTimer, clock, report, lock }, async () => {
     try {
       const { dataPath } = config()
       thread = manifestWorker(context).start({

@@ -53,7 +53,10 @@ export type Recorder = Static<typeof Recorder>
 
 export const Disk = object('AdminDisk', {
   files: groups('Of the data folder.', { name: text('File.'), bytes: count('Size.') }),
-  freeBytes: nullable(Type.Integer(), 'Room on the disk; null where nobody can say.'),
+  freeBytes: nullable(
+    Type.Integer(),
+    'Room on the disk; null where the system does not report it.',
+  ),
 })
 export type Disk = Static<typeof Disk>
 

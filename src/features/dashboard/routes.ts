@@ -34,7 +34,7 @@ type Answer = (request: Request) => Response
 
 export type PageDeps = {
   build?: () => Promise<WebFiles>
-  /** What a page is told with its document, so that it need not ask. */
+  /** What a page receives with its document, so that it need not request it. */
   facts: (request: Request) => object
   /** By path what else the head of a document has. */
   extras: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export function dashboardPages({ build = buildWebFiles, facts, extras }: PageDep
   })
   return app.get('/*', async ({ request }) => {
     const { files } = await load()
-    // Whoever has it already is told again that there is no such page.
+    // A browser that has it already gets the same 404 again.
     request.headers.delete('if-none-match')
     const text = toHtml(files, { module: undefined, facts: facts(request) })
     const { body, headers } = answerPage(request, files, text)

@@ -1,7 +1,7 @@
 /** What a group of streams follows: a market, or the open markets of a coin, as events. */
 import {
   type Coin,
-  factsText,
+  factsFingerprint,
   type Market,
   type MarketStatus,
   statusOf,
@@ -65,7 +65,7 @@ export function followMarket(
     cursor,
     // A subscriber that resumes gets what has become of the market since.
     status: position === undefined ? statusOf(market, clock()) : 'open',
-    facts: factsText(market),
+    facts: factsFingerprint(market),
   }
 }
 
@@ -152,7 +152,7 @@ export function createEventSource(
   function sayChange(each: FollowedMarket): void {
     const { market } = each.cursor
     const status = statusOf(market, clock())
-    const facts = factsText(market)
+    const facts = factsFingerprint(market)
     if (status !== each.status && status !== 'upcoming') sayMarket(status, each)
     else if (facts !== each.facts) sayMarket('update', each)
     each.status = status

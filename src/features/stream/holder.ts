@@ -21,7 +21,7 @@ export type HolderPorts = {
 type Line = {
   say(value: object): void
   end(why: CloseReason): void
-  /** Whoever it is of now. */
+  /** The present holder. */
   onCaller(caller: Caller): void
 }
 

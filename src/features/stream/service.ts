@@ -160,18 +160,18 @@ export function createStreamService(deps: StreamDeps) {
       // What cannot be read now is looked at again at the next tick.
       ifReadable(markets.tick)
       const endMs = timer() + SLICE_MS
-      const isOwing = groups.tick(() => timer() >= endMs)
+      const hasBacklog = groups.tick(() => timer() >= endMs)
       if (timer() - spotMs >= SPOT_MS) {
         spotMs = timer()
         spotGroups.tick(() => false)
       }
       runner.tick()
       const nowMs = clock()
-      if (nowMs - tickedMs < SESSIONS_MS) return isOwing
+      if (nowMs - tickedMs < SESSIONS_MS) return hasBacklog
       tickedMs = nowMs
       for (const session of [...sessions]) ifReadable(session.tick)
       bound.tick(sessions)
-      return isOwing
+      return hasBacklog
     },
 
     /** Asks everybody to connect elsewhere. */

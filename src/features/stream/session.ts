@@ -19,9 +19,9 @@ const HEARTBEAT_MS = 30_000
 /** Subscriptions for each connection that a tier includes. */
 const CHANNELS_PER_CONNECTION = 20
 const OPERATIONS_A_SECOND = 50
-/** Operations that were wrong in a row, after which somebody is not speaking to us. */
+/** Wrong operations in a row after which the connection is closed. */
 const FAULTS_MAX = 20
-/** Operations too many in a row: whoever sends more does not read what is answered. */
+/** Operations over the limit in a row after which the connection is closed. */
 const HASTY_MAX = 1000
 /** On its way to a connection, beyond which it gets no more rows. */
 const SLOW_BYTES = 262_144

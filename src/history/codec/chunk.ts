@@ -107,7 +107,7 @@ export class Chunk implements Movable<Chunk> {
   readonly #blobBytes: number
   readonly #firstMs: number
   readonly #leastId: number
-  /** Undefined after `release`, so that whoever still reads fails in place of reading nothing. */
+  /** Undefined after `release`, so that a reader fails instead of reading nothing. */
   #words: Int32Array
   /** Offsets in `words`: of the first column and of the checkpoints. */
   readonly #columns: number

@@ -182,7 +182,7 @@ const NATIVE_COPY_LENGTH = 64
 export class TextBuffer {
   bytes: Uint8Array<ArrayBuffer>
   words: DataView
-  /** Where it is said what of the text repeats what is before it, if anybody asks. */
+  /** Receives which parts of the text repeat earlier ones, if given. */
   copies: Copies | undefined
 
   constructor(size = 0) {

@@ -51,7 +51,7 @@ export function decodePointer(stored: unknown, place: Place): Pointer | undefine
 export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
-/** `isServing`: whoever cannot run again waits for a moment only. */
+/** `isServing`: a read that cannot run again waits for a moment only. */
 export function createArchive(db: Database, logMeta: LogMeta, options: ObjectReaderOptions) {
   let reader: ObjectReader | undefined
   const anySegment = db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1')

@@ -1,4 +1,4 @@
-/** Rows of the gap table: times without snapshots, recorded by somebody or derived. */
+/** Rows of the gap table: times without snapshots, recorded or derived. */
 import { gap } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'

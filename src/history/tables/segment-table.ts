@@ -79,10 +79,10 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
       logMeta.addToSum('segment', SUM_END - row.checksum)
     },
 
-    /** Objects that nobody reads: of deleted markets, and those begun before and left. */
+    /** Objects that are no longer read: of deleted markets, and unfinished ones. */
     takeOrphans(beforeMs: number): Segment[] {
       const orphans = list.all().filter((row) => isOrphan(sound(row), beforeMs))
-      // Whoever began one may be slow, and not gone.
+      // The process that began one may be slow and still running.
       for (const row of orphans) if (row.marketId !== null) save({ ...row, marketId: null })
       return orphans
     },

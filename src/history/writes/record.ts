@@ -1,4 +1,4 @@
-/** What a recorder heard, in one transaction. */
+/** Writes what a recorder received, in one transaction. */
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
 import type { MarketChange } from '#src/domain/revision.ts'
 

@@ -9,12 +9,12 @@ import { SQL } from 'bun'
 
 import { DAY_MS } from '#src/domain/time.ts'
 import { postgresHistory } from '#src/extensions/postgres/database.ts'
-import { createTurn } from '#src/extensions/postgres/turn.ts'
+import { createJobLock } from '#src/extensions/postgres/job-lock.ts'
 import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
-import { createShownJob } from '#src/platform/job.ts'
-import { turnOf } from '#src/server/open-data-folder.ts'
+import { createReportedJob } from '#src/platform/job.ts'
+import { jobLockFor } from '#src/server/open-data-folder.ts'
 
 import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../../history/books.ts'
 import { createCliContext } from '../../support/cli-context.ts'
@@ -66,7 +66,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = `${postgres.url}?schema=${schema}`
     const onFault = (error: Error) => void faults.push(error)
-    const made = createTurn({ place, format: postgresHistory, name, onFault })
+    const made = createJobLock({ place, format: postgresHistory, name, onFault })
     if (made === undefined) throw new Error('There is a turn at what is shared.')
     return { ...made, faults }
   }
@@ -105,7 +105,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       place.port = String(proxy.port)
       place.searchParams.set('schema', 'turns')
       const faults: Error[] = []
-      const holder = createTurn({
+      const holder = createJobLock({
         place: place.href,
         format: postgresHistory,
         name: 'given',
@@ -142,12 +142,12 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = 'postgres://bookfeed@127.0.0.1:1/nowhere'
     const onFault = (error: Error) => void faults.push(error)
-    const nowhere = createTurn({ place, format: postgresHistory, name: 'work', onFault })
+    const nowhere = createJobLock({ place, format: postgresHistory, name: 'work', onFault })
     expect([await nowhere?.take(), await nowhere?.take()]).toEqual([false, false])
     expect(faults).toHaveLength(1)
     const file = join(folder, 'history.db')
     expect(
-      createTurn({ place: file, format: postgresHistory, name: 'work', onFault }),
+      createJobLock({ place: file, format: postgresHistory, name: 'work', onFault }),
     ).toBeUndefined()
   })
 
@@ -159,8 +159,8 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       const [other, own] = [turn('shown'), turn('shown')]
       expect(await other.take()).toBe(true)
       let runs = 0
-      const job = createShownJob(
-        { ...timers, report: board.add('shown', ''), turn: own },
+      const job = createReportedJob(
+        { ...timers, report: board.add('shown', ''), lock: own },
         async () => ({ outcome: `Run ${++runs}.`, waitMs: DAY_MS }),
       )
       job.hasten(0)
@@ -209,7 +209,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
         return { ...job, errors, outcome: () => board.list()[0]?.outcome }
       }
       const { context } = createCliContext({ BOOKFEED_HISTORY: place })
-      const holder = turnOf(context, 'history', 'manifests')
+      const holder = jobLockFor(context, 'history', 'manifests')
       expect(await holder?.take()).toBe(true)
       const late = start('late')
       await until(() => late.outcome() !== undefined)

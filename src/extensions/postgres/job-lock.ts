@@ -1,10 +1,11 @@
 /**
- * Turns at a job that several processes on one PostgreSQL have: whoever holds the advisory lock of
- * the job. A lock ends with its connection, so one that is killed is followed by another.
+ * Locks of jobs that several processes on one PostgreSQL share: advisory locks, which end with their
+ * connection. So another process can do the job of one that was killed.
  */
+
 import type { SQL } from 'bun'
 
-import type { Turn } from '#src/platform/job.ts'
+import type { JobLock } from '#src/platform/job.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf, isPostgres } from './address.ts'
@@ -17,16 +18,16 @@ const GIVE = 'SELECT pg_advisory_unlock_all()'
 const ANSWER_MS_MAX = 5000
 
 type Job = {
-  /** What is shared: the address of a database, or a file, of which there are no turns. */
+  /** What is shared: the address of a database, or a file, whose jobs have no lock. */
   place: string
   format: Pick<Format, 'schema'>
   name: string
-  /** Called with why nobody knows whose turn it is, once until that is known again. */
+  /** Called with the reason when the state of the lock is unknown, once until it is known again. */
   onFault: (error: Error) => void
 }
 
 /** Undefined for a file: it has one server. Connects when it is asked. */
-export function createTurn({ place, format, name, onFault }: Job): Turn | undefined {
+export function createJobLock({ place, format, name, onFault }: Job): JobLock | undefined {
   if (!isPostgres(place)) return undefined
   const address = addressOf(place, format.schema)
   const key = `bookfeed job ${address.schema} ${name}`
