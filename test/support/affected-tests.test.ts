@@ -47,6 +47,22 @@ describe('affectedTests', () => {
     ])
   })
 
+  test('behavior: nearest to the written types of clients is the test that compares them', () => {
+    const clients = {
+      'clients/python/bookfeed/api.py': '',
+      'clients/typescript/src/api.ts': '',
+      'test/clients/python.test.ts': '',
+      'test/clients/typescript-streams.test.ts': '',
+      'test/clients/typescript.test.ts': '',
+    }
+    for (const file of ['clients/python/bookfeed/api.py', 'clients/typescript/src/api.ts']) {
+      const { affected } = affectedTests(clients, [file])
+      expect(affected.length).toBeGreaterThan(1)
+      const near = affected.filter(({ isNear }) => isNear).map(({ test }) => test)
+      expect(near).toEqual(['test/clients/typescript.test.ts'])
+    }
+  })
+
   test('behavior: a document affects the tests that name or read it, not all that load it', () => {
     expect(chainsFrom('docs/guide.md')).toEqual([
       'test/docs-commands.test.ts < docs/guide.md',

@@ -17,6 +17,10 @@ export type Affected = {
 
 export const isTest = (file: string): boolean => /^test\/.*\.test\.ts$/.test(file)
 
+/** Written by `bun run client types`: near is the test that compares them with the API document. */
+const writtenTypes = /^clients\/(python\/bookfeed\/api\.py|typescript\/src\/api\.ts)$/
+const TYPES_TEST = 'test/clients/typescript.test.ts'
+
 /**
  * Files that tests read and neither import nor name, because they read a whole folder or ask a
  * server for them. `test/tidy.test.ts` reads all files and is not listed.
@@ -42,6 +46,7 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   [/^examples\//, /^test\/(examples|docs-commands)\.test\.ts$/],
   [/^clients\/python\//, /^test\/clients\/python\.test\.ts$/],
   [/^clients\/typescript\//, /^test\/clients\/typescript.*\.test\.ts$/],
+  [writtenTypes, /^test\/clients\/typescript\.test\.ts$/],
   [/^(deploy\/|Dockerfile$)/, /^test\/release\/deploy\.test\.ts$/],
   [/^deploy\/(grafana|prometheus)/, /^test\/server\/metrics\.test\.ts$/],
 ]
@@ -126,8 +131,11 @@ export function affectedTests(
     if (importing.length + reading.length === 0) withoutTests.push(file)
     for (const test of new Set([...importing, ...reading])) {
       const chain = chains.get(test) ?? [test, file]
-      const isNear =
-        isNamedAfter(test, file) || importing.length === 0 || chains.get(test)?.length === shortest
+      const isNear = writtenTypes.test(file)
+        ? test === TYPES_TEST
+        : isNamedAfter(test, file) ||
+          importing.length === 0 ||
+          chains.get(test)?.length === shortest
       const known = found.get(test)
       if (known === undefined || (isNear && !known.isNear)) {
         found.set(test, { test, changed: file, chain, isNear })
