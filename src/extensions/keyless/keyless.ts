@@ -305,7 +305,7 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
 
 /** By what a payment for a single request is bound: the method, the path and the query as sent. */
 const addressOf = ({ request: { method }, target }: Arrived): string =>
-  createHash('sha256').update(`${method} ${target}`).digest('hex')
+  createHash('sha256').update(`${method} ${target.pathAndQuery}`).digest('hex')
 
 /**
  * Purchases of one wallet at one address go one after the other: a client that gave up waiting and
