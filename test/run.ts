@@ -1,7 +1,7 @@
 /**
  * `bun test/run.ts`: all tests, as `bun run test` runs them after its checks. Most run in several
- * processes at once, which keep what they have imported from one file to the next. Drills and the
- * fuzz over sockets measure how long something takes, so they have the machine to themselves.
+ * processes at once. Drills and the fuzz over sockets measure how long something takes, so they
+ * have the machine to themselves.
  */
 
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
@@ -61,7 +61,7 @@ async function run(...words: readonly string[]): Promise<number> {
 }
 
 const all = await run(
-  ...[`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`],
+  ...[`--parallel=${PROCESSES}`, `--timings=${TIMINGS}`],
   ...['--timeout', '120000'],
   ...needsQuiet.flatMap((pattern) => ['--path-ignore-patterns', pattern]),
 )

@@ -36,6 +36,9 @@ function fill(place: string): void {
   history.putGaps(conditionId, [{ ...span, reason: 'recorder_down' }])
   const about = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const
   history.putMarket({ ...about, winner: 'up', strike: '7.5', finalPrice: '7.6' })
+  const window = { coin: 'btc', timeframe: '15m', source: 'recorded' } as const
+  const prices = { winner: 'up', strike: '1', finalPrice: '2' } as const
+  history.putOutcomes([{ ...window, windowStartMs: 900_000, ...prices }])
   history.putSpot(someTicks('btc', 8))
   history.manifests.add({ day: '2026-04-14', madeMs: 0, series: [], files: [] })
   history.archive.pack(1, 0)
