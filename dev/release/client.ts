@@ -1,25 +1,29 @@
 /**
  * Makes what is generated of the clients: `bun run client types` writes the types that both take from
- * the API document of this checkout, `bun run client package FOLDER` what npm publishes.
+ * the API document of this checkout, and the routes in docs/llms.txt; `bun run client package FOLDER`
+ * writes what npm publishes.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 
+import { withRoutes } from './llms-text.ts'
 import { type ApiDocument, pythonTypesOf } from './python-types.ts'
 
 const clients = join(import.meta.dir, '../../clients')
 const root = join(clients, 'typescript')
+const llmsPath = join(import.meta.dir, '../../docs/llms.txt')
 const serverPath = join(import.meta.dir, '../../src/main.ts')
 
 /** The generated files, with the path of each, as they are of an API document. */
 export const generatedFiles = async (document: ApiDocument): Promise<Record<string, string>> => ({
   [join(root, 'src/api.ts')]: await typesOf(document),
   [join(clients, 'python/bookfeed/api.py')]: pythonTypesOf(document),
+  [llmsPath]: withRoutes(readFileSync(llmsPath, 'utf8'), document),
 })
 
 /** Examples are of the data that a server holds, headers have few readers, failures one shape. */

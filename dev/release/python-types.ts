@@ -11,13 +11,16 @@ type Schema = {
   description?: string
 }
 type Parameter = { in: string; name: string; schema: Schema; description?: string }
-type Operation = {
+export type Operation = {
   operationId: string
+  summary: string
+  security?: object[]
   parameters?: Parameter[]
   requestBody?: { content: { 'application/json': { schema: Schema } } }
 }
 export type ApiDocument = {
   paths: Record<string, Record<string, Operation>>
+  security?: object[]
   components: { schemas: Record<string, Schema> }
 }
 

@@ -39,7 +39,7 @@ const failureOf = async (promise: Promise<unknown>): Promise<BookfeedError> => {
 }
 
 describe('types of the client', () => {
-  test('default: those of TypeScript and Python are of the API document', async () => {
+  test('default: those of TypeScript and Python, and the routes of llms.txt, are of the API document', async () => {
     const document = (await (await createHarness().send('/swagger/json')).json()) as ApiDocument
     for (const [path, text] of Object.entries(await generatedFiles(document)))
       expect([
