@@ -188,8 +188,6 @@ describe('recipes', () => {
       [first, `${route} ${first}`],
       [imported, importing + imported],
     )
-    const decision = "  listMarkets: 'markets',\n"
-    await change('test/contract/access.test.ts', [decision, `${decision}  listNotes: 'markets',\n`])
     const row = "  ['/v1/manifests?limit=1',"
     const note = `[\`\${market}/notes?limit=1\`, \`notes \${id}\`, '000000000000000000000001']`
     await change('test/contract/cursors.test.ts', [row, `  ${note},\n${row}`])
