@@ -82,9 +82,11 @@ class Client:
         """The JSON of any route, such as `get("/v1/manifests", limit=1)`."""
         return decode(self._transport.fetch(Request(path, query))[1], self.exact)
 
-    def _walk(self, limit: int, filters: Mapping[str, Any], *parts: str) -> Walk[Any]:
+    def walk(self, path: str, **filters: Any) -> Walk[Any]:
+        """Any list with a cursor, such as `walk("/v1/manifests")`; `cursor` continues a walk."""
+
         def read(at: str | None) -> Page[Any]:
-            request = Request(path_of(*parts), {"limit": limit, **filters, "cursor": at})
+            request = Request(path, {**filters, "cursor": at})
             headers, body = self._transport.fetch(request)
             page = decode(body, self.exact)
             following: str | None = page["nextCursor"]
@@ -92,6 +94,9 @@ class Client:
             return Page(page["data"], place, following is None, headers.get("X-Coverage"))
 
         return Walk(read, filters.get("cursor"))
+
+    def _walk(self, limit: int, filters: Mapping[str, Any], *parts: str) -> Walk[Any]:
+        return self.walk(path_of(*parts), **{"limit": limit, **filters})
 
     def coins(self) -> list[dict[str, Any]]:
         """Coins and timeframes that are served, and how much is held of them."""

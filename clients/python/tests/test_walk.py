@@ -91,6 +91,8 @@ class Walks(unittest.TestCase):
         self.assertEqual(heat["outcome"], "up")
         self.assertEqual(list(self.client.files("btc")), [])
         self.assertIsInstance(list(self.client.revisions(coin="btc", limit=1)), list)
+        by_path = self.client.walk(f"/v1/btc/markets/{self.id}/quotes", limit=700)
+        self.assertEqual(list(by_path), list(self.client.quotes("btc", self.id)))
 
 
 class Moments(unittest.TestCase):
