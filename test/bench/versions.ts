@@ -90,7 +90,7 @@ async function listLines(): Promise<Line[]> {
     {
       ...small,
       name: 'page of 1000, uncached',
-      warmUp: 6_000,
+      warmUp: 20_000,
       paths: () => once(pages(1000, 200_000)),
     },
     {
