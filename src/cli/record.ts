@@ -4,6 +4,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { createReporter, type Every, type OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
+import type { CataloguePorts } from '#src/venue/catalogue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { type CliContext, commandError, stopSignal } from '../server/context.ts'
@@ -46,16 +47,30 @@ async function record(real: CliContext): Promise<void> {
 
 export type RecordingJob = Disposable & Pick<Recorder, 'fault' | 'warning'>
 
-/** Starts the recorder as the configuration says, and writes down what it does. */
+/**
+ * Starts the recorder as the configuration says, and writes down what it does. Sockets, timers and
+ * requests are those of the process unless others are passed.
+ */
 export function startRecording(
   context: CliContext,
   history: MarketHistory,
-  onStored?: () => void,
+  {
+    onStored,
+    openSocket = openProcessSocket,
+    every = everyInProcess,
+    fetch = globalThis.fetch,
+  }: {
+    /** Called when rows were committed. */
+    onStored?: () => void
+    openSocket?: OpenSocket
+    every?: Every
+    fetch?: CataloguePorts['fetch']
+  } = {},
 ): RecordingJob {
   const { clock, printError } = context
   const config = context.config()
   const { dataPath, freeBytesMin } = config
-  const raw = keepRaw(context, () => recorder.preamble())
+  const raw = keepRaw(context, every, () => recorder.preamble())
   const venue = homeVenue
   const spotPage = config.spotSources
     .filter(({ name }) => name === 'page')
@@ -110,7 +125,11 @@ export function startRecording(
 }
 
 /** Undefined where raw messages are not to be kept. */
-function keepRaw({ clock, config, printError }: CliContext, preamble: () => string[]) {
+function keepRaw(
+  { clock, config, printError }: CliContext,
+  every: Every,
+  preamble: () => string[],
+) {
   const { rawPath: folder, rawBytesMax: bytesMax, freeBytesMin } = config()
   if (folder === '') return undefined
   const hasRoom = () => (freeBytesOf(folder) ?? freeBytesMin) >= freeBytesMin
@@ -123,14 +142,14 @@ function keepRaw({ clock, config, printError }: CliContext, preamble: () => stri
   }
 }
 
-const every: Every = (ms, work) => {
+const everyInProcess: Every = (ms, work) => {
   const timer = setInterval(work, ms)
   return () => clearInterval(timer)
 }
 
 const decoder = new TextDecoder()
 
-const openSocket: OpenSocket = (url, events) => {
+const openProcessSocket: OpenSocket = (url, events) => {
   const socket = new WebSocket(url)
   let isOver = false
   socket.binaryType = 'arraybuffer'

@@ -179,7 +179,7 @@ async function makeDayOfSample(
 async function record(context: CliContext, history: MarketHistory, onStored: () => void) {
   if (!context.config().isRecording) return undefined
   const { startRecording } = await import('./record.ts')
-  return startRecording(context, history, onStored)
+  return startRecording(context, history, { onStored })
 }
 
 type ServerState = Omit<Banner, keyof ReturnType<typeof ownKeys>>

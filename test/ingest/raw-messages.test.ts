@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readdirSync, statSync } from 'node:fs'
 import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,12 +14,13 @@ import { importFiles } from '#src/ingest/importer.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
 
 import { toldTrades } from '../history/books.ts'
+import { startSteppedVenue } from '../recorder/rig.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createHarness } from '../support/harness.ts'
 import { snapshotRuns } from '../support/snapshot-runs.ts'
+import { until } from '../support/until.ts'
 import type { Fault } from '../support/venue/faults.ts'
-import { START_MS, startGround } from '../support/venue/ground.ts'
-import { createVenueClock } from '../support/venue/venue.ts'
+import { START_MS } from '../support/venue/ground.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -48,31 +50,19 @@ const FOUND_MS = RECORD_MS + 630_000
 /** What is recorded, of the venue's time: until the script is over and there is enough. */
 const VENUE_MS_MIN = 75_000
 const VENUE_MS_MAX = 240_000
-const LOOK_MS = 100
-/** How much faster than ours the venue's clock runs; slower on a machine that is loaded. */
-const speeds = [10, 5, 2.5]
+/** How far the clock moves at once. */
+const STEP_MS = 10
 
 /** Records a venue with faults for some minutes of its time, and keeps every message. */
 async function record(name: string, env: Record<string, string> = {}, rawBytesMax?: number) {
-  for (const speed of speeds.slice(0, -1)) {
-    const found = await recordAt(speed, `${name}-${speed}`, env, rawBytesMax)
-    if (isOver(found.history)) return found
-    found.history.dispose()
-  }
-  const last = speeds.at(-1) ?? 1
-  return recordAt(last, `${name}-${last}`, env, rawBytesMax)
-}
-
-async function recordAt(
-  speed: number,
-  name: string,
-  env: Record<string, string>,
-  rawBytesMax: number | undefined,
-) {
-  const startMs = RECORD_MS
-  const clock = createVenueClock(startMs, speed)
-  const spotFaults = { dropEvery: 7 }
-  await using venue = await startGround({ clock, startMs, script, spotFaults, stepsPerSecond: 20 })
+  await using stepped = await startSteppedVenue({
+    startMs: RECORD_MS,
+    stepMs: STEP_MS,
+    isVenueStepped: true,
+    generated: { seed: 'test', stepsPerSecond: 20 },
+    venue: { script, spotFaults: { dropEvery: 7 } },
+  })
+  const { venue, clock, every, openSocket, fetch } = stepped
   const raw = join(folder, name, 'raw')
   const { context, errors } = createCliContext({
     BOOKFEED_DATA: join(folder, name),
@@ -91,14 +81,28 @@ async function recordAt(
   }
   const history = openDataFolder({ ...context, clock })
   {
-    using _job = startRecording({ ...context, clock, config }, history)
-    await Bun.sleep(VENUE_MS_MIN / speed)
-    while (clock() < startMs + VENUE_MS_MAX && !isOver(history)) await Bun.sleep(LOOK_MS)
+    using _job = startRecording({ ...context, clock, config }, history, {
+      every,
+      openSocket,
+      fetch,
+    })
+    const isEnded = () =>
+      clock() >= RECORD_MS + VENUE_MS_MIN &&
+      (isOver(history) || clock() >= RECORD_MS + VENUE_MS_MAX)
+    while (!isEnded()) {
+      const keptBytes = bytesOf(raw)
+      await stepped.advance(1000)
+      // Messages come in each second, and are written at its end while the clock stands still.
+      await until(() => bytesOf(raw) !== keptBytes)
+    }
   }
   return { history, raw, errors, nowMs: clock() }
 }
 
-/** Of all speeds, one after another, and of what is made of each. */
+const bytesOf = (path: string): number =>
+  readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0)
+
+/** Imports of a loaded machine take minutes; nothing that is compared depends on it. */
 const TEST_MS_MAX = 400_000
 
 /**

@@ -24,8 +24,8 @@ const STEP_MS = 5
 const TURNS = 3
 /** The same while more is on its way than a socket takes. */
 const FULL_TURNS = 100
-/** For what is not answered, which a faulty venue may never do, the clock waits so long. */
-const UNDER_WAY_MS = 200
+/** For a connection that does not open, as a faulty venue may leave it, the clock waits so long. */
+const OPEN_MS_MAX = 1000
 
 export type RigOptions = {
   generated?: Partial<GeneratedOptions>
@@ -34,6 +34,11 @@ export type RigOptions = {
   venue?: Partial<VenueOptions>
   recorder?: Partial<RecorderOptions>
   stepMs?: number
+  /**
+   * Whether the venue plays once a step, at most 500 events, and not by the machine's timers: that
+   * takes less of the processor.
+   */
+  isVenueStepped?: boolean
   /** A venue in another process is heard instead, which plays up to a moment. */
   away?: { urls: VenueUrls; play(nowMs: number): Promise<void> }
   /** In memory unless said. */
@@ -43,30 +48,26 @@ export type RigOptions = {
   catalogueOf?: typeof polymarket.createCatalogue
 }
 
-export async function startRig(options: RigOptions = {}) {
+/** A venue, and what a recorder of it takes from outside: all move only with `advance`. */
+export async function startSteppedVenue(
+  options: Pick<
+    RigOptions,
+    'generated' | 'playbook' | 'startMs' | 'venue' | 'stepMs' | 'isVenueStepped' | 'away'
+  >,
+) {
   const { startMs = START_MS, stepMs = STEP_MS } = options
   let nowMs = startMs
   const clock = () => nowMs
+  const { every, run } = createTimers(clock)
   const book = gated(
     options.playbook ??
       generatedPlaybook({ seed: 'rig', startMs, stepsPerSecond: 50, ...options.generated }),
   )
   const venue = await startVenue({
     playbook: book.playbook,
-    pace: { by: 'clock', clock },
+    pace: options.isVenueStepped ? { by: 'clock', clock, every } : { by: 'clock', clock },
     ...options.venue,
   })
-  const history = openHistory(options.historyPath ?? ':memory:', { lagMs: 1, ...options })
-  const { every, run } = createTimers(clock)
-  const lines: string[] = []
-  const start = () =>
-    startRecorder({
-      ...{ history, clock, every, openSocket },
-      ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
-      log: (line) => void lines.push(line),
-      ...options.recorder,
-    })
-  let recorder = start()
 
   /** Lets what is on its way arrive, at the venue and here. */
   async function settle(): Promise<void> {
@@ -80,13 +81,39 @@ export async function startRig(options: RigOptions = {}) {
     for (let turn = 0; turn < FULL_TURNS && isFull(); turn++) await setImmediate()
   }
 
-  async function advance(ms: number, byMs = stepMs): Promise<void> {
-    for (const endMs = nowMs + ms; nowMs < endMs;) {
-      nowMs += byMs
-      run()
-      await settle()
-    }
+  return {
+    venue,
+    clock,
+    every,
+    openSocket,
+    fetch: fetchHeld,
+    async advance(ms: number, byMs = stepMs): Promise<void> {
+      for (const endMs = nowMs + ms; nowMs < endMs;) {
+        nowMs += byMs
+        run()
+        await settle()
+      }
+    },
+    /** Nothing more happens at the venue. */
+    shut: book.shut,
+    [Symbol.asyncDispose]: venue.stop,
   }
+}
+
+export async function startRig(options: RigOptions = {}) {
+  const stepped = await startSteppedVenue(options)
+  const { venue, clock, every, advance } = stepped
+  const history = openHistory(options.historyPath ?? ':memory:', { lagMs: 1, ...options })
+  const lines: string[] = []
+  const start = () =>
+    startRecorder({
+      ...{ history, clock, every, openSocket },
+      ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
+      log: (line) => void lines.push(line),
+      ...options.recorder,
+    })
+  let recorder = start()
+
   const { ask, harness } = createAsk(history, clock)
 
   return {
@@ -100,12 +127,12 @@ export async function startRig(options: RigOptions = {}) {
     },
     /** Nothing more happens at the venue; what did is given time to be stored. */
     async quiet(): Promise<void> {
-      book.close()
+      stepped.shut()
       await advance(1000)
     },
     /** Markets whose window is open. */
     openMarkets: () =>
-      venue.markets().filter(({ startMs: from, endMs }) => from <= nowMs && nowMs < endMs),
+      venue.markets().filter(({ startMs, endMs }) => startMs <= clock() && clock() < endMs),
     /** Of each market of which something is true and known. */
     async judgeAll(): Promise<Judgement[]> {
       const known = venue
@@ -165,7 +192,7 @@ function gated(playbook: Playbook) {
       },
     },
     pumpedMs: () => pumpedMs,
-    close(): void {
+    shut(): void {
       isShut = true
     },
   }
@@ -188,16 +215,17 @@ function createTimers(clock: () => number) {
   return { every, run }
 }
 
-/** Connections and questions that are on their way, and since when by the machine's clock. */
+/** Connections and questions that are on their way, and how long they are waited for by the machine's clock. */
 const underWay = new Map<object, number>()
-const isUnderWay = (): boolean =>
-  [...underWay.values()].some((since) => performance.now() - since < UNDER_WAY_MS)
+const isUnderWay = (): boolean => underWay.values().some((untilMs) => performance.now() < untilMs)
 
+/** The clock stands still until the whole response is here. */
 async function fetchHeld(url: string, init: RequestInit): Promise<Response> {
   const question = {}
-  underWay.set(question, performance.now())
+  underWay.set(question, Number.POSITIVE_INFINITY)
   try {
-    return await fetch(url, init)
+    const response = await fetch(url, init)
+    return new Response(await response.arrayBuffer(), response)
   } finally {
     underWay.delete(question)
   }
@@ -205,7 +233,7 @@ async function fetchHeld(url: string, init: RequestInit): Promise<Response> {
 
 const openSocket: OpenSocket = (url, events) => {
   const socket = new WebSocket(url)
-  underWay.set(socket, performance.now())
+  underWay.set(socket, performance.now() + OPEN_MS_MAX)
   const arrive = () => underWay.delete(socket)
   socket.addEventListener('open', arrive)
   socket.addEventListener('close', arrive)

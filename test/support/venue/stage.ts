@@ -9,9 +9,12 @@ import type { Playbook, Step, VenueMarket } from './playbook.ts'
 const STEPS_A_TURN = 500
 const BUFFERED_MAX = 1_000_000
 
+/** Calls `work` at an interval until the returned function is called. */
+type Every = (ms: number, work: () => void) => () => void
+
 export type Pace =
-  /** Each step when its time has come. */
-  | { by: 'clock'; clock: () => number }
+  /** Each step when its time has come; `every` looks for it, the timers of the machine unless said. */
+  | { by: 'clock'; clock: () => number; every?: Every }
   /** As fast as all clients read, from when so many tokens are subscribed to. */
   | { by: 'clients'; afterTokens: number }
 
@@ -138,13 +141,17 @@ type Pumping = {
   isOver(): boolean
 }
 
+const machineEvery: Every = (ms, work) => {
+  const interval = setInterval(work, ms)
+  return () => clearInterval(interval)
+}
+
 /** Returns what ends it. */
 function startPump({ pace, connections, pump, isOver }: Pumping): () => void {
   if (pace.by === 'clock') {
-    const { clock } = pace
+    const { clock, every = machineEvery } = pace
     pump(clock(), Number.POSITIVE_INFINITY)
-    const interval = setInterval(() => pump(clock(), STEPS_A_TURN), 1)
-    return () => clearInterval(interval)
+    return every(1, () => pump(clock(), STEPS_A_TURN))
   }
   const { afterTokens } = pace
   let [hasBegun, isStopped] = [false, false]
