@@ -279,7 +279,7 @@ export function createApp(options: AppDeps) {
 
 /** The routes that every serving thread answers, and what is behind them. */
 function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
-  const { history, timer, createId, randomBytes, config, extensions, followed } = options
+  const { history, timer, createId, randomBytes, config, extensions, followed, silence } = options
   const clock = stillInReads(options.clock)
   const core = createCore(options, clock, operator)
   const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
@@ -288,6 +288,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     history,
     clock,
     followed,
+    silence,
     timer,
     randomBytes,
     cursors,

@@ -47,6 +47,7 @@ export function createStreams({
   history: stored,
   clock: storedClock,
   followed,
+  silence,
   timer,
   randomBytes,
   cursors,
@@ -59,6 +60,8 @@ export function createStreams({
   unread,
 }: Source & {
   followed: Source | undefined
+  /** When a recorder that fell silent last sent something; undefined while none is silent. */
+  silence: (() => number | undefined) | undefined
   timer: Clock
   randomBytes: (length: number) => Uint8Array
   cursors: CursorCodec
@@ -74,7 +77,7 @@ export function createStreams({
   const recorded = { history: stored, rows: rowsOf(stored), clock: storedClock }
   const rows = followed === undefined ? recorded.rows : rowsOf(history)
   const markets = createMarketWatch(history, clock)
-  const gaps = createGapView({ history, clock })
+  const gaps = createGapView({ history, clock, silence })
   const describeMarket = (market: Market | MarketAsOf, nowMs = clock()) =>
     createMarketText(history, nowMs)(market)
   const stream = createStreamService({
