@@ -7,6 +7,7 @@ import { writeSync } from 'node:fs'
 import { openHistory } from '#src/history/open.ts'
 
 import { batchOf, conditionIdOf } from '../history/books.ts'
+import './stores.ts'
 
 const [path = '', first = '0', end = '0'] = process.argv.slice(2)
 const history = openHistory(path)
