@@ -118,10 +118,9 @@ export type Reader = ReturnType<typeof createReader>
 export function createReader(options: ReaderDeps) {
   const { history, config, timer, createId, log } = options
   const { app, clock, core, streams } = createDataApp(options)
-  const { gate, work, kept, pages, unread, meter, meters, targets } = core
   return createServer({
     app,
-    routes: createRouteTable(knownRoutes(app), targets),
+    routes: createRouteTable(knownRoutes(app), core.targets),
     waysIn: () => describeWaysIn(config, undefined),
     onDrain: () => undefined,
     history,
@@ -130,15 +129,9 @@ export function createReader(options: ReaderDeps) {
     timer,
     createId,
     log,
-    gate: options.gate ?? gate,
-    work,
-    kept,
-    pages,
-    unread,
-    meter,
-    meters,
-    stream: streams.stream,
-    live: streams.live,
+    gate: options.gate ?? core.gate,
+    core,
+    streams,
   })
 }
 
@@ -148,8 +141,7 @@ export function createApp(options: AppDeps) {
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
   const data = createDataApp(options, operator?.access)
   const { clock, core, streams } = data
-  const { api, gate, sample, work, kept, pages, unread, meter, meters, targets } = core
-  const { cursors, listTiers, assertOperator, sellsWithoutKey } = core
+  const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
   const { keysPerAccountMax, hasTestMode } = config
   const { windowsOf, charge, chargeWindow } = gate
   let isDraining = false
@@ -244,7 +236,7 @@ export function createApp(options: AppDeps) {
 
   const server = createServer({
     app: compose([documented, plugin]),
-    routes: createRouteTable([...knownRoutes(documented), ...pageRoutes], targets),
+    routes: createRouteTable([...knownRoutes(documented), ...pageRoutes], core.targets),
     around: ofExtensions.flatMap(({ around }) => around ?? []),
     answerMissing({ request, target: { path } }) {
       if (!isLost(request, path)) throw new MissingRoute()
@@ -264,15 +256,9 @@ export function createApp(options: AppDeps) {
     timer,
     createId,
     log,
-    gate: options.gate ?? gate,
-    work,
-    kept,
-    pages,
-    unread,
-    meter,
-    meters,
-    stream: streams.stream,
-    live: streams.live,
+    gate: options.gate ?? core.gate,
+    core,
+    streams,
   })
   return { ...server, loadPages }
 }

@@ -1,4 +1,5 @@
-/** What is behind every route of an app: who calls, how much they may, and how work is shared out. */
+/** What every route of an app depends on: callers, their limits, caches and the queue of work. */
+
 import { createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits } from '#src/access/limits.ts'
@@ -21,6 +22,8 @@ import { createPageCache } from '#src/platform/page-cache.ts'
 import type { ReaderDeps } from './app.ts'
 
 const noOperator: OperatorAccess = { token: '', trustsLoopback: false }
+
+export type Core = ReturnType<typeof createCore>
 
 export function createCore(options: ReaderDeps, clock: Clock, operator = noOperator) {
   const { history, ledger, config, timer, randomBytes, extensions } = options

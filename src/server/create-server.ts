@@ -1,28 +1,23 @@
 /** An Elysia app behind the front door, with its live streams and counters: what listens. */
 import { type AnyElysia, Elysia } from 'elysia'
 
-import type { UsageMeter } from '#src/access/usage-meter.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { LiveService } from '#src/features/live/service.ts'
-import type { StreamService } from '#src/features/stream/service.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { answerAtOnce, declaredRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Arrived, Gate } from '#src/http/gate.ts'
-import type { KeptAnswers } from '#src/http/kept-answers.ts'
-import { type Gauges, type Meters, OTHER, PAGES, SOCKETS } from '#src/http/meters.ts'
+import { type Gauges, OTHER, PAGES, SOCKETS } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { isRewritten } from '#src/http/raw-target.ts'
 import type { RouteTable } from '#src/http/route-table.ts'
-import type { Unread } from '#src/http/unread.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
-import type { Work } from '#src/http/work.ts'
 import { after } from '#src/platform/eventually.ts'
-import type { PageCache } from '#src/platform/page-cache.ts'
 
+import type { Core } from './core.ts'
 import type { Around, Handle } from './extension.ts'
+import type { Streams } from './streams.ts'
 
 /** One Elysia app of several plugins. */
 export function compose(plugins: readonly AnyElysia[]): AnyElysia {
@@ -41,7 +36,7 @@ const throwMissing = (): never => {
   throw new MissingRoute()
 }
 
-/** Of no other can a `Request` be made for another thread. */
+/** The methods besides GET and HEAD with which Bun can make a `Request`. */
 const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 export function createServer({
@@ -58,14 +53,8 @@ export function createServer({
   createId,
   log,
   gate,
-  work,
-  kept,
-  pages,
-  unread,
-  meter,
-  meters,
-  stream,
-  live,
+  core: { work, kept, pages, unread, meter, meters },
+  streams: { stream, live },
 }: {
   app: AnyElysia
   routes: RouteTable
@@ -73,9 +62,9 @@ export function createServer({
   around?: readonly Around[]
   /** Answers at a path that no route has. */
   answerMissing?: Handle
-  /** What a caller can do who has no key. */
+  /** How a caller without a key gets access; part of a 401. */
   waysIn: () => string
-  /** Called when no new requests are to be sent here. */
+  /** Called when the server stops accepting requests. */
   onDrain: () => void
   history: Pick<MarketHistory, 'eventually' | 'cacheCounts'>
   config: Pick<Config, 'log'>
@@ -83,15 +72,10 @@ export function createServer({
   timer: Clock
   createId: () => string
   log: (line: string) => void
+  /** Admits each request; the gate of `core`, unless a test or a bench replaces it. */
   gate: Gate
-  work: Work
-  kept: KeptAnswers
-  pages: PageCache
-  unread: Unread
-  meter: UsageMeter
-  meters: Meters
-  stream: StreamService
-  live: LiveService
+  core: Pick<Core, 'work' | 'kept' | 'pages' | 'unread' | 'meter' | 'meters'>
+  streams: Streams
 }) {
   const declared = declaredRoutes(app)
   /** What time is counted under: each in the row of its index. */
@@ -170,8 +154,8 @@ export function createServer({
     stream,
     live,
     /**
-     * Sends new rows to subscribers; to be called every few milliseconds, and as soon as
-     * others had their turn while it returns that there is more.
+     * Sends new rows to subscribers. Call it every few milliseconds, and again after the next turn
+     * of the event loop while it returns true.
      */
     tick(): boolean {
       const hasBacklog = stream.tick()
@@ -186,9 +170,9 @@ export function createServer({
       stream.stop()
       live.stop()
     },
-    /** Moves some of what was used into the ledger; true if there is more. */
+    /** Writes some of the usage to the ledger; returns whether there is more. */
     flushUsage: meter.flush,
-    /** What was used and is not written, moved from the app of one thread to that of another. */
+    /** Moves usage that is not in the ledger yet from one thread to another. */
     takeUsage: meter.take,
     putUsage: meter.put,
   }

@@ -42,6 +42,8 @@ export const streamRows = {
 /** What live streams read: the history, or what they follow in its place. */
 type Source = { history: MarketHistory; clock: Clock }
 
+export type Streams = { stream: StreamService; live: LiveService }
+
 /** `followed` is what live streams follow, if it is not the history; replays read the history. */
 export function createStreams({
   history: stored,
@@ -72,7 +74,7 @@ export function createStreams({
   work: Work
   limits: Pick<Limits, 'connections'>
   unread: Unread
-}): { stream: StreamService; live: LiveService } {
+}): Streams {
   const { history, clock } = followed ?? { history: stored, clock: storedClock }
   const recorded = { history: stored, rows: rowsOf(stored), clock: storedClock }
   const rows = followed === undefined ? recorded.rows : rowsOf(history)
