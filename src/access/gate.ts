@@ -181,7 +181,7 @@ export function createGate({
       return { data, billing }
     },
 
-    /** Takes one from the data window of a caller for what was not counted. Throws `rate_limited`. */
+    /** Counts a request that was not counted yet in the data window of a caller. Throws `rate_limited`. */
     async charge(request: Request, visit: Visit): Promise<void> {
       const { caller, peers } = visit
       await charge(visit, findWindow({ request, peers, allowance: 'data' }, caller))
@@ -244,7 +244,7 @@ function toVisit(
   return { ...common, rate, isCounted: isTaken, refusal }
 }
 
-/** Takes nothing. */
+/** Reads the state of a window without counting a request. */
 const find = (window: CallerWindow): Eventually<RateState> =>
   after(window.windows.find(window.key, window.nowMs), (found) => toRateState(window, found))
 
@@ -271,7 +271,7 @@ function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError
   )
 }
 
-/** Without the ledger no caller is known: nothing of `/v1` passes, and nothing is counted. */
+/** Without the ledger no caller is known: every request under `/v1` is refused and not counted. */
 function toClosed({ allowance }: Arrival, enteredMs: number, cause: unknown): Visit {
   const rate = { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS }
   const message = 'Keys cannot be checked just now. Try again in a moment.'

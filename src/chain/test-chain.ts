@@ -1,5 +1,5 @@
 /**
- * Stands in for a chain and its facilitator where no money is paid. Signatures are checked as a
+ * Replaces a chain and its facilitator where no money is paid. Signatures are checked as a
  * token checks them. A payment is in the next block, or with `isSlow` in none yet.
  */
 

@@ -51,8 +51,8 @@ export type HistoryWriter = {
   /**
    * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner
    * is replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for
-   * another winner by any other source, and for a window too far from what is held. What
-   * `putOutcomes` was told of its window fills what is not known otherwise.
+   * another winner by any other source, and for a window too far from what is held. Facts that
+   * `putOutcomes` stored for its window fill in what is unknown.
    */
   putMarket(facts: MarketFacts): void
 

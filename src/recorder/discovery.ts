@@ -1,4 +1,4 @@
-/** Finds the markets of windows that are open or near, and asks how those that are over ended. */
+/** Finds the markets of open and upcoming windows, and requests the outcomes of ended ones. */
 
 import { hasWindow } from '#src/domain/coverage.ts'
 import { ifSound } from '#src/domain/errors.ts'
@@ -24,22 +24,22 @@ import { createQuestions } from './questions.ts'
 import { createWindowChain } from './window-chain.ts'
 import type { WindowListing } from './window-watch.ts'
 
-/** Windows after the open one that are looked for. */
+/** How many windows after the open one are searched for. */
 const AHEAD = 2
-/** How soon the strike of an open window is asked for again. */
+/** How soon the strike of an open window is requested again. */
 const STRIKE_MS = 5000
 /** How soon a missed window is looked for again, if its facts could not be stored. */
 const STORE_MS = 5000
 /** How soon a market that is not listed yet is looked for again: its window is near, or not. */
 const UNLISTED_MS = { near: 5000, far: 60_000 }
-/** How often and how long a market that is over is asked for: most are resolved within 25 s. */
+/** How often and how long the outcome of an ended market is requested: most are resolved within 25 s. */
 const OUTCOME_STEPS = [
   { untilMs: 60_000, everyMs: 5000 },
   { untilMs: 600_000, everyMs: 10_000 },
   { untilMs: 21_600_000, everyMs: 60_000 },
   { untilMs: 2 * DAY_MS, everyMs: 3_600_000 },
 ] as const
-/** How long a market is heard after the end of its window; then its outcome is asked for. */
+/** How long a market is recorded after its window ends; then its outcome is requested. */
 const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
 /** Markets of a series that are looked at to see whether one was recorded. */
@@ -47,7 +47,7 @@ const SERIES_MARKETS_MAX = 10
 /** A coin has some 800 markets in two days. */
 const MARKETS_MAX = 1000
 
-/** Makes the discovery; it asks nothing before `tick`. */
+/** Makes the discovery, which requests nothing before the first `tick`. */
 export function createDiscovery({
   history,
   catalogue,
@@ -81,9 +81,9 @@ export function createDiscovery({
   const live = new Map<string, LiveMarket>()
   /** Windows that are looked for, by the name of their question. */
   const looked = new Map<string, { window: MarketWindow; listing: WindowListing }>()
-  /** By series, whether the venue lists its windows, as far as was seen. */
+  /** By series, whether the venue was seen to list its windows. */
   const wereListed = new Map<string, boolean>()
-  /** Events of markets that are not looked for. */
+  /** Counts events of markets that are not followed. */
   const others = { announced: 0, resolved: 0 }
   /** Windows that passed while no recorder ran; undefined before the first tick. */
   let missed: MarketWindow[] | undefined
@@ -184,7 +184,7 @@ export function createDiscovery({
     return undefined
   }
 
-  /** Asks which market a window had that was not recorded. If it is not listed, it is left. */
+  /** Requests the market of a window that was not recorded; ignores it if it is not listed. */
   async function askMissed(window: MarketWindow, signal: AbortSignal): Promise<number | undefined> {
     const nowMs = clock()
     const found = await catalogue.find(window, { nowMs, signal })
@@ -198,7 +198,7 @@ export function createDiscovery({
     return undefined
   }
 
-  /** Takes over what an earlier run left. Returns the windows that passed since. */
+  /** Continues the markets of an earlier run. Returns the windows that passed since. */
   function resume(nowMs: number): MarketWindow[] {
     const windows = ifSound(() =>
       coins.flatMap((coin) =>
@@ -240,7 +240,7 @@ export function createDiscovery({
     })
   }
 
-  /** Asks for each window once, and forgets those that are over. */
+  /** Requests each window once, and drops those that are over. */
   function look(nowMs: number): void {
     for (const window of windowsAt(nowMs)) {
       const { coin, timeframe, startMs, endMs } = window
@@ -267,7 +267,7 @@ export function createDiscovery({
   }
 
   return {
-    /** To be called about every second. */
+    /** Call this about once a second. */
     tick(): void {
       const nowMs = clock()
       facts.tick()
@@ -281,14 +281,14 @@ export function createDiscovery({
       }
       closing.tick()
       questions.tick()
-      // Windows that go on come first: those that were missed are asked for when there is room.
+      // Open windows come first; missed windows are requested when there is room.
       for (const window of missed.splice(0, questions.room())) {
         const name = `missed ${window.coin} ${window.timeframe} ${window.startMs}`
         questions.add(name, nowMs, (signal) => askMissed(window, signal))
       }
     },
 
-    /** Markets to be heard, whose facts are stored, in an order that does not change. */
+    /** Markets to record, whose facts are stored, in a fixed order. */
     live(): LiveMarket[] {
       const nowMs = clock()
       return [...live.values()].filter(
@@ -297,7 +297,7 @@ export function createDiscovery({
       )
     },
 
-    /** Takes what the venue announces. It only shortens the waiting: everything is asked anyway. */
+    /** Takes an announcement of the venue. It only saves time: all windows are requested anyway. */
     take(event: FeedEvent): void {
       if (event.kind === 'announced') {
         const names = [...looked].flatMap(([name, { listing }]) =>
@@ -313,10 +313,10 @@ export function createDiscovery({
       questions.hasten(`winner ${event.conditionId}`)
     },
 
-    /** The windows that are looked for, and what the catalogue says of them. */
+    /** The windows that are searched for, and their state in the catalogue. */
     windows: (): WindowListing[] => [...looked.values()].map(({ listing }) => listing),
 
-    /** Whether more may be found at any moment. */
+    /** Whether another market may be found at any moment. */
     isAsking: questions.isAsking,
     status: () => ({
       markets: live.size,
@@ -328,7 +328,7 @@ export function createDiscovery({
   }
 }
 
-/** Whether a market of an earlier run may still be heard, or lacks something. */
+/** Whether a market of an earlier run is still to be recorded, or lacks facts. */
 function isLeft(market: Market): market is Market & LiveMarket {
   const { source, slug, assetIds } = market
   const isRecorded = source === 'recorded' && slug !== undefined && hasWindow(market)

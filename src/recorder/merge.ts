@@ -12,7 +12,7 @@ const WAITING_MAX = 2000
 /** States remembered: more than one source is behind another. */
 const TIMES_MAX = 500
 
-/** Makes the merge of one outcome, which begins with a gap. Sources are told apart by identity. */
+/** Makes the merge of one outcome, which begins with a gap. Sources are compared by identity. */
 export function createMerge(
   output: {
     state(snapshot: Snapshot): void

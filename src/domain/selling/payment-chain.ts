@@ -102,7 +102,7 @@ export const paymentChains: readonly PaymentChain[] = [
 ]
 
 /**
- * Stands in for a chain where no money is paid. Its addresses hold no contract anywhere, so a
+ * Replaces a chain where no money is paid. Its addresses hold no contract anywhere, so a
  * signature for it is worthless on every chain.
  */
 export const testChain: PaymentChain = {

@@ -135,7 +135,7 @@ function dailyWindows({ year, month, day }: Omit<WallHour, 'hour'>): Window[] {
   return startMs === undefined || endMs === undefined ? [] : [{ startMs, endMs }]
 }
 
-/** 12am is the first hour of the day, 12pm the one after noon; 25 stands for no hour. */
+/** 12am is the first hour of the day, 12pm the one after noon; 25 if there is no such hour. */
 function toHour(hour: number, half: string | undefined): number {
   if (hour < 1 || hour > 12) return 25
   return (hour % 12) + (half === 'pm' ? 12 : 0)
