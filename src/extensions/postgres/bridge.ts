@@ -36,15 +36,26 @@ const patiences = {
   serve: { answerMs: 50, commitMs: 250, lockMs: 25, pauseMsMax: 1000 },
 } satisfies Record<string, Patience>
 const PAUSE_MS_MIN = 100
+/** PostgreSQL ends a statement so long after its caller has given it up. */
+const GIVEN_UP_MS = 1000
 export type Purpose = keyof typeof patiences
 const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
 const CLOSE = 'close'
-/** With these PostgreSQL ends a connection whose client is gone, and releases its locks. */
+/**
+ * With these PostgreSQL ends a connection whose client is gone, or stands still within a
+ * transaction, and releases its locks. A client between two statements of one waits for nothing but
+ * its own processor.
+ */
 const ALIVE = {
-  ...{ tcp_keepalives_idle: 15, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 },
+  tcp_keepalives_idle: 15,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
   tcp_user_timeout: 30_000,
+  idle_in_transaction_session_timeout: 3000,
 }
+/** Begins a transaction whose client may stand still for longer, because no writer waits for it. */
+export const MAY_STAND_STILL = 'SET LOCAL idle_in_transaction_session_timeout = 600000'
 
 export const NO_ANSWER: Failure = {
   message: 'PostgreSQL does not answer.',
@@ -58,8 +69,11 @@ const LOST: Failure = {
   isLost: true,
 }
 
+/** How long a statement may take, and wait for a lock. */
+type Limits = Pick<Patience, 'answerMs' | 'lockMs'>
+
 /** `isWithin`: they go on in a transaction, and mean nothing on another connection. */
-type Asked = { questions: readonly Question[]; isWithin: boolean; lockMs: number }
+type Asked = { questions: readonly Question[]; isWithin: boolean; limits: Limits }
 
 export type Bridge = ReturnType<typeof openBridge>
 
@@ -85,7 +99,7 @@ export function openBridge(address: Address) {
       if (performance.now() - failedMs < pauseMs) return NO_ANSWER
       const isCommit = questions.at(-1)?.text === 'COMMIT'
       const msMax = (isCommit ? commitMs : answerMs) + questions.length
-      const answers = wait({ questions, isWithin, lockMs }, msMax)
+      const answers = wait({ questions, isWithin, limits: { answerMs, lockMs } }, msMax)
       const isLost = !Array.isArray(answers) && answers.isLost
       // Short after one answer that was late, longer while there is none.
       pauseMs = isLost ? Math.min(pauseMsMax, Math.max(PAUSE_MS_MIN, 2 * pauseMs)) : 0
@@ -96,10 +110,13 @@ export function openBridge(address: Address) {
     /** From now on a caller waits for an answer as long as a caller that blocks may. */
     waitAs(purpose: Purpose): void {
       patience = patiences[purpose]
-      const { lockMs } = patience
-      const questions = [{ text: `SET lock_timeout = ${lockMs}`, values: [] }]
-      // A connection that is made later begins with it.
-      wait({ questions, isWithin: false, lockMs }, END_MS_MAX)
+      const { answerMs, lockMs } = patience
+      const text = `SET lock_timeout = ${lockMs}; SET statement_timeout = ${answerMs + GIVEN_UP_MS}`
+      // A connection that is made later begins with them.
+      wait(
+        { questions: [{ text, values: [] }], isWithin: false, limits: { answerMs, lockMs } },
+        END_MS_MAX,
+      )
     },
 
     close(): void {
@@ -168,16 +185,25 @@ export async function runOn(
 /** What the driver threw. */
 export function faultOf(error: unknown): Failure {
   const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
-  // Of the server: it has no connection left, an administrator ends this one, or it stops.
-  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|53300|57P)/.test(errno ?? '')
+  // Of the server: it has no connection left, an administrator ends this one, it stops, or this
+  // process stood still within a transaction.
+  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|25P0[34]|53300|57P)/.test(errno ?? '')
   return { message, code: errno ?? code, isLost }
 }
 
 type Link = { sql: SQL; connection: Promise<ReservedSQL>; isReady: boolean }
 
 /** A pool would replace a connection that is lost, and with it half of a transaction. */
-function openLink(address: Address, lockMsMax: number, onClose: (link: Link) => void): Link {
-  const sql = connect(address, { lockMsMax, onclose: () => onClose(link) })
+function openLink(
+  address: Address,
+  { answerMs, lockMs }: Limits,
+  onClose: (link: Link) => void,
+): Link {
+  const sql = connect(address, {
+    statementMsMax: answerMs + GIVEN_UP_MS,
+    lockMsMax: lockMs,
+    onclose: () => onClose(link),
+  })
   const connection = sql.reserve().then((reserved) => {
     link.isReady = true
     return reserved
@@ -190,9 +216,9 @@ function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE
   let link: Link | undefined
   let closes = 0
 
-  async function answer({ questions, isWithin, lockMs }: Asked): Promise<Answer[] | Failure> {
+  async function answer({ questions, isWithin, limits }: Asked): Promise<Answer[] | Failure> {
     if (isWithin && link === undefined) return LOST
-    link ??= openLink(address, lockMs, (ended) => void end(ended))
+    link ??= openLink(address, limits, (ended) => void end(ended))
     const own = link
     const before = closes
     try {

@@ -15,6 +15,8 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { createMoved, MOVED } from '#src/ledger/meta.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 
+import { MAY_STAND_STILL } from './bridge.ts'
+import { PostgresDatabase } from './database.ts'
 import { openRows, type Row } from './table-copy.ts'
 
 const tables = Object.values(schema) as readonly SQLiteTable[]
@@ -62,10 +64,12 @@ export function copyLedger(
 
 function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
   const { movedTo, nowMs } = options
+  waitForTheOther(from)
   const moved = createMoved(from)
   const source = digestTables(from)
   if (!source.has('meta')) throw storageError('There is no ledger to copy.')
   const [isNew, head] = transact(to, () => {
+    waitForTheOther(to)
     const held = digestTables(to)
     // What was sold at the other place since then would be missing in this copy.
     if (held.size === 0 && movedTo !== undefined) moved.assertInUse()
@@ -76,6 +80,11 @@ function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
   moved.put(movedTo)
   const rows = [...source.values()].reduce((sum, digest) => sum + digest.rows, 0)
   return { isNew, rows, tables: tables.length, head }
+}
+
+/** One transaction stands still while the tables of the other database are read. */
+function waitForTheOther(db: Database): void {
+  if (db instanceof PostgresDatabase) db.run(MAY_STAND_STILL)
 }
 
 function insertAll(from: Database, to: Database, { onRows }: Options): void {

@@ -24,6 +24,7 @@ import {
   type Answer,
   type Bridge,
   type Failure,
+  MAY_STAND_STILL,
   openBridge,
   type Purpose,
   type Question,
@@ -32,11 +33,13 @@ import {
 import { createCell } from './cells.ts'
 import { createReads, type Reads } from './reads.ts'
 
+const BEGIN_READING = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
   beginWriting:
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0))",
-  beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  beginReading: `${BEGIN_READING}; ${MAY_STAND_STILL}`,
   now: 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS ms',
   mixesTypes: false,
   // A statement that failed would end the whole transaction.
@@ -128,7 +131,7 @@ export class PostgresDatabase implements Database {
     this.#bridge = openBridge(address)
     const { connections } = format
     this.reads = isServing
-      ? createReads({ address, connections, begin: engine.beginReading, toError: errorOf })
+      ? createReads({ address, connections, begin: BEGIN_READING, toError: errorOf })
       : undefined
   }
 
