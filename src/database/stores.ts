@@ -11,27 +11,34 @@ import { type Database, storageError } from './database.ts'
 /** A part of an object of an archive; `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
 
-/** A folder that keeps what was read from an archive, up to a size. */
-export type DiskCachePlace = { folder: string; bytesMax: number }
+/** What a sealed chunk consists of; none of it changes under the id of the chunk. */
+export const chunkKinds = ['tops', 'rows', 'hashes', 'notes'] as const
+export type ChunkKind = (typeof chunkKinds)[number]
 
-export type ObjectReaderOptions = {
-  isServing: boolean
-  /** Of what is read without waiting. */
-  cache?: DiskCachePlace | undefined
-}
+/** A part of a chunk that is not on this machine; `part` is where it is in the archive. */
+export type ChunkBlob = { chunkId: number; kind: ChunkKind; part?: Part | undefined }
 
-/** Reads objects that never change. */
-export type ObjectReader = {
+/** Where parts of chunks are that are not on this machine. */
+export type ChunkSource = {
   /**
-   * A copy. Throws `Missing` within a read that runs again, `storage_unavailable` and a `damage`
-   * fault.
+   * Their sealed bytes, or the sealed pointer to an archive that is in their place, in the order in
+   * which they were asked for; undefined for what is not there. Rejects with `storage_unavailable`.
    */
-  read(part: Part): Uint8Array
+  fetch(blobs: readonly ChunkBlob[]): Promise<readonly (Uint8Array | undefined)[]>
   close(): void
 }
 
-/** `place` is `s3://bucket/prefix`. */
-export type OpenObjects = (place: string, options: ObjectReaderOptions) => ObjectReader
+/** The file that keeps chunks which were fetched, for all threads, and its size in bytes. */
+export type ChunkCachePlace = { path: string; bytesMax: number }
+
+/** The objects of an archive, which never change; every `ChunkBlob` needs its `part`. */
+export type ObjectReader = ChunkSource & {
+  /** A copy, for which this thread waits. Throws `storage_unavailable` and a `damage` fault. */
+  read(part: Part): Uint8Array
+}
+
+/** `place` is `s3://bucket/prefix`; a serving thread waits for a moment only. */
+export type OpenObjects = (place: string, isServing: boolean) => ObjectReader
 
 export type StoreName = 'history' | 'ledger'
 
@@ -103,8 +110,8 @@ export function engineAt(place: string): RemoteEngine | undefined {
   return engine
 }
 
-export function openObjects(place: string, options: ObjectReaderOptions): ObjectReader {
+export function openObjects(place: string, isServing: boolean): ObjectReader {
   if (objects === undefined)
     throw storageError(`Older books are in ${place}, and this program reads no archive.`)
-  return objects(place, options)
+  return objects(place, isServing)
 }

@@ -1,4 +1,6 @@
 /** Bars of the mid. A step without a state has none; states with an empty side have no mid. */
+import type { Steps } from '#src/platform/scheduler.ts'
+
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { ReadStates, State, StatePart } from './series.ts'
@@ -43,7 +45,7 @@ export function* readBars({
   range,
   isKnown,
   statesMax,
-}: BarQuery): Generator<void, { bars: Bar[]; hasMore: boolean }> {
+}: BarQuery): Steps<{ bars: Bar[]; hasMore: boolean }> {
   const { limit } = range
   const bars: Bar[] = []
   let step = emptyStep(0)

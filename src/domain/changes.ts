@@ -1,4 +1,6 @@
 /** Pages of the states at which something changed; the first of an outcome in the range is one. */
+import type { Steps } from '#src/platform/scheduler.ts'
+
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
 
@@ -22,7 +24,7 @@ export function* readChanges<S extends State>({
   read,
   isSame,
   range,
-}: ChangesQuery<S>): Generator<void, ChangesPage<S>> {
+}: ChangesQuery<S>): Steps<ChangesPage<S>> {
   const { order, limit, after, fromMs, toMs, outcome } = range
   const latestBefore = (place: Position | undefined): Latest<S> =>
     place === undefined

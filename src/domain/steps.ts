@@ -2,6 +2,8 @@
  * At each multiple of an interval the state of each outcome that prevails. No row where none is
  * known to: before the first one, in a gap, after the end of the window or of what is held of it.
  */
+import type { Steps } from '#src/platform/scheduler.ts'
+
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
@@ -21,7 +23,7 @@ export const markPosition = ({ timeMs, outcome }: Mark): Position => ({
 })
 
 /** Lists the marks of a page, in steps, and one more where there is one; `after` is a `markPosition`. */
-export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
+export function* listMarks(query: StepQuery): Steps<Mark[]> {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
   const endMs = decidedMs(query.market, asked)
@@ -142,7 +144,7 @@ export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
   outcome: Outcome | undefined,
-): Generator<void, (S | undefined)[]> {
+): Steps<(S | undefined)[]> {
   const toMs = (marks.at(-1)?.timeMs ?? 0) + 1
   const finder = createFinder(read, { outcome, toMs })
   const states: (S | undefined)[] = []

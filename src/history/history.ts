@@ -206,6 +206,12 @@ export type MarketHistory = HistoryWriter &
      * read runs again from its start once it is there.
      */
     eventually: Eventual
+    /**
+     * Fetches what reads of these rows need and this machine does not have: to be called before
+     * each of them, and again until it returns undefined, which it does without a promise where
+     * all is here. Rejects with `storage_unavailable`.
+     */
+    fetch(ranges: readonly RowRange[]): Promise<void> | undefined
     /** Runs reads of a market on one state of the history, which costs less than each alone. */
     consistently<T>(market: Market, read: () => T): T
     archive: Archiver
@@ -316,6 +322,15 @@ export type RowQuery = StatePart & {
   stepMs?: number | undefined
   /** Also when each row was received. */
   withReceived?: boolean | undefined
+}
+/** Which rows are read, and which columns of them; as of `RowQuery`. */
+export type RowRange = Omit<RowQuery, 'limit'> & {
+  /** All rows where absent. */
+  limit?: number | undefined
+  /** Also their best prices, which `tops` reads; `withReceived` is also for `StoredRow.snapshot`. */
+  withTops?: boolean | undefined
+  /** Chunks that may have the row of this id, whatever the range is. */
+  id?: number | undefined
 }
 /** Rows in ascending order; as of `RowQuery`. */
 export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>

@@ -1,6 +1,11 @@
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
 import { openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
-import { type DiskCachePlace, engineAt, prepareStore } from '#src/database/stores.ts'
+import {
+  type ChunkCachePlace,
+  type ChunkSource,
+  engineAt,
+  prepareStore,
+} from '#src/database/stores.ts'
 import type { Clock } from '#src/domain/time.ts'
 
 import type { MarketHistory } from './history.ts'
@@ -22,8 +27,10 @@ export type HistoryOptions = {
   isRecording?: boolean
   /** Books may go to an archive while it is open. */
   isArchiving?: boolean
-  /** Where what is read from an archive is kept besides memory; nowhere by default. */
-  archiveCache?: DiskCachePlace | undefined
+  /** The database at an address of which a file is a replica: chunks without bytes are there. */
+  chunkSource?: ChunkSource | undefined
+  /** The file that keeps what was fetched, if this one is served; by default it is in memory alone. */
+  chunkCache?: ChunkCachePlace | undefined
   /** Of a file that is up to date; what writes to it fails. */
   isReadOnly?: boolean
   /** Size that the file may not outgrow. */
@@ -44,9 +51,17 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   try {
     const { clock } = options
     const { reads } = remote ?? {}
-    const { isServing, isArchiving, archiveCache } = options
-    const shared = { chunkCacheBytes, lagMs, clock, reads, isServing, isArchiving, archiveCache }
-    const history = createSqliteHistory(db, shared)
+    const { isServing, isArchiving, chunkSource, chunkCache } = options
+    const history = createSqliteHistory(db, {
+      chunkCacheBytes,
+      lagMs,
+      clock,
+      reads,
+      isServing,
+      isArchiving,
+      chunkSource,
+      chunkCache,
+    })
     if (isServing || options.isRecording) remote?.waitAs(isServing ? 'serve' : 'record')
     if (!options.hasCheckpointThread || remote !== undefined) return history
     const checkpoints = startCheckpoints(db, path)

@@ -1,16 +1,18 @@
 /** The embedded engine: books in one SQLite file. */
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
-import type { DiskCachePlace, RemoteDatabase } from '#src/database/stores.ts'
+import type { ChunkCachePlace, ChunkSource, RemoteDatabase } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
+import { atOnce, Reading, readingNow } from '#src/platform/eventually.ts'
 
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createEventReads } from './reads/events.ts'
+import { createFetch } from './reads/fetch.ts'
 import {
   changing,
   createMarketRead,
@@ -22,6 +24,7 @@ import {
 } from './reads/market-read.ts'
 import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createChangeReads } from './tables/event-table.ts'
+import { createFetchedChunks } from './tables/fetched-chunks.ts'
 import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createRevisionReads } from './tables/revision-table.ts'
@@ -49,6 +52,7 @@ type FileVerbs =
   | 'path'
   | 'archive'
   | 'eventually'
+  | 'fetch'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -63,16 +67,21 @@ type Options = {
   isServing?: boolean | undefined
   /** Books may go to an archive while this is open. */
   isArchiving?: boolean | undefined
-  archiveCache?: DiskCachePlace | undefined
+  chunkSource?: ChunkSource | undefined
+  chunkCache?: ChunkCachePlace | undefined
   /** Of an engine elsewhere. */
   reads?: RemoteDatabase['reads']
 }
 
 export function createSqliteHistory(
   db: Database,
-  { lagMs, reads, isArchiving = false, ...options }: Options,
+  { lagMs, reads, chunkCache, ...options }: Options,
 ): MarketHistory {
-  const stored = createTables(db, options)
+  const stored = createTables(db, {
+    ...options,
+    fetched: createFetchedChunks(chunkCache),
+    runsAgain: options.chunkSource === undefined,
+  })
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, options.chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
@@ -99,9 +108,14 @@ export function createSqliteHistory(
     cacheCounts: stored.chunks.cacheCounts,
     usedBytes: () => db.engine.usedBytesOf(db),
     archive: createArchiver(tables),
-    eventually: reads?.eventually ?? stored.archive.eventuallyOf(isArchiving),
+    fetch: createFetch(stored, views),
+    eventually:
+      reads?.eventually ??
+      (stored.hasElsewhere
+        ? (read) => (readingNow() === undefined ? new Reading().run(read) : read())
+        : atOnce),
     dispose() {
-      stored.archive.close()
+      stored.closeElsewhere()
       db.engine.close(db)
     },
   }

@@ -267,8 +267,7 @@ export function createApi(ports: ApiPorts) {
     if (result instanceof Response) return isRehearsed ? nothing() : result
     if (!isSteps(result)) return isRehearsed ? nothing() : answer(result)
     if (!isRehearsed) return send(request, work.run(request, result), answer)
-    work.begin(result)
-    return nothing()
+    return work.begin(result).then(nothing)
   }
 
   const sendData = (

@@ -48,30 +48,50 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const line = createLine(timer)
   const { hasTime, spend } = createRound(timer)
 
-  function runSlice<T>(steps: Steps<T>, sliceMs: number): IteratorResult<void, T> {
+  /** Runs steps until the time is over, the work is done, or it waits for a promise. */
+  function runSlice<T>(
+    steps: Steps<T>,
+    sliceMs: number,
+  ): IteratorResult<Promise<unknown> | undefined, T> {
     let step = steps.next()
-    if (step.done) return step
+    if (step.done || step.value !== undefined) return step
     const endMs = timer() + sliceMs
-    while (!step.done && timer() < endMs) step = steps.next()
+    while (!step.done && step.value === undefined && timer() < endMs) step = steps.next()
     return step
   }
 
-  async function runInTurns<T>(request: Request, steps: Steps<T>): Promise<T> {
-    const visit = visitOf(request)
-    const { owner, level, group } = holderOf(visit)
+  function openJob({ owner, level, group }: ReturnType<typeof holderOf>): () => void {
     const ownMax = JOBS_MAX[level] ?? 1
     const close = jobs.open({ owner, ownMax, level, group })
     if (typeof close === 'string') throw busyError(close, RETRY_SECONDS, ownMax)
+    return close
+  }
+
+  /** Goes on after a first slice. Work that only waits for data takes no place among long work. */
+  async function runInTurns<T>(
+    request: Request,
+    steps: Steps<T>,
+    first: Promise<unknown> | undefined,
+  ): Promise<T> {
+    const visit = visitOf(request)
+    const holder = holderOf(visit)
+    let awaited = first
+    let close: (() => void) | undefined
     visit.keepOpen?.(WAIT_SECONDS_MAX)
     try {
       for (;;) {
-        await scheduler.take(owner, level)
+        let fault: { cause: unknown } | undefined
+        // Other requests go on meanwhile.
+        if (awaited !== undefined) await awaited.catch((cause: unknown) => (fault = { cause }))
+        else close ??= openJob(holder)
+        await scheduler.take(holder.owner, holder.level)
         if (request.signal.aborted) throw busyError('The caller is gone.')
-        const step = runSlice(steps, SLICE_MS)
+        const step = fault === undefined ? runSlice(steps, SLICE_MS) : steps.throw(fault.cause)
         if (step.done) return step.value
+        awaited = step.value
       }
     } finally {
-      close()
+      close?.()
     }
   }
 
@@ -83,15 +103,20 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
      */
     run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
       const step = runSlice(steps, FIRST_SLICE_MS)
-      return step.done ? step.value : runInTurns(request, steps)
+      return step.done ? step.value : runInTurns(request, steps, step.value)
     },
 
     /** Runs the first steps alone, which find what a request fails with, and ends the work. */
-    begin(steps: Steps<unknown>): void {
-      const endMs = timer() + SLICE_MS
-      for (let step = 0; step < BEGUN_STEPS_MAX; step++) {
-        if (steps.next().done) return
-        if (step >= BEGUN_STEPS_MIN && timer() >= endMs) break
+    async begin(steps: Steps<unknown>): Promise<void> {
+      let endMs = timer() + SLICE_MS
+      for (let count = 0; count < BEGUN_STEPS_MAX; count++) {
+        const step = steps.next()
+        if (step.done) return
+        if (step.value !== undefined) {
+          await step.value
+          endMs = timer() + SLICE_MS
+        }
+        if (count >= BEGUN_STEPS_MIN && timer() >= endMs) break
       }
       steps.return(undefined)
     },

@@ -2,8 +2,11 @@
  * Turns on one thread: some waiters go on in each round of the event loop; owners of a level
  * alternate. A level is served before those of higher numbers, which get a turn after each three.
  */
-/** Work in steps that others may go between; each takes well below a millisecond. */
-export type Steps<T> = Generator<void, T>
+/**
+ * Work in steps that others may go between; each takes well below a millisecond. Where a step yields
+ * a promise, the work goes on once that is settled, and what it rejects with is thrown into it.
+ */
+export type Steps<T> = Generator<Promise<unknown> | undefined, T>
 
 /** Turns of a level after which one of a higher number has its own. */
 const TURNS_BEFORE_NEXT = 3

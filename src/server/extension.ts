@@ -48,7 +48,7 @@ export type Extension = {
   /** Addresses of stores that the configuration has in place of files; empty for none. */
   places?: (config: Config) => Readonly<Partial<Record<StoreName, string>>>
   /** How a history is opened. */
-  historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'archiveCache'>
+  historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'chunkCache'>
   /** Checks of `bookfeed doctor`, by name. */
   checks?: Readonly<Record<string, (context: CliContext) => Promise<Finding[]>>>
   /** A sentence for each fault of what it keeps in a data folder, for `bookfeed verify`. */
@@ -196,7 +196,7 @@ export type ExtensionJob = {
 export const historyOptionsOf = (
   config: Config,
   extensions: readonly Extension[],
-): Pick<HistoryOptions, 'isArchiving' | 'archiveCache'> =>
+): Pick<HistoryOptions, 'isArchiving' | 'chunkCache'> =>
   Object.assign({}, ...extensions.map(({ historyOptions }) => historyOptions?.(config)))
 
 /** Files of days that extensions keep in a data folder. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Database } from '#src/database/database.ts'
 import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
+import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { createTables } from '#src/history/tables/tables.ts'
 import { createVerify } from '#src/history/verify.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
@@ -16,7 +17,8 @@ import { appendAll, conditionIdOf, randomHash, someSnapshots } from './books.ts'
 const START_MS_MAX = 120_000
 const TEST_MS_MAX = 240_000
 /** On a connection of ours, whose transaction it sees. */
-const verifyOf = (db: Database) => createVerify(createTables(db, { chunkCacheBytes: 0 }))
+const verifyOf = (db: Database) =>
+  createVerify(createTables(db, { chunkCacheBytes: 0, fetched: createFetchedChunks() }))
 
 /** What nothing that is served depends on. */
 const FREE = /^(chunk\.id|stored\.|format\.)/

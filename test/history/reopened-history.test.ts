@@ -72,6 +72,7 @@ function openForgetful(): MarketHistory {
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
     eventually: atOnce,
+    fetch: () => undefined,
     consistently: (market, read) => again().consistently(market, read),
     get archive() {
       return again().archive

@@ -131,6 +131,42 @@ describe('run', () => {
     expect(await begin('late')).toBe(20)
   })
 
+  test('behavior: work that waits for data goes on once it is there, and takes no place meanwhile', async () => {
+    const work = createWatched()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    function* waiting(): Steps<string> {
+      yield promise
+      yield
+      return 'there'
+    }
+    const many = Array.from({ length: 2 * ACCOUNT_JOBS_MAX }, () =>
+      work.run(requestOf('a').request, waiting()),
+    )
+    expect(await work.run(requestOf('a').request, stepsOf(50))).toBe(50)
+    resolve('data')
+    expect(new Set(await Promise.all(many))).toEqual(new Set(['there']))
+  })
+
+  test('error: what data cannot be had for is thrown into the work', async () => {
+    const work = createWatched()
+    const seen: unknown[] = []
+    function* failing(): Steps<void> {
+      try {
+        yield Promise.reject(new RangeError('away'))
+      } catch (error) {
+        seen.push(error)
+        throw error
+      }
+    }
+    const running = async () => await work.run(requestOf('a').request, failing())
+    expect(running()).rejects.toThrow('away')
+    await setImmediate()
+    await setImmediate()
+    expect(seen).toEqual([new RangeError('away')])
+    const begun = async () => await work.begin(failing())
+    expect(begun()).rejects.toThrow('away')
+  })
+
   test('error: what fails is over, and its place free', async () => {
     const work = createWatched()
     function* broken(): Steps<void> {

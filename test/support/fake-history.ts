@@ -42,6 +42,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     listOldest: refuse,
     usedBytes: () => 0,
     eventually: atOnce,
+    fetch: () => undefined,
     consistently: (_, read) => read(),
     archive: {
       ...{ place: () => undefined, setPlace: refuse, due: () => [], pack: refuse },

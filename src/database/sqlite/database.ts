@@ -117,6 +117,27 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
   }
 }
 
+/**
+ * Opens a file whose contents may be lost: nothing waits for the disk, and a write waits for another
+ * connection for `busyMs` at most. `schema` must do nothing where it was run before.
+ */
+export function openCacheFile(path: string, schema: string, busyMs: number): Sqlite {
+  makePrivate(path)
+  const db = new Sqlite(path, { create: true, readwrite: true, strict: true })
+  try {
+    db.run(`PRAGMA busy_timeout = ${busyMs}`)
+    db.run('PRAGMA auto_vacuum = INCREMENTAL')
+    db.run('PRAGMA journal_mode = WAL')
+    db.run('PRAGMA synchronous = OFF')
+    db.run('PRAGMA mmap_size = 0')
+    db.run(schema)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
 /** A new file is its owner's alone, and so are those that SQLite puts beside it. */
 function makePrivate(path: string): void {
   if (path === ':memory:') return

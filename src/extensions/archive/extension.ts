@@ -14,11 +14,8 @@ export const archive: Extension = {
   stores: { objects: async () => (await import('./range-reader.ts')).createRangeReader },
   historyOptions(config) {
     const { archive: place, archiveCacheBytes: bytesMax } = settingsOf(config, variables)
-    const folder = join(config.dataPath, 'archive-cache')
-    return {
-      isArchiving: place !== '',
-      archiveCache: bytesMax > 0 ? { folder, bytesMax } : undefined,
-    }
+    const path = join(config.dataPath, 'chunks.db')
+    return { isArchiving: place !== '', chunkCache: { path, bytesMax } }
   },
   checks: { archive: async ({ config }) => (await import('./check.ts')).checkArchive(config()) },
   load: async () => (await import('./server.ts')).archiveServer,

@@ -1,29 +1,26 @@
 /**
- * Parts of objects that never change. Within a read that runs again nothing is waited for; anybody
- * else stands still. Objects are fetched in blocks, because most reads go on where the last ended.
+ * Parts of objects that never change. A thread that serves fetches several at once: parts that lie
+ * close together are one request. Any other thread stands still for one; it gets whole blocks,
+ * because most reads go on where the last one ended.
  */
 
 import { SOON_SECONDS, storageError } from '#src/database/database.ts'
-import type {
-  DiskCachePlace,
-  ObjectReader,
-  ObjectReaderOptions,
-  Part,
-} from '#src/database/stores.ts'
+import type { ChunkBlob, ObjectReader, Part } from '#src/database/stores.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
-import { Missing, readingNow } from '#src/platform/eventually.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { createObjectStore, type ObjectStore } from '#src/platform/object-store.ts'
 import { createTrials } from '#src/platform/patience.ts'
 import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
-import { createDiskCache } from './disk-cache.ts'
-
 const BLOCK_BYTES = 128 * 1024
-/** What was fetched besides what was asked for. */
+/** Blocks besides those that were asked for. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
-/** A serving thread that cannot run a read again waits no longer than this. */
+/** Requests at a time, what one asks for at most, and bytes between two parts that it spans. */
+const REQUESTS_MAX = 16
+const REQUEST_BYTES_MAX = 4 * 1024 * 1024
+const BETWEEN_BYTES_MAX = 16 * 1024
+/** A serving thread that waits does so no longer than this. */
 const SHORT_MS_MAX = 250
 const ANSWER_MS_MAX = 30_000
 /** After a failure nothing is tried for so long. */
@@ -42,62 +39,61 @@ export function openArchive(place: string): ObjectStore {
 }
 
 /** `place` is `s3://bucket/prefix`. */
-export function createRangeReader(
-  place: string,
-  { isServing, cache }: ObjectReaderOptions,
-): ObjectReader {
+export function createRangeReader(place: string, isServing: boolean): ObjectReader {
   const store = openArchive(place)
-  const disk = cache && createBlocksOnDisk(cache)
+  const trials = createTrials(PAUSE_MS)
+  const takePlace = createPlaces(REQUESTS_MAX)
   const { missingRange, keep, copy } = createBlocks()
-  const faults = createFaults()
-  const coming = new Map<string, Promise<void>>()
   let thread: BlockingThread<Range> | undefined
 
-  async function fetch(range: Range, found: Map<string, unknown>): Promise<void> {
+  /** Undefined where it is not there. Rejects with an `object_unreachable` fault. */
+  async function readRange({ name, at, length }: Range): Promise<Uint8Array | undefined> {
+    const leave = await takePlace()
     try {
-      const known = await disk?.find(range)
-      if (known !== undefined) return keep(range, known, found)
-      faults.begin()
-      const bytes = await store.read(range.name, range.at, range.length)
-      faults.end()
-      keep(range, bytes, found)
-      void disk?.keep(range, bytes)
+      return await store.read(name, at, length)
     } catch (error) {
-      const isAnswer = isFault(error, 'object_missing', 'object_unreachable')
-      const fault = isAnswer ? faults.end(reasonOf(error), range.name) : error
-      for (const block of blocksOf(range.at, range.length))
-        found.set(keyOf(range.name, block), fault)
+      if (isFault(error, 'object_missing')) return undefined
+      throw error
+    } finally {
+      leave()
     }
   }
 
-  /** Those who ask for the same at the same time wait for one request. */
-  function fetchOnce(range: Range, found: Map<string, unknown>): Promise<void> {
-    const key = `${range.name} ${range.at} ${range.length}`
-    const running = coming.get(key)
-    if (running !== undefined) return running
-    const fetching = fetch(range, found).finally(() => coming.delete(key))
-    coming.set(key, fetching)
-    return fetching
+  async function fetchRange(range: Range, wanted: readonly Wanted[], found: Found): Promise<void> {
+    const bytes = await readRange(range)
+    // Copies: what lies between them is not kept.
+    for (const { index, part } of wanted)
+      found[index] = bytes?.slice(part.at - range.at, part.at - range.at + part.length)
   }
 
   function wait(range: Range): void {
-    faults.begin()
+    if (!trials.begin()) throw unreachable()
     thread ??= archiveWorker.startBlocking(place)
     const answer = thread.ask<WaitingAnswer>(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
-    if (answer === undefined || 'reason' in answer)
-      throw faults.end(answer?.reason ?? 'unreachable', range.name)
-    faults.end()
+    const reason = answer === undefined ? 'unreachable' : 'reason' in answer && answer.reason
+    trials.end(reason !== 'unreachable')
+    if (reason === 'missing')
+      throw new Fault(`${range.name} is not in the archive.`, { kind: 'damage' })
+    if (answer === undefined || 'reason' in answer) throw unreachable()
     keep(range, answer.bytes)
   }
 
   return {
+    async fetch(blobs) {
+      if (!trials.begin()) throw unreachable()
+      const begunMs = performance.now()
+      const found: Found = blobs.map(() => undefined)
+      const fetching = rangesOf(blobs).map(({ range, wanted }) => fetchRange(range, wanted, found))
+      const results = await Promise.allSettled(fetching)
+      const failed = results.find(({ status }) => status === 'rejected')
+      trials.end(failed === undefined, begunMs)
+      if (failed?.status !== 'rejected') return found
+      throw isFault(failed.reason, 'object_unreachable') ? unreachable() : failed.reason
+    },
+
     read(part) {
-      const reading = readingNow()
       const range = missingRange(part)
-      if (range !== undefined) {
-        if (reading !== undefined) throw new Missing(fetchOnce(range, reading.found))
-        wait(range)
-      }
+      if (range !== undefined) wait(range)
       return copy(part)
     },
 
@@ -105,91 +101,92 @@ export function createRangeReader(
   }
 }
 
-function createFaults() {
-  const trials = createTrials(PAUSE_MS)
-  return {
-    begin(): void {
-      if (!trials.begin()) throw unreachable()
-    },
+type Found = (Uint8Array | undefined)[]
+type Wanted = { index: number; part: Part }
 
-    /** Returns what is to be thrown for a reason. */
-    end(reason?: Reason, name = ''): Error {
-      trials.end(reason !== 'unreachable')
-      return reason === 'missing'
-        ? new Fault(`${name} is not in the archive.`, { kind: 'damage' })
-        : unreachable()
-    },
+/** Parts that lie close together in an object as one range. */
+function rangesOf(blobs: readonly ChunkBlob[]) {
+  const wanted = blobs
+    .flatMap(({ part }, index): Wanted[] => (part === undefined ? [] : [{ index, part }]))
+    .sort(
+      (a, b) =>
+        Number(a.part.name > b.part.name) - Number(a.part.name < b.part.name) ||
+        a.part.at - b.part.at,
+    )
+  const ranges: { range: Range; wanted: Wanted[] }[] = []
+  for (const each of wanted) {
+    const { name, at, length } = each.part
+    const last = ranges.at(-1)
+    const end = last === undefined ? 0 : last.range.at + last.range.length
+    const isNear =
+      last?.range.name === name &&
+      at - end <= BETWEEN_BYTES_MAX &&
+      at + length - last.range.at <= REQUEST_BYTES_MAX
+    if (last === undefined || !isNear) {
+      ranges.push({ range: { name, at, length }, wanted: [each] })
+      continue
+    }
+    last.range.length = Math.max(end, at + length) - last.range.at
+    last.wanted.push(each)
+  }
+  return ranges
+}
+
+/** Makes what resolves when there is a place, with what gives it back. */
+function createPlaces(max: number) {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  const leave = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) taken--
+    else next()
+  }
+  return async (): Promise<() => void> => {
+    if (taken < max) taken++
+    else await new Promise<void>((resolve) => void waiting.push(resolve))
+    return leave
   }
 }
 
-/** What was fetched: for all, while there is room, and for the read that it was fetched for. */
+/** Blocks that were waited for. */
 function createBlocks() {
   const kept = createCache<string, Uint8Array>(KEPT_BYTES_MAX)
-
-  /** The blocks of a part that are not there, as one range. */
-  function missingRange({ name, size, at, length }: Part): Range | undefined {
-    const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
-    const [first, last] = [lacks[0], lacks.at(-1)]
-    if (first === undefined || last === undefined) return undefined
-    const end = Math.min(size, (last + 1) * BLOCK_BYTES)
-    return { name, at: first * BLOCK_BYTES, length: end - first * BLOCK_BYTES }
-  }
-
-  /** Throws why it could not be fetched, in this read. */
-  function find(name: string, block: number): Uint8Array | undefined {
-    const key = keyOf(name, block)
-    const own = readingNow()?.found.get(key)
-    if (own instanceof Error) throw own
-    return (own as Uint8Array | undefined) ?? kept.get(key)
-  }
-
-  function keep({ name, at }: Range, bytes: Uint8Array, found?: Map<string, unknown>): void {
-    for (let from = 0; from < bytes.length; from += BLOCK_BYTES) {
-      const key = keyOf(name, (at + from) / BLOCK_BYTES)
-      const block = bytes.slice(from, from + BLOCK_BYTES)
-      kept.set(key, block, { size: block.length })
-      found?.set(key, block)
-    }
-  }
-
-  /** Of blocks that are all there. */
-  function copy(part: Part): Uint8Array {
-    const bytes = new Uint8Array(part.length)
-    for (const block of blocksOf(part.at, part.length)) {
-      const start = block * BLOCK_BYTES - part.at
-      const found = find(part.name, block)
-      if (found === undefined) throw new Error('A block is gone while it is read.')
-      const from = Math.max(0, -start)
-      bytes.set(found.subarray(from, from + part.length - Math.max(0, start)), Math.max(0, start))
-    }
-    return bytes
-  }
-  return { missingRange, keep, copy }
-}
-
-function createBlocksOnDisk(place: DiskCachePlace) {
-  const cache = createDiskCache(place)
-  const fileOf = ({ name, at }: Range): string => `${name}-${at / BLOCK_BYTES}`
-  const blocksIn = ({ name, at, length }: Range): Range[] =>
-    blocksOf(at, length).map((block) => {
-      const start = block * BLOCK_BYTES
-      return { name, at: start, length: Math.min(BLOCK_BYTES, at + length - start) }
-    })
+  /** The blocks of the part that was asked for last, also where all of them are too much to keep. */
+  let latest = new Map<string, Uint8Array>()
+  const find = (name: string, block: number): Uint8Array | undefined =>
+    latest.get(keyOf(name, block)) ?? kept.get(keyOf(name, block))
 
   return {
-    /** All of a range, which begins and ends with blocks. */
-    async find(range: Range): Promise<Uint8Array | undefined> {
-      const found = await Promise.all(
-        blocksIn(range).map((block) => cache.find(fileOf(block), block.length)),
-      )
-      return found.includes(undefined) ? undefined : Buffer.concat(found as Uint8Array[])
+    /** The blocks of a part that are not there, as one range. */
+    missingRange({ name, size, at, length }: Part): Range | undefined {
+      const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
+      const [first, last] = [lacks[0], lacks.at(-1)]
+      if (first === undefined || last === undefined) return undefined
+      const end = Math.min(size, (last + 1) * BLOCK_BYTES)
+      return { name, at: first * BLOCK_BYTES, length: end - first * BLOCK_BYTES }
     },
 
-    async keep(range: Range, bytes: Uint8Array): Promise<void> {
-      for (const block of blocksIn(range)) {
-        const from = block.at - range.at
-        await cache.keep(fileOf(block), bytes.subarray(from, from + block.length))
+    keep({ name, at }: Range, bytes: Uint8Array): void {
+      latest = new Map()
+      for (let from = 0; from < bytes.length; from += BLOCK_BYTES) {
+        const key = keyOf(name, (at + from) / BLOCK_BYTES)
+        const block = bytes.slice(from, from + BLOCK_BYTES)
+        latest.set(key, block)
+        kept.set(key, block, { size: block.length })
       }
+    },
+
+    /** Of blocks that are all there. */
+    copy(part: Part): Uint8Array {
+      const bytes = new Uint8Array(part.length)
+      for (const block of blocksOf(part.at, part.length)) {
+        const start = block * BLOCK_BYTES - part.at
+        const found = find(part.name, block)
+        if (found === undefined) throw new Error('A block is gone while it is read.')
+        const from = Math.max(0, -start)
+        bytes.set(found.subarray(from, from + part.length - Math.max(0, start)), Math.max(0, start))
+      }
+      return bytes
     },
   }
 }
@@ -207,9 +204,6 @@ const unreachable = () =>
     retryAfterSeconds: SOON_SECONDS,
   })
 
-const reasonOf = (error: unknown): Reason =>
-  isFault(error, 'object_missing') ? 'missing' : 'unreachable'
-
 const archiveWorker = defineWorker(
   { name: 'archive', purpose: 'reads the archive', file: import.meta.filename },
   (place: string, parent: Parent<never, Range>) => {
@@ -218,7 +212,7 @@ const archiveWorker = defineWorker(
       try {
         return { bytes: await store.read(name, at, length) }
       } catch (error) {
-        return { reason: reasonOf(error) }
+        return { reason: isFault(error, 'object_missing') ? 'missing' : 'unreachable' }
       }
     })
   },

@@ -19,6 +19,6 @@ export const variables = {
   archiveCacheBytes: {
     ...{ name: 'BOOKFEED_ARCHIVE_CACHE_GB', default: '0', ...bytes(0, 100_000, 1e9) },
     description:
-      'Room in the data folder for data read from the bucket, in GB. The data survives a restart; the data that was read longest ago is removed first. 0 keeps none.',
+      'Room in the data folder (`chunks.db`) for chunks read from the bucket, in GB. They survive a restart; those that were used longest ago are removed first. What was used within a minute is kept in any case.',
   },
 }

@@ -33,6 +33,7 @@ import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { MarketView, ReadMarket } from './market-read.ts'
 import {
+  chunksById,
   findRef,
   type PageSlice,
   runsOf,
@@ -181,7 +182,7 @@ function findLastRow(
   { outcome, toMs }: Moment,
 ): { chunk: Chunk; row: number } | undefined {
   const code = outcomeCodes[outcome]
-  const bounds = toBounds({ market: view.market, outcome, toMs, order: 'desc', limit: 1 })
+  const bounds = toBounds({ outcome, toMs, order: 'desc' })
   for (const { chunk } of runsOf(view, { chunks }, bounds)) {
     const row = chunk.previousRowOf(code, chunk.seek(toMs, 0))
     if (row >= 0) return { chunk, row }
@@ -225,15 +226,15 @@ const listReceived = (
 }
 
 /** Ids rise with positions except where rows came late, so likely chunks are searched first. */
-function findPosition(
+export function findPosition(
   { refs, tail }: MarketView,
   chunks: ChunkTable,
   id: number,
 ): Position | undefined {
-  const isLikely = (ref: ChunkRef): boolean => ref.firstId <= id && id <= ref.lastId
-  const ordered = [...refs.filter(isLikely), ...refs.filter((ref) => !isLikely(ref))]
+  const { likely, others } = chunksById(refs, id)
+  const ordered = [...likely, ...others]
   const search = (ref: ChunkRef): Position | undefined => {
-    if (isLikely(ref)) return positionIn(chunks.load(ref), id)
+    if (likely.includes(ref)) return positionIn(chunks.load(ref), id)
     // Most of the others will not be needed again.
     const chunk = chunks.pass(ref)
     try {

@@ -5,7 +5,7 @@ import { readAhead } from '#src/platform/eventually.ts'
 
 import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
-import type { RowQuery } from '../history.ts'
+import type { RowQuery, RowRange } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { MarketView } from './market-read.ts'
 
@@ -31,7 +31,13 @@ const LAST_POSITION = { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAF
 
 const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
 
-export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery): Bounds {
+export function toBounds({
+  order,
+  outcome,
+  after,
+  fromMs = 0,
+  toMs,
+}: Omit<RowRange, 'market'>): Bounds {
   const start = startOfMs(fromMs)
   const end = toMs === undefined ? LAST_POSITION : startOfMs(toMs)
   const bounds = { start, end, order, outcome: outcome && outcomeCodes[outcome] }
@@ -42,38 +48,138 @@ export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery):
 }
 
 /**
+ * Chunks that may hold rows within the bounds, in their direction, but those that are idle when
+ * their turn comes.
+ */
+function* refsWithin(
+  refs: readonly ChunkRef[],
+  { start, end, order, outcome }: Bounds,
+  isIdle?: Source['isIdle'],
+): Generator<{ ref: ChunkRef; at: number }> {
+  const isUp = order === 'asc'
+  const first = isUp ? findRef(refs, start) : Math.min(findRef(refs, end), refs.length - 1)
+  const step = isUp ? 1 : -1
+  for (let at = first, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
+    if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) return
+    const isChosen = outcome === undefined || ref.counts[outcome] !== 0
+    if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { ref, at }
+  }
+}
+
+/**
  * Runs that may hold rows within the bounds, in their direction; each is read when asked for, with
  * those that a page of `limit` rows needs besides.
  */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
-  { start, end, order, outcome, limit = 0 }: Bounds & { limit?: number },
+  { limit = 0, ...bounds }: Bounds & { limit?: number },
 ): Generator<Run> {
   const unfinished = tail === undefined ? [] : [{ chunk: tail.chunk, ref: undefined }]
-  const isUp = order === 'asc'
-  const first = isUp ? findRef(refs, start) : Math.min(findRef(refs, end), refs.length - 1)
-  const step = isUp ? 1 : -1
-  function* chosen(from: number): Generator<{ ref: ChunkRef; at: number }> {
-    for (let at = from, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
-      if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) break
-      const isChosen = outcome === undefined || ref.counts[outcome] !== 0
-      if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { ref, at }
-    }
-  }
+  const isUp = bounds.order === 'asc'
   function* following(from: number, count: number): Generator<ChunkRef> {
+    const rest = isUp ? refs.slice(from + 1) : refs.slice(0, from)
     let [asked, rows] = [0, 0]
-    for (const { ref } of chosen(from)) {
-      // The first one is asked for anyway.
-      if (asked > count && rows > limit) return
-      if (asked++ > 0) yield ref
-      rows += outcome === undefined ? ref.counts[0] + ref.counts[1] : (ref.counts[outcome] ?? 0)
+    for (const { ref } of refsWithin(rest, bounds, isIdle)) {
+      if (asked >= count && rows > limit) return
+      asked++
+      yield ref
+      rows += rowsOf(ref, bounds.outcome)
     }
   }
   if (!isUp) yield* unfinished
-  for (const { ref, at } of chosen(first))
+  for (const { ref, at } of refsWithin(refs, bounds, isIdle))
     yield { chunk: readAhead(ref, chunks.load, (count) => [...following(at, count)]), ref }
   if (isUp) yield* unfinished
+}
+
+const rowsOf = ({ counts }: ChunkRef, outcome: number | undefined): number =>
+  outcome === undefined ? counts[0] + counts[1] : (counts[outcome] ?? 0)
+
+/**
+ * The chunks that a read of these rows loads, by the index alone: perhaps more, never fewer. How
+ * many rows of a chunk are in the range is not known at its ends, and of steps only where a chunk
+ * begins and ends.
+ */
+export function* chunksOf(
+  view: Pick<MarketView, 'market' | 'refs'>,
+  { limit = Number.POSITIVE_INFINITY, stepMs, ...range }: RowRange,
+): Generator<ChunkRef> {
+  if (stepMs === undefined) {
+    const bounds = toBounds(range)
+    let rows = 0
+    for (const { ref } of refsWithin(view.refs, bounds)) {
+      yield ref
+      if (isWithin(ref, bounds)) rows += rowsOf(ref, bounds.outcome)
+      if (rows > limit) return
+    }
+    return
+  }
+  const toMs = decidedStepsEndMs(view.market, { ...range, stepMs })
+  const bounds = { ...toBounds({ ...range, toMs }), stepMs, after: range.after, toMs }
+  const isUp = range.order === 'asc'
+  const seen = createSeenByIndex(bounds)
+  if (!isUp && range.after !== undefined) yield* chunksAfter(view.refs, bounds)
+  const isIdle = isUp ? createIsIdleUp(bounds) : seen.isIdle
+  let steps = 0
+  let countedMs = !isUp && range.after !== undefined ? range.after.timestampMs : undefined
+  for (const { ref } of refsWithin(view.refs, bounds, isIdle)) {
+    yield ref
+    if (!isWithin(ref, bounds)) continue
+    seen.add(ref)
+    const [nearMs, farMs] = isUp ? [ref.firstMs, ref.lastMs] : [ref.lastMs, ref.firstMs]
+    // A row of the outcome is somewhere between the two.
+    const counted = countedMs === undefined ? Number.NaN : stepOf(countedMs, stepMs)
+    if (counted === stepOf(nearMs, stepMs)) continue
+    steps++
+    countedMs = farMs
+    // The walk sees that a step is over at the first row of the next.
+    if (steps > limit + 1) return
+  }
+}
+
+/** All rows of such a chunk are within the bounds. */
+const isWithin = (ref: ChunkRef, { start, end }: Bounds): boolean =>
+  ref.firstMs > start.timestampMs && ref.lastMs < end.timestampMs
+
+/** As `seenAfter` loads them. */
+function* chunksAfter(refs: readonly ChunkRef[], bounds: StepBounds): Generator<ChunkRef> {
+  const rest = restOfStep(bounds)
+  const seen: Seen = [false, false]
+  for (const { ref } of refsWithin(refs, rest)) {
+    if (isCovered(ref, bounds, (code) => seen[code] === true)) continue
+    yield ref
+    if (!isWithin(ref, rest)) continue
+    for (const code of [0, 1] as const) seen[code] ||= ref.counts[code] > 0
+  }
+}
+
+/** What a walk backwards has certainly seen of its step, which is what makes it pass over chunks. */
+function createSeenByIndex(bounds: StepBounds) {
+  const { stepMs } = bounds
+  let step = Number.NaN
+  let seen: Seen = [false, false]
+  return {
+    add({ firstMs, lastMs, counts }: ChunkRef): void {
+      const [first, last] = [stepOf(firstMs, stepMs), stepOf(lastMs, stepMs)]
+      if (last !== step || first !== last) seen = [false, false]
+      step = first
+      // Where it begins in an earlier step than it ends, only the outcome of a single one is known.
+      const isKnown = first === last || counts.includes(0)
+      for (const code of [0, 1] as const) seen[code] ||= isKnown && counts[code] > 0
+    },
+
+    isIdle: (ref: ChunkRef): boolean =>
+      stepOf(ref.firstMs, stepMs) === step &&
+      stepOf(ref.lastMs, stepMs) === step &&
+      isCovered(ref, bounds, (code) => seen[code] === true),
+  }
+}
+
+/** Chunks in the order in which the row with an id is searched in them. */
+export function chunksById(refs: readonly ChunkRef[], id: number) {
+  const isLikely = ({ firstId, lastId }: ChunkRef): boolean => firstId <= id && id <= lastId
+  return { likely: refs.filter(isLikely), others: refs.filter((ref) => !isLikely(ref)) }
 }
 
 /** Index of the first chunk whose last row is at or after `position`; their number if none is. */
@@ -188,19 +294,23 @@ export function selectSteps(
   return selection
 }
 
-type StepBounds = Bounds & { stepMs: number } & Pick<RowQuery, 'after' | 'toMs'>
+type StepBounds = Bounds & { stepMs: number } & Pick<RowRange, 'after' | 'toMs'>
+
+/** A chunk need not be read where the next one has a later row of the same step for each outcome. */
+const createIsIdleUp =
+  (bounds: StepBounds) =>
+  (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
+    next !== undefined &&
+    next.lastMs < bounds.end.timestampMs &&
+    stepOf(ref.firstMs, bounds.stepMs) === stepOf(next.lastMs, bounds.stepMs) &&
+    isCovered(ref, bounds, (code) => (next.counts[code] ?? 0) > 0)
 
 function* walkUp(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
-  const { stepMs, end } = bounds
+  const { stepMs } = bounds
   /** The last rows so far of the step, one an outcome at most, the later one last. */
   let held: Place[] = []
   let step = Number.NaN
-  const isIdle = (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
-    next !== undefined &&
-    next.lastMs < end.timestampMs &&
-    stepOf(ref.firstMs, stepMs) === stepOf(next.lastMs, stepMs) &&
-    isCovered(ref, bounds, (code) => (next.counts[code] ?? 0) > 0)
-  for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
+  for (const run of runsOf(view, { chunks, isIdle: createIsIdleUp(bounds) }, bounds)) {
     const { chunk } = run
     for (const row of indexesOf(sliceOf(run, bounds))) {
       const outcome = chunk.outcome(row)
@@ -239,12 +349,21 @@ function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Ge
   }
 }
 
-/** Outcomes with rows at or after `after` in its step: those before it are not the last ones. */
-function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Seen {
-  const { after = startOfMs(0), toMs = Number.MAX_SAFE_INTEGER, stepMs, outcome } = bounds
+/** What of the step of `after` is at or after it. */
+function restOfStep({
+  after = startOfMs(0),
+  toMs = Number.MAX_SAFE_INTEGER,
+  stepMs,
+  outcome,
+}: StepBounds): Bounds {
   const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs
   const end = startOfMs(Math.min(toMs, stepEndMs + 1))
-  const rest: Bounds = { start: after, end, order: 'asc', outcome }
+  return { start: after, end, order: 'asc', outcome }
+}
+
+/** Outcomes with rows at or after `after` in its step: those before it are not the last ones. */
+function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Seen {
+  const rest = restOfStep(bounds)
   const seen: Seen = [false, false]
   const isIdle = (ref: ChunkRef): boolean => isCovered(ref, bounds, (code) => seen[code] === true)
   for (const run of runsOf(view, { chunks, isIdle }, rest)) {

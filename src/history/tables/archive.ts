@@ -4,9 +4,8 @@
  */
 
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
-import { type Database, storageError } from '#src/database/database.ts'
-import { type ObjectReader, type ObjectReaderOptions, openObjects } from '#src/database/stores.ts'
-import { atOnce, type Eventual, Reading, readingNow } from '#src/platform/eventually.ts'
+import { storageError } from '#src/database/database.ts'
+import { type ChunkKind, type ObjectReader, openObjects, type Part } from '#src/database/stores.ts'
 
 import type { LogMeta } from './meta-table.ts'
 
@@ -23,6 +22,8 @@ export type Pointer = {
 const NUMBERS = 4
 const DIGEST_BYTES = 8
 const POINTER_BYTES = NUMBERS * 8 + DIGEST_BYTES
+/** With its seal. */
+export const SEALED_POINTER_BYTES = POINTER_BYTES + 4
 /** The first number of its place, beyond those of what it stands for. */
 const POINTERS = 16
 
@@ -51,28 +52,35 @@ export function decodePointer(stored: unknown, place: Place): Pointer | undefine
 export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
-/** `isServing`: a read that cannot run again waits for a moment only. */
-export function createArchive(db: Database, logMeta: LogMeta, options: ObjectReaderOptions) {
+/** The objects of an archive, which is opened when something of it is first read. */
+export function createArchive(logMeta: LogMeta, isServing: boolean) {
   let reader: ObjectReader | undefined
-  const anySegment = db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1')
 
   function openReader(): ObjectReader {
     const place = logMeta.archivePlace()
     if (place === undefined) throw storageError('It is not known where the archive is.')
-    reader = openObjects(place, options)
+    reader = openObjects(place, isServing)
     return reader
   }
-  const eventually: Eventual = (read) =>
-    readingNow() === undefined ? new Reading().run(read) : read()
+  const partAt = ({ segmentId, digest, size, at, length }: Pointer): Part => ({
+    name: nameOf(segmentId, digest),
+    size,
+    at,
+    length,
+  })
 
   return {
-    read({ segmentId, digest, ...part }: Pointer): Uint8Array {
-      return (reader ?? openReader()).read({ ...part, name: nameOf(segmentId, digest) })
-    },
+    /** Looks where it is, if that is not known yet. */
+    open: (): void => void (reader ?? openReader()),
 
-    /** Runs reads again that lack something of it; where nothing is in it, at once. */
-    eventuallyOf: (isUsed: boolean): Eventual =>
-      isUsed || anySegment.get() !== null ? eventually : atOnce,
+    /** As `ObjectReader.read`. */
+    read: (pointer: Pointer): Uint8Array => (reader ?? openReader()).read(partAt(pointer)),
+
+    /** As `ChunkSource.fetch`, of what pointers stand for. */
+    fetch: async (parts: readonly { chunkId: number; kind: ChunkKind; pointer: Pointer }[]) =>
+      (reader ?? openReader()).fetch(
+        parts.map(({ chunkId, kind, pointer }) => ({ chunkId, kind, part: partAt(pointer) })),
+      ),
 
     close: (): void => reader?.close(),
   }

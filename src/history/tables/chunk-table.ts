@@ -4,6 +4,7 @@ import { chunk as chunkTable } from '#db/history/schema.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
+import { type ChunkKind as Kind, chunkKinds as kinds } from '#src/database/stores.ts'
 import type { Beside, Position } from '#src/domain/snapshot.ts'
 import { together } from '#src/platform/eventually.ts'
 import { Fault } from '#src/platform/fault.ts'
@@ -21,7 +22,8 @@ import {
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk } from '../codec/chunk.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
-import { type Archive, decodePointer, encodePointer, type Pointer } from './archive.ts'
+import { decodePointer, encodePointer, type Pointer, SEALED_POINTER_BYTES } from './archive.ts'
+import type { ChunkFetch, ElsewherePart } from './chunk-fetch.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -32,8 +34,6 @@ export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
   counts: readonly [number, number]
 }
 
-const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
-type Kind = (typeof kinds)[number]
 /** What an archive takes; notes may change. */
 export const packedKinds = ['tops', 'rows', 'hashes'] as const
 export type PackedKind = (typeof packedKinds)[number]
@@ -139,23 +139,46 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Fault =>
   })
 
 /**
- * Reads blobs, as they are now. Throws a `damage` fault, and a `chunk_gone` fault; and as the
- * archive does.
+ * Reads blobs, as they are now. Throws a `damage` fault, and a `chunk_gone` fault; and as
+ * `ChunkFetch.read` does.
  */
-function createBlobs(db: Database, archive: Archive) {
+function createBlobs(db: Database, elsewhere: ChunkFetch) {
   const cells = new Map(kinds.map((kind) => [kind, db.engine.createCell(db, 'chunk', kind)]))
+  const lengths = new Map(
+    kinds.map((kind) => [
+      kind,
+      db.prepare<unknown, [number]>(`SELECT length(${kind}) FROM chunk WHERE id = $1`),
+    ]),
+  )
+
+  /** Where a blob is that the file does not have; undefined where it has it, or something else. */
+  function partAt(kind: Kind, ref: ChunkRef, stored: unknown): ElsewherePart | undefined {
+    const place = placeOf(kind, ref)
+    const pointer = decodePointer(stored, place)
+    const isAbsent = stored instanceof Uint8Array && stored.length === 0
+    return pointer || isAbsent ? { chunkId: ref.id, kind, place, pointer } : undefined
+  }
+
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const stored = cells.get(kind)?.(ref.id)
     if (stored === undefined) throw new Fault(`Chunk ${ref.id} is gone.`, { kind: 'chunk_gone' })
-    const place = placeOf(kind, ref)
-    const bytes = unseal(stored, place)
+    const bytes = unseal(stored, placeOf(kind, ref))
     if (bytes !== undefined) return bytes
-    const pointer = decodePointer(stored, place)
-    const archived = pointer && unseal(archive.read(pointer), place)
-    if (archived === undefined) throw damageOf(kind, ref)
-    return archived
+    const part = partAt(kind, ref, stored)
+    const fetched = part && elsewhere.read(part)
+    if (fetched === undefined) throw damageOf(kind, ref)
+    return fetched
   }
+
   return {
+    /** What has to be fetched before a blob can be read; of one that is gone, nothing. */
+    lackingPart(kind: Kind, ref: ChunkRef): ElsewherePart | undefined {
+      const length = lengths.get(kind)?.values(ref.id)[0]?.[0]
+      if (length === undefined || Number(length) > SEALED_POINTER_BYTES) return undefined
+      const part = partAt(kind, ref, cells.get(kind)?.(ref.id))
+      return part && elsewhere.isLacking(part) ? part : undefined
+    },
+
     readBlob,
 
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
@@ -230,8 +253,8 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
 }
 
 /** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
-export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: number) {
-  const blobs = createBlobs(db, archive)
+export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytesMax: number) {
+  const blobs = createBlobs(db, elsewhere)
   const cache = createPartCache<Kept>(cacheBytesMax)
 
   const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
@@ -269,6 +292,9 @@ export function createChunkTable(db: Database, archive: Archive, cacheBytesMax: 
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
+
+    /** Whether all rows of a chunk are in memory. */
+    isKept: (ref: ChunkRef): boolean => cache.peek(placeOfForm(ref, WHOLE))?.data instanceof Chunk,
 
     /** As `load`; of a chunk of both outcomes the rows of one, which are kept by themselves. */
     loadOwn(ref: ChunkRef, outcome: number): Chunk {

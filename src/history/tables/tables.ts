@@ -1,6 +1,6 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import { createClock, type Database } from '#src/database/database.ts'
-import type { DiskCachePlace } from '#src/database/stores.ts'
+import type { ChunkSource } from '#src/database/stores.ts'
 import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
@@ -8,6 +8,7 @@ import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
 import { createArchive } from './archive.ts'
+import { createChunkFetch, type FetchedChunks } from './chunk-fetch.ts'
 import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
 import { createEventTable } from './event-table.ts'
 import { createEvidenceTable } from './evidence-table.ts'
@@ -26,17 +27,39 @@ type Options = {
   chunkCacheBytes: number
   clock?: Clock | undefined
   isServing?: boolean | undefined
-  archiveCache?: DiskCachePlace | undefined
+  isArchiving?: boolean | undefined
+  /** The database at an address, of which this one is a replica. */
+  chunkSource?: ChunkSource | undefined
+  fetched: FetchedChunks
+  /** Whether a read that lacks something runs again. */
+  runsAgain?: boolean | undefined
 }
 
 export function createTables(
   db: Database,
-  { chunkCacheBytes, clock: given, isServing = false, archiveCache: cache }: Options,
+  {
+    chunkCacheBytes,
+    clock: given,
+    isServing = false,
+    isArchiving = false,
+    chunkSource: source,
+    fetched,
+    runsAgain = false,
+  }: Options,
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
-  const archive = createArchive(db, logMeta, { isServing, cache })
-  const chunks = createChunkTable(db, archive, chunkCacheBytes)
+  const archive = createArchive(logMeta, isServing)
+  const hasSegment = (): boolean =>
+    db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1').get() !== null
+  const hasElsewhere = isArchiving || source !== undefined || hasSegment()
+  const elsewhere = createChunkFetch(archive, fetched, {
+    isServing,
+    isUsed: hasElsewhere,
+    source,
+    runsAgain,
+  })
+  const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
   const clock = given ?? createClock(db)
   const windowOutcomes = createOutcomeTable(db, logMeta)
   const events = createEventTable(db, logMeta, clock)
@@ -48,7 +71,13 @@ export function createTables(
   }
   return {
     db,
-    archive,
+    hasElsewhere,
+    elsewhere,
+    closeElsewhere(): void {
+      archive.close()
+      fetched.close()
+      source?.close()
+    },
     segments: createSegmentTable(db, logMeta),
     chunks,
     meta,

@@ -1,0 +1,88 @@
+/** Fetches what reads need and this machine does not have. */
+import type { ChunkKind } from '#src/database/stores.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import type { MarketHistory, RowRange } from '../history.ts'
+import type { ElsewherePart } from '../tables/chunk-fetch.ts'
+import type { ChunkRef } from '../tables/chunk-table.ts'
+import type { Tables } from '../tables/tables.ts'
+import type { MarketView, Views } from './market-read.ts'
+import { findPosition } from './pages.ts'
+import { chunksById, chunksOf } from './selection.ts'
+
+/** Most reads go on where the last one ended: some rows are fetched ahead, by the size of a page. */
+const AHEAD_PAGES = 10
+const AHEAD_ROWS_MAX = 1000
+
+export function createFetch(
+  { chunks, elsewhere }: Pick<Tables, 'chunks' | 'elsewhere'>,
+  views: Views,
+): MarketHistory['fetch'] {
+  function kindsOf({ withTops, withReceived }: RowRange): ChunkKind[] {
+    const kinds: ChunkKind[] = ['rows']
+    if (withTops) kinds.push('tops')
+    if (withReceived) kinds.push('hashes', 'notes')
+    return kinds
+  }
+
+  function lackingOf(refs: Iterable<ChunkRef>, kinds: readonly ChunkKind[]): ElsewherePart[] {
+    const lacking: ElsewherePart[] = []
+    for (const ref of refs) {
+      for (const kind of kinds) {
+        if (kind === 'rows' && chunks.isKept(ref)) continue
+        const part = chunks.lackingPart(kind, ref)
+        if (part !== undefined) lacking.push(part)
+      }
+    }
+    return lacking
+  }
+
+  /** Of a market that cannot be read, the read that follows says why. */
+  function viewOf({ market }: RowRange): MarketView | undefined {
+    try {
+      return views.find(market.conditionId)
+    } catch {
+      return undefined
+    }
+  }
+
+  function lackingById(view: MarketView, id: number): ElsewherePart[] {
+    const { likely, others } = chunksById(view.refs, id)
+    const lacking = lackingOf(likely, ['rows'])
+    if (lacking.length > 0) return lacking
+    const known = { ...view, refs: likely }
+    return findPosition(known, chunks, id) === undefined ? lackingOf(others, ['rows']) : []
+  }
+
+  function lackingIn(range: RowRange): ElsewherePart[] {
+    const view = viewOf(range)
+    if (view === undefined) return []
+    if (range.id !== undefined) return lackingById(view, range.id)
+    const lacking = lackingOf(chunksOf(view, range), kindsOf(range))
+    if (lacking.length === 0 || range.limit === undefined || range.stepMs !== undefined)
+      return lacking
+    const limit = range.limit + Math.min(AHEAD_ROWS_MAX, AHEAD_PAGES * range.limit)
+    return lackingOf(chunksOf(view, { ...range, limit }), kindsOf(range))
+  }
+
+  return (ranges) => {
+    if (!elsewhere.mayLack()) return undefined
+    const lacking = ranges.flatMap(lackingIn)
+    return lacking.length === 0 ? undefined : elsewhere.fetch(lacking)
+  }
+}
+
+/** Rounds after which a read finds out by itself what it lacks: more was removed than is fetched. */
+const ROUNDS_MAX = 4
+
+/** Fetches what reads of these rows need; what follows runs before anything else can happen. */
+export function* fetched(
+  history: Pick<MarketHistory, 'fetch'>,
+  ...ranges: readonly RowRange[]
+): Steps<void> {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const coming = history.fetch(ranges)
+    if (coming === undefined) return
+    yield coming
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Parts of chunks that the history file does not have: it has a pointer to the archive in their
+ * place, or nothing where the books are in a database at an address. A process that serves fetches
+ * them before it reads; any other waits for them.
+ */
+import { type Place, unseal } from '#src/database/checksum.ts'
+import { SOON_SECONDS, storageError } from '#src/database/database.ts'
+import type { ChunkKind, ChunkSource } from '#src/database/stores.ts'
+import { Missing, readingNow } from '#src/platform/eventually.ts'
+import { Fault } from '#src/platform/fault.ts'
+
+import { type Archive, decodePointer, nameOf, type Pointer } from './archive.ts'
+
+/** Bytes that are fetched before the next are asked for, and what a part has of unknown size. */
+const SLICE_BYTES = 16 * 1024 * 1024
+const PART_BYTES = 12 * 1024
+/** What was not found is not asked for again for so long. */
+const ABSENT_MS = 10_000
+const ABSENT_MAX = 10_000
+
+export type FetchedPart = { chunkId: number; kind: ChunkKind; bytes: Uint8Array }
+
+/** Where parts that were fetched are kept; see `fetched-chunks.ts`. */
+export type FetchedChunks = {
+  /** Not to be written to. */
+  find(chunkId: number, kind: ChunkKind): Uint8Array | undefined
+  keep(parts: readonly FetchedPart[]): void
+  close(): void
+}
+
+/** `place` is what its bytes are sealed for. */
+export type ElsewherePart = {
+  chunkId: number
+  kind: ChunkKind
+  place: Place
+  /** Undefined where it is not known to be in the archive. */
+  pointer: Pointer | undefined
+}
+
+export type ChunkFetchOptions = {
+  isServing: boolean
+  /** Whether something may be elsewhere, as far as is known now. */
+  isUsed: boolean
+  /** The database at an address, of which the file is a replica. */
+  source: ChunkSource | undefined
+  /** Whether a read that lacks something runs again when it is here. */
+  runsAgain: boolean
+}
+
+export function createChunkFetch(
+  archive: Archive,
+  fetched: FetchedChunks,
+  { isServing, isUsed, source, runsAgain }: ChunkFetchOptions,
+) {
+  const coming = new Map<string, Promise<void>>()
+  const absent = new Map<string, { untilMs: number; fault: Error }>()
+  let mayLack = isUsed
+
+  function find({ chunkId, kind, place }: ElsewherePart): Uint8Array | undefined {
+    return unseal(fetched.find(chunkId, kind), place)
+  }
+
+  function noteAbsent(part: ElsewherePart, what: string): void {
+    if (absent.size >= ABSENT_MAX) absent.clear()
+    const untilMs = performance.now() + ABSENT_MS
+    absent.set(keyOf(part), { untilMs, fault: new Fault(what, { kind: 'damage' }) })
+  }
+
+  /** Why it is known that a part cannot be fetched. */
+  function faultOf(part: ElsewherePart): Error | undefined {
+    const known = absent.get(keyOf(part))
+    return known !== undefined && performance.now() < known.untilMs ? known.fault : undefined
+  }
+
+  /** Those of the archive among them; the others are kept, or noted to be absent. */
+  async function fetchFromSource(parts: readonly ElsewherePart[]): Promise<InArchive[]> {
+    if (parts.length === 0 || source === undefined) return []
+    const found = await source.fetch(parts.map(({ chunkId, kind }) => ({ chunkId, kind })))
+    const sound: FetchedPart[] = []
+    const archived: InArchive[] = []
+    for (const [index, part] of parts.entries()) {
+      const bytes = found[index]
+      const pointer = decodePointer(bytes, part.place)
+      if (pointer !== undefined) archived.push({ ...part, pointer })
+      else if (bytes !== undefined && unseal(bytes, part.place) !== undefined)
+        sound.push({ chunkId: part.chunkId, kind: part.kind, bytes })
+      else noteAbsent(part, `${part.kind} of chunk ${part.chunkId} are not as they were written.`)
+    }
+    fetched.keep(sound)
+    return archived
+  }
+
+  async function fetchFromArchive(parts: readonly InArchive[]): Promise<void> {
+    if (parts.length === 0) return
+    const found = await archive.fetch(parts)
+    const sound: FetchedPart[] = []
+    for (const [index, part] of parts.entries()) {
+      const { chunkId, kind, place, pointer } = part
+      const bytes = found[index]
+      if (bytes === undefined)
+        noteAbsent(part, `${nameOf(pointer.segmentId, pointer.digest)} is not in the archive.`)
+      else if (unseal(bytes, place) === undefined)
+        noteAbsent(part, `${kind} of chunk ${chunkId} are not as they were written.`)
+      else sound.push({ chunkId, kind, bytes })
+    }
+    fetched.keep(sound)
+  }
+
+  async function fetchAll(parts: readonly ElsewherePart[]): Promise<void> {
+    for (const slice of slicesOf(parts)) {
+      const archived = await fetchFromSource(slice.filter(({ pointer }) => pointer === undefined))
+      await fetchFromArchive([...slice.filter(isInArchive), ...archived])
+    }
+  }
+
+  /** What is coming already is waited for, and not asked for again. */
+  function fetch(parts: readonly ElsewherePart[]): Promise<void> {
+    const waits = new Set<Promise<void>>()
+    const fresh = new Map<string, ElsewherePart>()
+    for (const part of parts) {
+      const running = coming.get(keyOf(part))
+      if (running === undefined) fresh.set(keyOf(part), part)
+      else waits.add(running)
+    }
+    if (fresh.size > 0) {
+      const fetching = fetchAll([...fresh.values()]).finally(() => {
+        for (const key of fresh.keys()) coming.delete(key)
+      })
+      for (const key of fresh.keys()) coming.set(key, fetching)
+      waits.add(fetching)
+    }
+    return Promise.all(waits).then(() => undefined)
+  }
+
+  return {
+    fetch,
+
+    /** Whether reads have to be planned: something may be elsewhere, and nothing waits for it. */
+    mayLack: (): boolean => mayLack && isServing && !runsAgain,
+
+    /** Whether a part has to be fetched before it can be read. */
+    isLacking: (part: ElsewherePart): boolean =>
+      faultOf(part) === undefined && find(part) === undefined,
+
+    /**
+     * The bytes that were sealed. Throws a `damage` fault, and `storage_unavailable` where they
+     * were not fetched.
+     */
+    read(part: ElsewherePart): Uint8Array | undefined {
+      const { pointer } = part
+      if (!isServing) return pointer && unseal(archive.read(pointer), part.place)
+      // A copy, because a reader gives the memory of what it has read back.
+      const bytes = find(part)?.slice()
+      if (bytes !== undefined) return bytes
+      const fault = faultOf(part)
+      if (fault !== undefined) throw fault
+      if (runsAgain) return pointer && readAgain(part, pointer)
+      // Another process moved it since this one looked.
+      mayLack = true
+      throw storageError('These books are being fetched. Try again in a moment.', {
+        retryAfterSeconds: SOON_SECONDS,
+      })
+    },
+  }
+
+  function readAgain(part: ElsewherePart, pointer: Pointer): Uint8Array | undefined {
+    const found = readingNow()?.found
+    if (found === undefined) return unseal(archive.read(pointer), part.place)
+    const fault = found.get(keyOf(part))
+    if (fault instanceof Error) throw fault
+    // A read, too.
+    archive.open()
+    throw new Missing(fetch([part]).catch((error: unknown) => found.set(keyOf(part), error)))
+  }
+}
+
+export type ChunkFetch = ReturnType<typeof createChunkFetch>
+
+type InArchive = ElsewherePart & { pointer: Pointer }
+const isInArchive = (part: ElsewherePart): part is InArchive => part.pointer !== undefined
+
+const keyOf = ({ chunkId, kind }: ElsewherePart): string => `${chunkId} ${kind}`
+
+function* slicesOf(parts: readonly ElsewherePart[]): Generator<ElsewherePart[]> {
+  let slice: ElsewherePart[] = []
+  let bytes = 0
+  for (const part of parts) {
+    slice.push(part)
+    bytes += part.pointer?.length ?? PART_BYTES
+    if (bytes < SLICE_BYTES) continue
+    yield slice
+    slice = []
+    bytes = 0
+  }
+  if (slice.length > 0) yield slice
+}

@@ -1,0 +1,152 @@
+/**
+ * Parts of chunks that were fetched from elsewhere, sealed as they are stored there: for all threads
+ * in a file up to a size, and the newest in memory. What the file has no room for, or cannot take
+ * now, is in memory alone. What was used within a minute stays, so that a request that fetched a part finds it.
+ */
+import { rmSync } from 'node:fs'
+
+import type { Database } from '#src/database/database.ts'
+import { codeOf, openCacheFile } from '#src/database/sqlite/database.ts'
+import { type ChunkCachePlace, type ChunkKind, chunkKinds } from '#src/database/stores.ts'
+import { createCache } from '#src/platform/cache.ts'
+
+import type { FetchedChunks } from './chunk-fetch.ts'
+
+const MEMORY_BYTES_MAX = 32 * 1024 * 1024
+/** How long a write waits for that of another thread. */
+const BUSY_MS = 20
+const USED_SECONDS = 60
+/** The time of a use is written again after so long, several at once. */
+const NOTED_SECONDS = 20
+const NOTE_EVERY_MS = 1000
+/** Rows that are removed, and pages that are given back to the disk, at one go. */
+const REMOVED_ROWS = 64
+const REMOVED_PAGES = 512
+const ROUNDS_MAX = 8
+
+const schema = `CREATE TABLE IF NOT EXISTS part (
+  key INTEGER PRIMARY KEY, used_s INTEGER NOT NULL, bytes BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS part_used ON part (used_s)`
+
+const keyOf = (chunkId: number, kind: ChunkKind): number =>
+  chunkId * chunkKinds.length + chunkKinds.indexOf(kind)
+
+export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
+  const memory = createCache<number, Uint8Array>(MEMORY_BYTES_MAX)
+  let file: ReturnType<typeof openFile> | undefined
+  let isUsable = place !== undefined
+
+  /** Runs what uses the file, if there is one; a file that fails is not used any more. */
+  function withFile<T>(use: (opened: ReturnType<typeof openFile>) => T): T | undefined {
+    if (!isUsable || place === undefined) return undefined
+    try {
+      file ??= openFile(place)
+      return use(file)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'SQLITE_BUSY') return undefined
+      isUsable = false
+      file?.close()
+      // The next process begins with an empty one.
+      if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB')
+        for (const end of ['', '-wal', '-shm']) rmSync(place.path + end, { force: true })
+      return undefined
+    }
+  }
+
+  return {
+    find(chunkId, kind) {
+      const key = keyOf(chunkId, kind)
+      const known = memory.get(key)
+      if (known !== undefined) return known
+      const bytes = withFile((opened) => opened.find(key))
+      withFile((opened) => opened.noteUses())
+      if (bytes !== undefined) memory.set(key, bytes, { size: bytes.length })
+      return bytes
+    },
+
+    keep(parts) {
+      for (const { chunkId, kind, bytes } of parts)
+        memory.set(keyOf(chunkId, kind), bytes, { size: bytes.length })
+      withFile(({ put }) =>
+        put(parts.map(({ chunkId, kind, bytes }) => ({ key: keyOf(chunkId, kind), bytes }))),
+      )
+    },
+
+    close(): void {
+      isUsable = false
+      file?.close()
+    },
+  }
+}
+
+function openFile({ path, bytesMax }: ChunkCachePlace) {
+  const db: Database = openCacheFile(path, schema, BUSY_MS)
+  const find = db.prepare<unknown, [number]>('SELECT bytes, used_s FROM part WHERE key = $1')
+  const put = db.prepare<unknown, [{ key: number; usedS: number; bytes: Uint8Array }]>(
+    'INSERT OR REPLACE INTO part (key, used_s, bytes) VALUES ($key, $usedS, $bytes)',
+  )
+  const note = db.prepare<unknown, [{ key: number; usedS: number }]>(
+    'UPDATE part SET used_s = $usedS WHERE key = $key',
+  )
+  const remove = db.prepare<unknown, [number]>(
+    `DELETE FROM part WHERE key IN
+       (SELECT key FROM part WHERE used_s < $1 ORDER BY used_s LIMIT ${REMOVED_ROWS})`,
+  )
+  const used = new Set<number>()
+  let notedMs = performance.now()
+  const nowS = (): number => Math.floor((performance.timeOrigin + performance.now()) / 1000)
+
+  function write(body: () => void): void {
+    db.run('BEGIN IMMEDIATE')
+    try {
+      body()
+      db.run('COMMIT')
+    } catch (error) {
+      if (db.inTransaction) db.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  function noteUses(): void {
+    if (used.size === 0 || performance.now() - notedMs < NOTE_EVERY_MS) return
+    notedMs = performance.now()
+    const keys = [...used]
+    used.clear()
+    const usedS = nowS()
+    write(() => {
+      for (const key of keys) note.run({ key, usedS })
+    })
+  }
+
+  /** Removes some of what was used longest ago, as long as there is too much. */
+  function makeRoom(): void {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      if (db.engine.usedBytesOf(db) <= bytesMax) return
+      if (remove.run(nowS() - USED_SECONDS).changes === 0) return
+      db.run(`PRAGMA incremental_vacuum(${REMOVED_PAGES})`)
+    }
+  }
+
+  return {
+    find(key: number): Uint8Array | undefined {
+      const [bytes, usedS] = find.values(key)[0] ?? []
+      if (!(bytes instanceof Uint8Array)) return undefined
+      if (nowS() - Number(usedS) > NOTED_SECONDS) used.add(key)
+      return bytes
+    },
+
+    noteUses,
+
+    put(parts: readonly { key: number; bytes: Uint8Array }[]): void {
+      const usedS = nowS()
+      write(() => {
+        for (const { key, bytes } of parts) put.run({ key, usedS, bytes })
+      })
+      makeRoom()
+    },
+
+    close: (): void => db.engine.close(db),
+  }
+}
