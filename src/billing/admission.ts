@@ -54,8 +54,16 @@ export async function admit(
   // A call with the same payload may have been faster.
   const taken = findAgain()
   if (taken) return taken
-  const isSpent = faults.includes('nonce_used')
-  const { offer, signed, proof } = isSpent ? await toSpent() : await toUnspent()
+  let draft: Draft
+  try {
+    draft = faults.includes('nonce_used') ? await toSpent() : await toUnspent()
+  } catch (refusal) {
+    // What it is refused for may be itself: another server has taken it since.
+    const same = findAgain()
+    if (same) return same
+    throw refusal
+  }
+  const { offer, signed, proof } = draft
   const { kind, payment } = ledger.payments.claim(
     { id: `pay_${options.createId()}`, offer, signed, proof },
     { actor: `account:${accountId}`, nowMs: clock() },

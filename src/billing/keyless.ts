@@ -9,6 +9,7 @@ import { parsePayment, sealPayment } from '#src/domain/selling/payload.ts'
 import type { Network, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import { OFFER_LIFE_MS, type Payment } from '#src/domain/selling/payment.ts'
 import { termsOf, type Tier } from '#src/domain/selling/tier.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { offerFault } from './admission.ts'
@@ -120,10 +121,11 @@ export async function admitUnquoted(
   const signed = sealPayment(parsed, offer)
   const faults = await askFaults(view, signed, parsed.body.signature)
   const fault = faults[0] ?? offerFault(signed, offer, await readMoment(clock, view))
+  // What is said against it may be itself: another call, or another server, has taken it since.
+  const taken = payments.findPaymentByNonce(signed)
+  if (taken) return again(taken)
   // A payload copied from the chain proves no payer: only what comes here first is the payer's.
   if (faults.includes('nonce_used')) {
-    const taken = payments.findPaymentByNonce(signed)
-    if (taken) return again(taken)
     throw conflictError(
       'This payment was made before it was sent here. Do not pay again: ask the operator, who sees the money.',
     )
@@ -137,7 +139,14 @@ export async function admitUnquoted(
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(options, { reason: fault, signed, offer })
   assertFewFailed(options, offer)
-  await onAdmitted?.(payer, false)
+  try {
+    await onAdmitted?.(payer, false)
+  } catch (error) {
+    // What the wallet has paid before may be this payment, which another server took meanwhile.
+    const same = isFault(error, 'paid_before') && payments.findPaymentByNonce(signed)
+    if (same) return assertSame(same)
+    throw error
+  }
   const { kind, payment } = payments.claimUnquoted(
     { id: `pay_${createId()}`, keyId: `key_${createId()}`, identifier, offer, signed },
     { nowMs: clock() },

@@ -96,7 +96,10 @@ export const advance = async (
   offer: Offer,
 ): Promise<Payment> => steps[payment.state](context, payment, offer)
 
-/** Looks again and again while a payment is in flight, so that most callers get its end. */
+/**
+ * Looks again and again while a payment is in flight, so that most callers get its end; also while
+ * another server is sending it, so that the callers of both get the same.
+ */
 export async function waitForFinality(
   context: SettlementContext,
   first: Payment,
@@ -104,13 +107,17 @@ export async function waitForFinality(
 ): Promise<Payment> {
   let payment = first
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
-    const { state } = payment
-    if (state !== 'pending' && (state !== 'unknown' || step >= UNKNOWN_STEPS)) break
+    if (!isInFlight(payment, step)) break
     await context.sleep(ms)
-    payment = await observe(context, payment, offer)
+    payment = reread(context, payment.id)
+    if (isInFlight(payment, step)) payment = await observe(context, payment, offer)
   }
   return payment
 }
+
+const isInFlight = ({ state }: Payment, step: number): boolean =>
+  ['settling', 'pending', 'settled'].includes(state) ||
+  (state === 'unknown' && step < UNKNOWN_STEPS)
 
 /** Nothing was sent by us yet; the payer may have, so the nonce is checked before the clock. */
 async function begin(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
@@ -125,6 +132,9 @@ async function begin(context: SettlementContext, payment: Payment, offer: Offer)
     const seen = await observe(context, screened, offer)
     if (seen.state !== screened.state) return seen
     if (fault === 'nonce_used') return move(context, seen, { to: 'unknown', reason: fault })
+    // Another server may have found it in time, and be sending it.
+    const current = reread(context, payment.id)
+    if (current.state !== screened.state) return current
     // Only the payer can still submit it, until it is proved void.
     const drift = describeDrift(moment, context.chain)
     throw tooLateError(payment.signed, { moment, offer, drift })
@@ -249,7 +259,9 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
   const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
   const seen = afterLook(await view.look(leased.signed, hint))
   if (seen === undefined && result.kind === 'refused' && !wasSent) {
-    move(context, leased, { to: 'screened', reason: result.reason })
+    const current = move(context, leased, { to: 'screened', reason: result.reason })
+    // Another server has seen it on the chain since.
+    if (current.state !== 'screened') return current
     // It says that it took nothing, and the chain shows nothing; neither proves it.
     throw unavailableError(
       'The facilitator did not take the payment just now, and the chain does not show it yet. Submit the same payment again, and sign no other.',

@@ -11,6 +11,7 @@ import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { Offer, Payment, SignedPayment } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12)
@@ -69,10 +70,19 @@ type Parts = {
   hasFacilitator?: boolean
   payTo?: string
   lease?: { ms: number; renewMs: number }
+  /** A file or an address, which another server may have open; in memory by default. */
+  ledgerPlace?: string
+  /** Begins the ids that this server makes. */
+  prefix?: string
+  /** Is awaited whenever it waits for anything outside. */
+  atWait?: () => Promise<void>
+  /** Is called before each of its calls of the ledger about payments. */
+  atVerb?: () => void
 }
 
 export async function openBilling(parts: Parts = {}) {
   const { hasChain = true, hasFacilitator = true, payTo = PAY_TO, lease } = parts
+  const { ledgerPlace = ':memory:', prefix = '', atVerb, atWait = async () => undefined } = parts
   const script = initial()
   const calls = {
     payloads: [] as string[],
@@ -81,34 +91,38 @@ export async function openBilling(parts: Parts = {}) {
     slept: [] as number[],
     log: [] as string[],
   }
-  const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+  const ledger = openLedger(ledgerPlace, { nowMs: NOW_MS })
   let minted = 0
   const billing = createBilling({
-    ledger,
+    ledger: atVerb === undefined ? ledger : { ...ledger, payments: watch(ledger.payments, atVerb) },
     listTiers: ledger.listTiers,
     chains: [
       {
         chain: homeChain,
-        view: hasChain ? fakeChain(script, calls) : undefined,
-        facilitator: hasFacilitator ? fakeFacilitator(script, calls) : undefined,
+        view: hasChain ? fakeChain(script, calls, atWait) : undefined,
+        facilitator: hasFacilitator ? fakeFacilitator(script, calls, atWait) : undefined,
       },
     ],
     payTo,
     lease,
-    screen: async (address) => ({
-      verdict: script.screening,
-      address,
-      timeMs: script.nowMs,
-      grounds: {
-        list: { answer: 'absent', isStale: true },
-        oracle: 'absent',
-        issuers: 'absent',
-      },
-    }),
+    screen: async (address) => {
+      await atWait()
+      return {
+        verdict: script.screening,
+        address,
+        timeMs: script.nowMs,
+        grounds: {
+          list: { answer: 'absent', isStale: true },
+          oracle: 'absent',
+          issuers: 'absent',
+        },
+      }
+    },
     clock: () => script.nowMs,
-    createId: () => String(++minted).padStart(6, '0'),
+    createId: () => prefix + String(++minted).padStart(6, '0'),
     sleep: async (ms) => {
       calls.slept.push(ms)
+      await atWait()
       await script.onSleep(ms)
     },
     origin: () => 'https://feed.example',
@@ -137,19 +151,37 @@ export async function openBilling(parts: Parts = {}) {
 
 export type World = Awaited<ReturnType<typeof openBilling>>
 
-const fakeChain = (script: Script, calls: { looks: number }) => ({
-  preflight: async () => script.preflights.shift() ?? script.preflight,
+const watch = (payments: Ledger['payments'], atVerb: () => void): Ledger['payments'] =>
+  new Proxy(payments, {
+    get(target, name, receiver) {
+      atVerb()
+      return Reflect.get(target, name, receiver)
+    },
+  })
+
+/** Waits before and after it answers, so that a test may do something in between. */
+const fakeChain = (script: Script, calls: { looks: number }, atWait: () => Promise<void>) => ({
+  async preflight() {
+    await atWait()
+    const preflight = script.preflights.shift() ?? script.preflight
+    await atWait()
+    return preflight
+  },
   look: async (signed: SignedPayment) => {
     calls.looks++
+    await atWait()
     await script.onLook(signed)
     const { verdict } = script
     script.onSeen()
+    await atWait()
     return verdict
   },
-  head: async () =>
-    script.hasHead
+  async head() {
+    await atWait()
+    return script.hasHead
       ? { finalNumber: script.finalNumber, latestNumber: script.finalNumber }
-      : undefined,
+      : undefined
+  },
   transfersTo: async (_: string, { from, to }: { from: number; to: number }) =>
     script.transfers.filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to),
   check: async () => script.faults,
@@ -158,12 +190,15 @@ const fakeChain = (script: Script, calls: { looks: number }) => ({
 const fakeFacilitator = (
   script: Script,
   calls: { payloads: string[]; traces: (string | undefined)[] },
+  atWait: () => Promise<void>,
 ) => ({
   name: 'scripted',
   settle: async (payload: string, _: unknown, trace?: string) => {
     calls.payloads.push(payload)
     calls.traces.push(trace)
+    await atWait()
     await script.onSettle()
+    await atWait()
     return script.result
   },
   supported: async () => ({ kinds: script.kinds, reason: script.kinds ? undefined : 'HTTP 502' }),
@@ -173,7 +208,7 @@ export const seconds = (ms: number) => String(Math.floor(ms / 1000))
 
 /** What a wallet makes of an offer of USDC. */
 export const payWithUsdc = (
-  { requirements, createdMs }: Offer,
+  { requirements, createdMs }: Pick<Offer, 'requirements' | 'createdMs' | 'payer'>,
   change: object = {},
   nonce = 1,
 ) => ({
