@@ -7,8 +7,10 @@ import historySqlite from './history/migrations/0000_initial.sql' with { type: '
 import historyWindowOutcomes from './history/migrations/0001_window_outcomes.sql' with { type: 'text' }
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
+import postgresHistoryChanges from './history/postgres/0002_change_log.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
+import postgresLedgerChanges from './ledger/postgres/0001_change_log.sql' with { type: 'text' }
 
 export type Migrations = {
   /** The format of 0.5.0, which the first makes. Each other raises it by one. */
@@ -23,6 +25,9 @@ export const historyMigrations: Migrations = {
 export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
-  sql: [historyPostgres, postgresWindowOutcomes],
+  sql: [historyPostgres, postgresWindowOutcomes, postgresHistoryChanges],
 }
-export const postgresLedgerMigrations: Migrations = { firstFormat: 5, sql: [ledgerPostgres] }
+export const postgresLedgerMigrations: Migrations = {
+  firstFormat: 5,
+  sql: [ledgerPostgres, postgresLedgerChanges],
+}

@@ -1,11 +1,12 @@
 /** Numbers and bytes in one column, where an engine gives a column one type. */
 import type { Database } from './database.ts'
 
-type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
+export type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
 const asItIs: Packing = { pack: (value) => value, unpack: (value) => value }
 /** What is no number has 32 bytes. */
 const NUMBER_BYTES = 8
-const inBytes: Packing = {
+/** Of an engine whose columns have one type. */
+export const packedInBytes: Packing = {
   pack: (value) =>
     typeof value === 'number' ? new Uint8Array(new Float64Array([value]).buffer) : value,
   unpack: (value) =>
@@ -14,4 +15,4 @@ const inBytes: Packing = {
       : value,
 }
 
-export const packingOf = (db: Database): Packing => (db.engine.mixesTypes ? asItIs : inBytes)
+export const packingOf = (db: Database): Packing => (db.engine.mixesTypes ? asItIs : packedInBytes)

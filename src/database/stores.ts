@@ -58,8 +58,38 @@ export type RemoteDatabase = Database & {
   waitAs(purpose: 'serve' | 'record'): void
 }
 
+/** A store at an address, and the file that has a copy of it. */
+export type Replicated = { store: StoreName; place: string; path: string }
+
+export type ReplicasOptions = {
+  /** Names this server among those of the database. */
+  server: string
+  say: (line: string, level: 'error' | 'info') => void
+  /** Called when a replica has changed. */
+  onChange: () => void
+}
+
+/** Copies of stores in files, which are kept up to date. */
+export type Replicas = {
+  /**
+   * Of each store the moment before which all that was committed is in the file: milliseconds of
+   * the clock of `process.hrtime`, for all threads.
+   */
+  freshness: BigInt64Array
+  /** Resolves when the file has all that was committed before; rejects after a second. */
+  catchUp(store: StoreName): Promise<void>
+  close(): void
+}
+
 /** Databases at addresses. */
 export type RemoteEngine = {
+  /**
+   * Keeps files up to date on a thread of its own; resolves when they have been as new as their
+   * databases once.
+   */
+  startReplicas(stores: readonly Replicated[], options: ReplicasOptions): Promise<Replicas>
+  /** Where the chunks of a history are that its replica does not have. */
+  openChunks(place: string): ChunkSource
   /** Opens what is at an address, which is made where there is none. Throws `storage_unavailable`. */
   open(place: string, store: StoreName, isServing?: boolean): RemoteDatabase
   /** What to say when the store at an address cannot be opened. */

@@ -71,6 +71,12 @@ const listIndexes = `SELECT CAST(indrelid AS regclass)::text AS name, pg_get_ind
   WHERE relnamespace = CAST(current_schema() AS regnamespace)
     AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)`
 
+/** What of each table is written into the log of changes. */
+const listLogged = `SELECT DISTINCT event_object_table AS name, event_manipulation AS text
+  FROM information_schema.triggers
+  WHERE trigger_schema = current_schema() AND action_statement ~ 'FUNCTION ([a-z_]+\\.)?log_'
+  ORDER BY 1, 2`
+
 describe.skipIf(postgresPrograms === undefined)('tables of PostgreSQL', () => {
   let postgres: Postgres
   beforeAll(async () => {
@@ -79,8 +85,18 @@ describe.skipIf(postgresPrograms === undefined)('tables of PostgreSQL', () => {
   afterAll(() => postgres?.[Symbol.asyncDispose]())
 
   test.each([
-    { name: 'history', schema: history, format: postgresHistory, own: ['format', 'stored'] },
-    { name: 'ledger', schema: ledger, format: postgresLedger, own: ['change_count', 'format'] },
+    {
+      name: 'history',
+      schema: history,
+      format: postgresHistory,
+      own: ['change', 'format', 'heartbeat', 'stored'],
+    },
+    {
+      name: 'ledger',
+      schema: ledger,
+      format: postgresLedger,
+      own: ['change', 'change_count', 'format', 'heartbeat'],
+    },
   ])('default: those of the $name have the columns, keys and indexes of drizzle', async (given) => {
     openPostgres(postgres.url, given.format).close()
     await using sql = new SQL(postgres.url, { max: 1 })
@@ -101,6 +117,9 @@ describe.skipIf(postgresPrograms === undefined)('tables of PostgreSQL', () => {
       [...configs.map(({ name }) => name), ...given.own].sort(),
     )
     expect(columns).toMatchObject(byName(columnsOf))
+    // Each of them is logged, whatever changes in it.
+    const logged = await list(listLogged)
+    expect(logged).toEqual(byName(() => ['DELETE', 'INSERT', 'UPDATE']))
     const keys = await list(listKeys)
     for (const texts of Object.values(keys)) texts.sort()
     expect(keys).toEqual(expect.objectContaining(byName(keysOf)))

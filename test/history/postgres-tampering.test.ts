@@ -21,7 +21,7 @@ const verifyOf = (db: Database) =>
   createVerify(createTables(db, { chunkCacheBytes: 0, fetched: createFetchedChunks() }))
 
 /** What nothing that is served depends on. */
-const FREE = /^(chunk\.id|stored\.|format\.)/
+const FREE = /^(chunk\.id|stored\.|format\.|change\.|heartbeat\.)/
 
 function fill(place: string): void {
   const random = createRandom('tampering')

@@ -20,6 +20,7 @@ export const postgres: Extension = {
   workers: {
     copy: () => import('./copy-worker.ts'),
     postgres: () => import('./bridge.ts'),
+    replica: () => import('./replica-worker.ts'),
   },
   stores: {
     engine: {

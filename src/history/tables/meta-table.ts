@@ -6,7 +6,7 @@ import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { type Database, olderStore, storageError, transact } from '#src/database/database.ts'
-import { packingOf } from '#src/database/packing.ts'
+import { type Packing, packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
 
@@ -239,6 +239,16 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
     begin(rows: Readonly<Record<string, Value>>): void {
       for (const [key, value] of Object.entries(rows)) write(key, value)
       write(CHECKSUM, sumOf(all.values()))
+    },
+
+    /**
+     * Seals rows that were copied from an engine with another packing, with its checksum. What is
+     * not as it was sealed there is not sealed here.
+     */
+    sealCopy(source: Packing): void {
+      const rows = all.values()
+      const packed = rows.map(([key, value]) => [key, source.pack(value as Value)])
+      if (get(CHECKSUM) === sumOf(packed)) write(CHECKSUM, sumOf(rows))
     },
   }
 }
