@@ -4,7 +4,9 @@ type Schema = {
   $ref?: string
   type?: string
   format?: string
-  enum?: (string | number)[]
+  /** Ends with null if the value can be null. */
+  enum?: (string | number | null)[]
+  nullable?: boolean
   anyOf?: Schema[]
   items?: Schema
   properties?: Record<string, Schema>
@@ -63,8 +65,11 @@ export function pythonTypesOf({ paths, components }: ApiDocument): string {
 const compare = (a: string, b: string): number => (a < b ? -1 : 1)
 
 const textOf = (value: string | number): string => JSON.stringify(String(value))
-const literal = (values: readonly (string | number)[]): string =>
-  `Literal[${values.map(textOf).join(', ')}]`
+const literal = (values: NonNullable<Schema['enum']>): string =>
+  `Literal[${values
+    .filter((value) => value !== null)
+    .map(textOf)
+    .join(', ')}]`
 
 /** `max_age_ms` for `maxAgeMs`; a keyword of Python gets a line behind it. */
 function argumentOf(name: string): string {
@@ -113,13 +118,14 @@ function rowOf(name: string, { properties }: Schema): string[] {
   return [`${name} = TypedDict(\n    ${textOf(name)},\n    {\n${members.join('')}    },\n)`]
 }
 
-function rowType({ $ref, type, enum: values, anyOf, items }: Schema): string {
+function rowType(schema: Schema): string {
+  const shown = typeUnlessNull(schema)
+  return schema.nullable ? `Optional[${shown}]` : shown
+}
+
+function typeUnlessNull({ $ref, type, enum: values, anyOf, items }: Schema): string {
   if ($ref !== undefined) return textOf($ref.slice($ref.lastIndexOf('/') + 1))
-  if (anyOf !== undefined) {
-    const [only, ...others] = anyOf.filter((each) => each.type !== 'null')
-    const shown = only === undefined || others.length > 0 ? 'Any' : rowType(only)
-    return anyOf.some((each) => each.type === 'null') ? `Optional[${shown}]` : shown
-  }
+  if (anyOf !== undefined) return 'Any'
   if (values !== undefined && type === 'string') return literal(values)
   if (type === 'array') return `list[${items === undefined ? 'Any' : rowType(items)}]`
   const known: Record<string, string> = {

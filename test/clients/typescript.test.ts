@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { generatedFiles } from '#dev/release/client.ts'
-import type { ApiDocument } from '#dev/release/python-types.ts'
+import { type ApiDocument, pythonTypesOf } from '#dev/release/python-types.ts'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { Bookfeed, BookfeedError } from '../../clients/typescript/src/bookfeed.ts'
@@ -47,6 +47,24 @@ describe('types of the client', () => {
         readFileSync(path, 'utf8') === text ? '' : 'Run: bun run client types',
       ]).toEqual([path, ''])
   }, 60_000)
+
+  test('behavior: in Python, members that can be null are optional, and no others', async () => {
+    const document = (await (await createHarness().send('/swagger/json')).json()) as ApiDocument
+    const canBeNull = Object.entries(document.components.schemas).flatMap(([row, schema]) =>
+      Object.entries(schema.properties ?? {}).flatMap(([member, { nullable }]) =>
+        nullable ? [`${row}.${member}`] : [],
+      ),
+    )
+    expect(canBeNull).toContain('Market.winner')
+    const text = pythonTypesOf(document)
+    const optional = text.split('\n)\n').flatMap((type) => {
+      const [, row] = /\n?(\w+) = TypedDict\(/.exec(type) ?? []
+      return [...type.matchAll(/^ +"(\w+)": Optional\[/gm)].map(([, member]) => `${row}.${member}`)
+    })
+    expect(optional.toSorted()).toEqual(canBeNull.toSorted())
+    expect(text).not.toContain('"null"')
+    expect(text).toContain('"winner": Optional[Literal["up", "down"]],')
+  })
 
   test('behavior: npm and JSR get the version of the server', async () => {
     const versionIn = async (name: string) =>
