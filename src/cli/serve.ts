@@ -108,6 +108,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     silence: silenceOfOthers(context, () => recorder),
     timer,
     log: log.write,
+    say: context.printError,
   }
   const app = createApp(real)
   const test = config.hasTestMode ? startTestServer(timed, real) : undefined

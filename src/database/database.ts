@@ -48,8 +48,11 @@ export type Engine = {
   usedBytesOf(db: Database): number
   /** What the engine finds wrong, a sentence each. */
   listFaults(db: Database): string[]
-  /** Writes what changes nothing. Throws as `transact`; another process's lock is no fault. */
-  probeWrite(db: Database): void
+  /**
+   * Writes what changes nothing. Throws as `transact`; another process's lock is no fault. A
+   * promise where the caller must not wait for another machine.
+   */
+  probeWrite(db: Database): Eventually<void>
   /**
    * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
    * with it) nor for another process that writes: the caller tries again. A promise where its one

@@ -94,7 +94,7 @@ export type HistoryWriter = {
   close(conditionId: string): void
 
   /** Writes what changes nothing. Throws `storage_unavailable` where nothing can be written. */
-  probeWrite(): void
+  probeWrite(): Eventually<void>
 
   dispose(): void
 }

@@ -36,7 +36,7 @@ export type Ledger = Disposable & {
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
-  probeWrite(): void
+  probeWrite(): Eventually<void>
 
   /** Where it was copied to, which goes on in its place; undefined where it is in use. */
   movedTo(): string | undefined

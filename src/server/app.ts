@@ -47,6 +47,7 @@ import { createRouteTable } from '#src/http/route-table.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { stillInReads } from '#src/platform/eventually.ts'
+import type { Log } from '#src/platform/log.ts'
 
 import { createCore } from './core.ts'
 import { compose, createServer } from './create-server.ts'
@@ -104,6 +105,8 @@ export type AppDeps = ReaderDeps & {
   origin: () => string
   /** Answers requests that extensions make; this app by default. */
   ownFetch?: Reader['fetch'] | undefined
+  /** Takes lines about the server itself; by default nothing does. */
+  say?: Log | undefined
   /** What the page of the operator shows; undefined where there is none. */
   operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
 }
@@ -139,6 +142,7 @@ export function createReader(options: ReaderDeps) {
 export function createApp(options: AppDeps) {
   const { history, ledger, config, timer, createId, randomBytes, log, version } = options
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
+  const { say = () => undefined } = options
   const data = createDataApp(options, operator?.access)
   const { clock, core, streams } = data
   const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
@@ -192,7 +196,7 @@ export function createApp(options: AppDeps) {
     billingRoutes(api, { billing, listTiers, cursors, clock, idempotency, randomBytes }),
     healthRoutes(
       api,
-      { history, ledger, timer, signup, recording, billing, version },
+      { history, ledger, timer, signup, recording, billing, version, say },
       () => !isDraining,
     ),
     documentationRoutes(api),

@@ -114,6 +114,40 @@ describe('GET /readyz', () => {
     expect(await read()).toEqual([200, undefined, 2])
   })
 
+  test('error: waits for a database elsewhere, and says in the log why it refuses, each reason once', async () => {
+    let reason: string | undefined = 'Another version has changed the tables.'
+    const history = fakeHistory({
+      async probeWrite() {
+        await Bun.sleep(1)
+        if (reason !== undefined) throw storageError(reason)
+      },
+    })
+    const said: unknown[] = []
+    const { send, advance } = createHarness({
+      history,
+      say: (line, level) => said.push([line, level]),
+    })
+    const read = async () => {
+      advance(1000)
+      const response = await send('/readyz')
+      return [response.status, ((await response.json()) as { detail?: string }).detail]
+    }
+    const full = 'No room is left on the disk of the database.'
+    for (let times = 0; times < 2; times++)
+      expect(await read()).toEqual([503, `Not ready: history. ${reason}`])
+    reason = full
+    for (let times = 0; times < 2; times++)
+      expect(await read()).toEqual([503, `Not ready: history. ${full}`])
+    reason = undefined
+    for (let times = 0; times < 2; times++) expect(await read()).toEqual([200, undefined])
+    const fails = 'bookfeed: the history cannot be read or written:'
+    expect(said).toEqual([
+      [`${fails} Another version has changed the tables.`, 'warn'],
+      [`${fails} ${full}`, 'warn'],
+      ['bookfeed: the history can be read and written again', undefined],
+    ])
+  })
+
   test('error: is not ready when the ledger fails, without its reason', async () => {
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
     const { send } = createHarness({ ledger })

@@ -16,7 +16,7 @@ describe('probeWrite', () => {
     const path = join(folder.path, 'history.db')
     const db = openDatabase(path)
     const before = [...db.query('PRAGMA user_version').values()]
-    db.engine.probeWrite(db)
+    void db.engine.probeWrite(db)
     expect([...db.query('PRAGMA user_version').values()]).toEqual(before)
     expect(db.query('PRAGMA synchronous').values()).toEqual([[1]])
     db.run('PRAGMA query_only = ON')
@@ -24,7 +24,7 @@ describe('probeWrite', () => {
       expect.objectContaining({ code: 'storage_unavailable' }),
     )
     db.run('PRAGMA query_only = OFF')
-    db.engine.probeWrite(db)
+    void db.engine.probeWrite(db)
     db.close()
   })
 
@@ -34,7 +34,7 @@ describe('probeWrite', () => {
     const [db, other] = [openDatabase(path), openDatabase(path)]
     other.run('BEGIN IMMEDIATE')
     const startedMs = performance.now()
-    db.engine.probeWrite(db)
+    void db.engine.probeWrite(db)
     expect(performance.now() - startedMs).toBeLessThan(1_000)
     expect(db.query('PRAGMA busy_timeout').values()).toEqual([[5000]])
     other.run('ROLLBACK')

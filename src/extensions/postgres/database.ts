@@ -16,8 +16,9 @@ import {
 } from '#src/database/database.ts'
 import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
 import type { AppError } from '#src/domain/errors.ts'
-import { Fault } from '#src/platform/fault.ts'
+import { Fault, isFault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
+import { within } from '#src/platform/patience.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {
@@ -25,6 +26,7 @@ import {
   type Bridge,
   type Failure,
   MAY_STAND_STILL,
+  NO_ANSWER,
   openBridge,
   type Purpose,
   type Question,
@@ -69,10 +71,10 @@ const engine: Engine = {
   // Checksums of pages are the server's (initdb --data-checksums); it reports them as it reads.
   listFaults: () => [],
   probeWrite(db) {
-    // Who must not wait does not write: the database is there.
-    if (db instanceof PostgresDatabase && db.reads?.now())
-      db.prepare<unknown, []>(FIND_VERSION).get()
-    else transact(db, () => db.run('UPDATE format SET version = version'))
+    const postgres = db instanceof PostgresDatabase ? db : undefined
+    return postgres?.reads === undefined
+      ? transact(db, () => void db.run(TOUCH))
+      : postgres.probeRoom(postgres.reads)
   },
   withoutWaiting: (db, body) =>
     db instanceof PostgresDatabase && db.reads ? db.sendLater(db.reads, body) : body(),
@@ -105,6 +107,21 @@ const NOT_ALONE =
 
 const FIND_VERSION = 'SELECT version FROM format'
 
+/** A write that changes nothing. It takes no room: a row may find some that another one has left. */
+const TOUCH = 'UPDATE format SET version = version'
+/**
+ * Takes 16 MiB of the disk for a moment, in a temporary file: as much as the next file of a log may
+ * need. A user whose temporary files are limited takes none.
+ */
+const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
+  WITH room AS MATERIALIZED (
+    SELECT repeat('x', 8000) AS piece FROM generate_series(1,
+      CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
+  ) SELECT count(piece) FROM room`
+/** For so long there is room, once it was taken. */
+const ROOM_MS = 10_000
+const PROBE_MS_MAX = 2000
+
 /** Rows that are read at once where there may be very many. */
 const ROWS_AT_ONCE = 2000
 
@@ -121,6 +138,7 @@ export class PostgresDatabase implements Database {
   #later: Question[] | undefined
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
+  #roomAtMs = Number.NEGATIVE_INFINITY
 
   readonly format: Format
 
@@ -170,6 +188,24 @@ export class PostgresDatabase implements Database {
       // Whether it could be done or not.
       if (word === 'COMMIT') this.#transaction = undefined
     }
+  }
+
+  /** Writes without blocking the caller. Rejects where nothing can be written, or soon no more. */
+  async probeRoom(reads: Reads): Promise<void> {
+    const isKnown = performance.now() - this.#roomAtMs < ROOM_MS
+    const writing = this.sendLater(reads, () =>
+      transact(this, () => {
+        if (!isKnown) this.prepare(TAKE_ROOM).run()
+        this.prepare(TOUCH).run()
+      }),
+    )
+    try {
+      await within(PROBE_MS_MAX, writing)
+    } catch (error) {
+      this.#roomAtMs = Number.NEGATIVE_INFINITY
+      throw isFault(error, 'no_answer') ? errorOf(NO_ANSWER) : error
+    }
+    if (!isKnown) this.#roomAtMs = performance.now()
   }
 
   /** Runs a transaction that reads nothing, and sends it without blocking the caller. */

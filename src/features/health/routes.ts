@@ -6,12 +6,15 @@ import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { Missing } from '#src/platform/eventually.ts'
+import { after, type Eventually, Missing } from '#src/platform/eventually.ts'
+import type { Log } from '#src/platform/log.ts'
 
 import { Health, Readiness } from './schema.ts'
 
 /** Whether something holds, and if not why, where that may be shown. */
 type Check = { holds: boolean; reason?: string | undefined }
+
+type Stores = Record<'history' | 'ledger', Check>
 
 type Deps = {
   history: Pick<MarketHistory, 'findBatch' | 'probeWrite'>
@@ -22,6 +25,8 @@ type Deps = {
   recording: () => RecordingState | undefined
   billing: { warnings(): readonly string[] }
   version: string
+  /** Takes a line when the history or the ledger begins to refuse, and one when it ends. */
+  say: Log
 }
 
 /** What the recorder of the data folder says. */
@@ -39,19 +44,40 @@ const RETRY_AFTER_SECONDS = 5
 const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
-  const { history, ledger, timer, signup, recording, billing, version } = deps
+  const { history, ledger, timer, signup, recording, billing, version, say } = deps
+  /** What was said of a store that fails. */
+  const said = { history: new Set<string>(), ledger: new Set<string>() }
+  function sayOnce(name: 'history' | 'ledger', { holds, reason = 'It fails.' }: Check): void {
+    if (holds && said[name].size > 0) say(`bookfeed: the ${name} can be read and written again`)
+    if (holds) said[name].clear()
+    else if (!said[name].has(reason)) {
+      said[name].add(reason)
+      say(`bookfeed: the ${name} cannot be read or written: ${reason}`, 'warn')
+    }
+  }
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
   const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
   const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
-  const checkAll = (recorder: RecordingState | undefined): Record<string, Check> => ({
-    history: checkHistory(),
-    ledger: checkLedger(),
-    accepting: { holds: isAccepting() },
-    ...(recorder?.isOwn && {
-      recording: { holds: recorder.fault === undefined, reason: recorder.fault },
-    }),
-  })
+  /** Begins both before it waits for one. */
+  function checkStores(): Eventually<Stores> {
+    const ofHistory = checkHistory()
+    const ofLedger = checkLedger()
+    return after(ofHistory, (first) =>
+      after(ofLedger, (second) => ({ history: first, ledger: second })),
+    )
+  }
+  function checkAll(stores: Stores, recorder: RecordingState | undefined): Record<string, Check> {
+    sayOnce('history', stores.history)
+    sayOnce('ledger', stores.ledger)
+    return {
+      ...stores,
+      accepting: { holds: isAccepting() },
+      ...(recorder?.isOwn && {
+        recording: { holds: recorder.fault === undefined, reason: recorder.fault },
+      }),
+    }
+  }
   return new Elysia({ name: 'health' })
     .use(api)
     .get('/healthz', () => ({ status: 'ok', version }) satisfies Health, {
@@ -72,7 +98,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
       () => {
         const recorder = recording()
         const states = { signup: signup(), recorder, selling: billing.warnings() }
-        return toReadiness(checkAll(recorder), states)
+        return after(checkStores(), (stores) => toReadiness(checkAll(stores, recorder), states))
       },
       {
         openTo: 'none',
@@ -124,26 +150,37 @@ function toReadiness(
 }
 
 /** Reads each time, and writes once a second at most; what that threw counts meanwhile. */
-function createCheck(read: () => void, write: () => void, timer: Clock): () => Check {
+function createCheck(
+  read: () => void,
+  write: () => Eventually<void>,
+  timer: Clock,
+): () => Eventually<Check> {
   let triedMs = Number.NEGATIVE_INFINITY
-  let failed: Check | undefined
+  let written: Eventually<Check> = { holds: true }
   return () => {
     const unread = tryOut(read)
-    if (unread === undefined && timer() - triedMs >= PROBE_EVERY_MS) {
+    if (unread instanceof Promise || !unread.holds) return unread
+    if (timer() - triedMs >= PROBE_EVERY_MS) {
       triedMs = timer()
-      failed = tryOut(write)
+      written = tryOut(write)
     }
-    return unread ?? failed ?? { holds: true }
+    return written
+  }
+}
+
+function tryOut(use: () => Eventually<void>): Eventually<Check> {
+  const held: Check = { holds: true }
+  try {
+    const used = use()
+    return used instanceof Promise ? used.then(() => held, toFailed) : held
+  } catch (error) {
+    if (error instanceof Missing) throw error
+    return toFailed(error)
   }
 }
 
 /** Another error than ours may say anything, and is not shown. */
-function tryOut(use: () => void): Check | undefined {
-  try {
-    use()
-    return undefined
-  } catch (error) {
-    if (error instanceof Missing) throw error
-    return { holds: false, reason: error instanceof AppError ? error.message : undefined }
-  }
-}
+const toFailed = (error: unknown): Check => ({
+  holds: false,
+  reason: error instanceof AppError ? error.message : undefined,
+})

@@ -57,11 +57,14 @@ function install(): string | undefined {
 }
 
 /**
- * Starts both; the standby confirms each commit from the first one on. Tests end processes and no
- * machines, so only benches wait for the disk.
+ * Starts both in a folder of `parent`; the standby confirms each commit from the first one on. Tests
+ * end processes and no machines, so only benches wait for the disk.
  */
-export async function startPostgres({ isOnDisk = false } = {}): Promise<Postgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'bookfeed-postgres-'))
+export async function startPostgres({
+  isOnDisk = false,
+  parent = tmpdir(),
+} = {}): Promise<Postgres> {
+  const folder = await mkdtemp(join(parent, 'bookfeed-postgres-'))
   const stack = new AsyncDisposableStack()
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   try {

@@ -1,0 +1,97 @@
+/** A disk of PostgreSQL that is nearly full: a server says so before a change of the ledger fails. */
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { freeBytesOf } from '#src/server/room.ts'
+
+import { aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
+import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { createHarness } from '../../support/harness.ts'
+
+const MS_MAX = 120_000
+const MIB = 2 ** 20
+/** Both databases with their logs take half of it. */
+const DISK_BYTES = 160 * MIB
+const KEYS = 100
+const TRIES_MAX = 200
+const FULL =
+  'Not ready: history, ledger. No room is left on the disk of the database. Free some space and try again.'
+
+/** A disk in memory; undefined without the right to mount one. */
+function mountDisk() {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-disk-'))
+  const words = ['mount', '-t', 'tmpfs', '-o', `size=${DISK_BYTES},mode=0755`, 'tmpfs', folder]
+  if (Bun.which('mount') === null || !Bun.spawnSync(words).success) {
+    rmSync(folder, { recursive: true })
+    return undefined
+  }
+  return {
+    folder,
+    /** Fills it but for so many bytes. */
+    async fillTo(left: number): Promise<string> {
+      const ballast = join(folder, 'ballast')
+      const size = Math.max(0, (freeBytesOf(folder) ?? 0) - left)
+      await Bun.write(ballast, new Uint8Array(size))
+      return ballast
+    },
+    [Symbol.dispose]() {
+      Bun.spawnSync(['umount', folder])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const canMount = (() => {
+  if (postgresPrograms === undefined) return false
+  using disk = mountDisk()
+  return disk !== undefined
+})()
+
+describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
+  test(
+    'error: /readyz fails while keys can be created still, and is ready again with more room',
+    async () => {
+      using disk = mountDisk()
+      if (disk === undefined) throw new Error('The disk is not there any more.')
+      await using postgres = await startPostgres({ parent: disk.folder })
+      const place = `${postgres.url}?schema=nearly_full`
+      const history = openHistory(place, { isServing: true })
+      const ledgerPlace = `${postgres.url}?schema=nearly_full_ledger`
+      const writer = openLedger(ledgerPlace, { nowMs: NOW_MS })
+      createKeyOne(writer)
+      const ledger = openLedger(ledgerPlace, { nowMs: NOW_MS, isServing: true })
+      const { send, advance } = createHarness({ history, ledger })
+      const read = async () => {
+        // It writes once a second at most.
+        advance(1000)
+        const response = await send('/readyz')
+        return [response.status, ((await response.json()) as { detail?: string }).detail]
+      }
+      /** A busy machine may keep the database from answering in time once. */
+      const untilRead = async (answer: (string | number | undefined)[]) => {
+        for (let tries = 0; tries < TRIES_MAX; tries++) {
+          if (Bun.deepEquals(await read(), answer)) return
+          await Bun.sleep(100)
+        }
+        expect(await read()).toEqual(answer)
+      }
+      await untilRead([200, undefined])
+
+      const ballast = await disk.fillTo(8 * MIB)
+      await untilRead([503, FULL])
+      for (let number = 2; number < KEYS; number++) writer.createKey(aKey(number), by())
+      await untilRead([503, FULL])
+
+      await rm(ballast)
+      await untilRead([200, undefined])
+      expect([...writer.verifyAudit()]).toEqual([])
+      for (const store of [history, ledger, writer]) store.dispose()
+    },
+    MS_MAX,
+  )
+})
