@@ -1,8 +1,8 @@
 /**
  * `bun run test:changed [REF] [--near] [--list]`: runs the test files that can be affected by what
  * was changed since this branch left REF (default: `main`), committed or not. `--near` runs only
- * the tests that are named after a changed file or have the fewest imports between; `--list` runs
- * none. Bun's own `--changed` follows imports alone: it misses tests that start `src/main.ts` as a
+ * a few of them: those that are named after a changed file, or after a feature that imports it, and
+ * the contract tests if routes may have changed; `--list` runs none. Bun's own `--changed` follows imports alone: it misses tests that start `src/main.ts` as a
  * process, and tests that read documents.
  */
 

@@ -26,6 +26,10 @@ function cursorOf(key: Uint8Array, list: string, position: string): string {
   return Buffer.concat([sealed, seal]).toString('base64url')
 }
 
+/** The position that a cursor holds, in hex. */
+const positionIn = (cursor: string | null): string | undefined =>
+  cursor === null ? undefined : Buffer.from(cursor, 'base64url').toString('hex').slice(2, -40)
+
 const from = Date.UTC(2026, 0, 1)
 const to = from + 200_000
 const known = from + 86_400_000
@@ -169,6 +173,8 @@ describe('cursors of lists', () => {
     const { nextCursor } = (await response.json()) as { nextCursor: string | null }
     const expected = cursorOf(history.cursorKey, list, position)
     const resume = response.headers.get('x-resume-cursor')
+    // A new row gets the position that this prints.
+    expect({ position: positionIn(resume ?? nextCursor) }).toEqual({ position })
     expect(resume).toBe(withoutResume.test(path) ? null : expected)
     expect([expected, null]).toContain(nextCursor)
     const separator = path.includes('?') ? '&' : '?'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { affectedTests, isTest, readers } from './affected-tests.ts'
+import { affectedTests, isTest, nearTests, readers } from './affected-tests.ts'
 import { readProject } from './project-tree.ts'
 
 const tree = {
@@ -35,7 +35,7 @@ describe('affectedTests', () => {
     ])
   })
 
-  test('default: near are those with the fewest imports between, and those of its name', () => {
+  test('default: near are those of its name, else the few with the fewest imports between', () => {
     expect(nearestTo('src/domain/rebate.ts')).toEqual([
       'test/domain/rebate-costs.test.ts',
       'test/domain/rebate.test.ts',
@@ -45,6 +45,14 @@ describe('affectedTests', () => {
       'test/cli/again.test.ts',
       'test/cli/main.test.ts',
     ])
+    const names = Array.from({ length: 9 }, (_, index) => `test/a/${index}.test.ts`)
+    const many = Object.fromEntries(
+      [...names, 'test/domain/fee.test.ts'].map((test) => [test, "import '#src/domain/vat.ts'"]),
+    )
+    const { affected } = affectedTests({ 'src/domain/vat.ts': '', ...many }, ['src/domain/vat.ts'])
+    expect(affected).toHaveLength(10)
+    const near = affected.filter(({ isNear }) => isNear).map(({ test }) => test)
+    expect(near).toEqual([...names.slice(0, 3), 'test/domain/fee.test.ts'])
   })
 
   test('behavior: nearest to the written types of clients is the test that compares them', () => {
@@ -86,11 +94,35 @@ describe('this project', async () => {
   const project = await readProject()
   const files = Object.keys(project)
 
-  test('default: each row of the table names files and tests that exist', () => {
-    for (const [read, tests] of readers) {
+  test('default: each row of the tables names files and tests that exist', () => {
+    for (const [read, tests] of [...readers, ...nearTests]) {
       expect([read, files.some((file) => read.test(file))]).toEqual([read, true])
       expect([tests, files.some((file) => isTest(file) && tests.test(file))]).toEqual([tests, true])
     }
+  })
+
+  test('behavior: near to a file of the API are the contract tests and the features that import it', () => {
+    const { affected } = affectedTests(project, ['src/http/history-list.ts'])
+    const near = affected.filter(({ isNear }) => isNear).map(({ test }) => test)
+    expect(near).toEqual([
+      'test/clients/typescript.test.ts',
+      'test/contract/access.test.ts',
+      'test/contract/openapi.test.ts',
+      'test/contract/responses.test.ts',
+      'test/features/known-at.test.ts',
+      'test/features/prices.test.ts',
+      'test/features/quotes.test.ts',
+      'test/features/snapshots.test.ts',
+      'test/features/trades.test.ts',
+    ])
+  })
+
+  test('behavior: no browser is near to a file of the server', () => {
+    const sources = files.filter((file) => file.startsWith('src/'))
+    const { affected } = affectedTests(project, sources)
+    const inBrowser = affected.filter(({ test }) => test.startsWith('test/web/'))
+    expect(inBrowser.length).toBeGreaterThan(0)
+    expect(inBrowser.filter(({ isNear }) => isNear)).toEqual([])
   })
 
   test('behavior: only these files affect no test but test/tidy.test.ts', () => {

@@ -11,15 +11,33 @@ export type Affected = {
   changed: string
   /** The files from the test to the changed file, each imported or named by the one before. */
   chain: string[]
-  /** It is named after the changed file, or no other test has fewer files between. */
+  /** It is among the few tests that are run first: see `nearestTests`. */
   isNear: boolean
 }
 
 export const isTest = (file: string): boolean => /^test\/.*\.test\.ts$/.test(file)
 
-/** Written by `bun run client types`: near is the test that compares them with the API document. */
+/** Written by `bun run client types`. */
 const writtenTypes = /^clients\/(python\/bookfeed\/api\.py|typescript\/src\/api\.ts)$/
-const TYPES_TEST = 'test/clients/typescript.test.ts'
+const TYPES_TEST = /^test\/clients\/typescript\.test\.ts$/
+
+/** Tests that are near to files whatever they are named after and import. */
+export const nearTests: [files: RegExp, tests: RegExp][] = [
+  // What declares routes, their parameters and bodies: from it follow the API document and its types.
+  [
+    /^src\/(server\/app|http\/(data-query|fields|history-list)|(features|extensions)\/[\w-]+\/(routes|schema))\.ts$/,
+    /^test\/(contract\/(access|openapi|responses)|clients\/typescript)\.test\.ts$/,
+  ],
+  [
+    /^src\/(http\/history-list|domain\/lists|history\/reads\/known[\w-]*)\.ts$/,
+    /^test\/features\/known-at\.test\.ts$/,
+  ],
+  [writtenTypes, TYPES_TEST],
+]
+
+/** Tests that copy, read or show the whole project: imports make them near to no file. */
+const isWhole = (test: string): boolean =>
+  /^test\/(contributing|tidy|web\/.*)\.test\.ts$/.test(test)
 
 /**
  * Files that tests read and neither import nor name, because they read a whole folder or ask a
@@ -46,7 +64,7 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   [/^examples\//, /^test\/(examples|docs-commands)\.test\.ts$/],
   [/^clients\/python\//, /^test\/clients\/python\.test\.ts$/],
   [/^clients\/typescript\//, /^test\/clients\/typescript.*\.test\.ts$/],
-  [writtenTypes, /^test\/clients\/typescript\.test\.ts$/],
+  [writtenTypes, TYPES_TEST],
   [/^(deploy\/|Dockerfile$)/, /^test\/release\/deploy\.test\.ts$/],
   [/^deploy\/(grafana|prometheus)/, /^test\/server\/metrics\.test\.ts$/],
 ]
@@ -87,15 +105,61 @@ function usersOf(tree: Tree): Map<string, Set<string>> {
   return users
 }
 
-/** `src/features/fill/routes.ts` → `test/features/fill`, `src/domain/fill.ts` → `test/domain/fill`. */
+/**
+ * `src/features/fill/routes.ts` → `test/features/fill`, `src/domain/fill.ts` → `test/domain/fill`,
+ * `web/pages/explore/page.tsx` → `test/web/explore`.
+ */
 const mirrorOf = (file: string): string =>
-  file.replace(/^src\//, 'test/').replace(/^(test\/features\/[\w-]+)\/.*|\.ts$/, '$1')
+  file
+    .replace(/^src\//, 'test/')
+    .replace(/^web\/pages\//, 'test/web/')
+    .replace(/^(test\/(?:features|web)\/[\w-]+)\/.*|\.ts$/, '$1')
 
 /** `test/domain/fill.test.ts` and `test/domain/fill-costs.test.ts` are named after `src/domain/fill.ts`. */
 const isNamedAfter = (test: string, file: string): boolean =>
-  file.startsWith('src/') &&
+  /^(src|web)\//.test(file) &&
   test.startsWith(mirrorOf(file)) &&
   /^[-.]/.test(test.slice(mirrorOf(file).length))
+
+/** A file that many features use is near to none of them. */
+const FEATURES_MAX = 6
+const CHAINED_MAX = 4
+
+/**
+ * The tests to run first for a changed file: those of `nearTests`, those named after it, and those
+ * named after the few features that import it. Without any of them, up to `CHAINED_MAX` with the
+ * fewest imports between, those of the same folder first.
+ */
+function nearestTests(
+  file: string,
+  chains: ReadonlyMap<string, string[]>,
+  tests: readonly string[],
+): string[] {
+  const importers = [...chains].filter(([, chain]) => chain.length === 2).map(([user]) => user)
+  const features = [
+    ...new Set(importers.flatMap((user) => /^src\/features\/([\w-]+)/.exec(user)?.[1] ?? [])),
+  ]
+  const featureTests =
+    features.length > FEATURES_MAX ? [] : features.map((name) => `test/features/${name}.test.ts`)
+  const listed = nearTests.filter(([files]) => files.test(file)).map(([, near]) => near)
+  const chosen = tests.filter(
+    (test) =>
+      test === file ||
+      isNamedAfter(test, file) ||
+      (file.startsWith('src/') && featureTests.includes(test)) ||
+      listed.some((near) => near.test(test)),
+  )
+  if (chosen.length > 0) return chosen
+  const lengthOf = (test: string): number => chains.get(test)?.length ?? Number.POSITIVE_INFINITY
+  const importing = tests.filter((test) => chains.has(test) && !isWhole(test))
+  const shortest = Math.min(...importing.map(lengthOf))
+  const folder = dirname(mirrorOf(file))
+  const distance = (test: string): number => (dirname(test) === folder ? 0 : 1)
+  return importing
+    .filter((test) => lengthOf(test) === shortest)
+    .sort((a, b) => distance(a) - distance(b))
+    .slice(0, CHAINED_MAX)
+}
 
 /** For one changed file, and each file that leads to it, the shortest chain of imports. */
 function chainsTo(changed: string, users: Map<string, Set<string>>): Map<string, string[]> {
@@ -124,18 +188,14 @@ export function affectedTests(
   for (const file of changed) {
     const chains = chainsTo(file, users)
     const importing = tests.filter((test) => chains.has(test))
-    const shortest = Math.min(...importing.map((test) => chains.get(test)?.length ?? 0))
+    const near = new Set(nearestTests(file, chains, tests))
     const reading = readers.flatMap(([files, readBy]) =>
       files.test(file) ? tests.filter((test) => readBy.test(test)) : [],
     )
     if (importing.length + reading.length === 0) withoutTests.push(file)
     for (const test of new Set([...importing, ...reading])) {
       const chain = chains.get(test) ?? [test, file]
-      const isNear = writtenTypes.test(file)
-        ? test === TYPES_TEST
-        : isNamedAfter(test, file) ||
-          importing.length === 0 ||
-          chains.get(test)?.length === shortest
+      const isNear = near.has(test) || (near.size === 0 && importing.every(isWhole))
       const known = found.get(test)
       if (known === undefined || (isNear && !known.isNear)) {
         found.set(test, { test, changed: file, chain, isNear })
