@@ -94,7 +94,6 @@ import { toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 
 import { NoteList, NoteQuery } from './schema.ts'
@@ -138,7 +137,7 @@ export const noteRoutes = (api: Api, { history, cursors }: Deps) =>
         response: { 200: NoteList },
         answers: {
           description: 'A page of notes.',
-          headers: { [RESUME_HEADER]: 'The place after the last note.' },
+          resume: 'The place after the last note.',
         },
         detail: {
           operationId: 'listNotes',

@@ -51,6 +51,11 @@ export type ResponseText = {
   description: string
   /** Bodies that are not JSON. */
   content?: Record<string, { schema: { type: 'string'; format?: 'binary' } }>
+  /**
+   * Of a list with cursors: what its `X-Resume-Cursor` says. A page of a market lacks it on a 304,
+   * which the document adds.
+   */
+  resume?: string
   /** Headers of this response, and of a 304. */
   headers?: HeaderTexts
   /** Headers that a 304 lacks. */

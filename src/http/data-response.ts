@@ -31,11 +31,9 @@ type Bytes = Uint8Array<ArrayBuffer>
 const VARY = 'Accept-Encoding, Origin'
 
 export const COVERAGE_HEADER = 'X-Coverage'
+/** `answers.resume` of a route documents it. */
 export const RESUME_HEADER = 'X-Resume-Cursor'
 export const NEXT_HEADER = 'X-Next-Cursor'
-/** Where a 304 is answered before any row is read: the tag decides the cursor as well. */
-export const resumeAfter304 =
-  'Omitted on a 304; keep using the cursor from the response it confirms.'
 
 export const cachingHeaders = (isClosed: boolean) => ({
   'Cache-Control': isClosed ? CLOSED : OPEN,

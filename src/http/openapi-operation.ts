@@ -11,10 +11,15 @@ import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import type { DeclaredRoute, ResponseText } from './api.ts'
+import type { Caching, DeclaredRoute, ResponseText } from './api.ts'
 import { bodyCodes, isBodyRequired } from './body.ts'
 import { pathParameters } from './data-query.ts'
-import { cachingHeaderTexts, COVERAGE_HEADER, encodingTexts } from './data-response.ts'
+import {
+  cachingHeaderTexts,
+  COVERAGE_HEADER,
+  encodingTexts,
+  RESUME_HEADER,
+} from './data-response.ts'
 import { accessCodes, isOpen } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
@@ -323,13 +328,25 @@ export function toOperation(spec: DeclaredRoute, components: Components) {
   const shared = cachingTextsOf(spec)
   const isCoded = (isTagged || caching === 'unkept') && !spec.isAsStored
   const coding = isCoded ? encodingTexts : {}
-  const answers = successes.map(({ status = 200, description: text, ...success }) => {
+  const answers = successes.map(({ status = 200, description: text, resume, ...success }) => {
     const schema = response[status]
     const json = schema && { 'application/json': { schema: components.schema(schema) } }
     const content = json || success.content ? { ...json, ...success.content } : undefined
-    const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
+    const headers = {
+      ...shared,
+      ...coding,
+      ...success.headers,
+      ...resumeTexts(resume, caching),
+      ...success.bodyHeaders,
+    }
     return [status, components.answer({ operationId, description: text, headers, content })]
   })
+  const [first] = successes
+  const unchanged = {
+    ...shared,
+    ...first?.headers,
+    ...(caching === 'page' ? {} : resumeTexts(first?.resume, caching)),
+  }
   return {
     tags: detail.tags,
     operationId,
@@ -340,12 +357,17 @@ export function toOperation(spec: DeclaredRoute, components: Components) {
     ...(body === undefined ? {} : { requestBody: components.body(body) }),
     responses: {
       ...Object.fromEntries(answers),
-      ...(isTagged
-        ? { 304: components.unchanged({ ...shared, ...successes[0]?.headers }, operationId) }
-        : {}),
+      ...(isTagged ? { 304: components.unchanged(unchanged, operationId) } : {}),
       ...components.failures(codesOf(spec)),
     },
   }
+}
+
+/** A 304 for a page is sent before any row is read, so it has no cursor. */
+function resumeTexts(resume: string | undefined, caching: Caching): HeaderTexts {
+  if (resume === undefined) return {}
+  const after304 = ' Omitted on a 304; keep using the cursor from the response it confirms.'
+  return { [RESUME_HEADER]: caching === 'page' ? resume + after304 : resume }
 }
 
 /** Headers of every success, whether it has a body or not. */

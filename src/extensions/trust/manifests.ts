@@ -16,7 +16,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -55,9 +55,7 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
         response: { 200: ManifestList },
         answers: {
           description: 'A page of the chain.',
-          headers: {
-            [RESUME_HEADER]: 'The place after the last one, also when `nextCursor` is null.',
-          },
+          resume: 'The place after the last one, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'listManifests',

@@ -10,7 +10,7 @@ import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -46,9 +46,7 @@ const revisionRoutes = (api: Api, deps: Deps) =>
         response: { 200: RevisionList },
         answers: {
           description: 'A page of changes.',
-          headers: {
-            [RESUME_HEADER]: 'The place after the last change, also when `nextCursor` is null.',
-          },
+          resume: 'The place after the last change, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'listRevisions',

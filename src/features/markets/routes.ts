@@ -33,7 +33,7 @@ import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -88,10 +88,8 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         response: { 200: MarketList },
         answers: {
           description: 'A page of markets.',
-          headers: {
-            [RESUME_HEADER]:
-              'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
-          },
+          resume:
+            'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
         },
         detail: {
           operationId: 'listMarkets',

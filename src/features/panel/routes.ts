@@ -33,7 +33,7 @@ import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
 import { type ListPage, readList } from '#src/http/cursor-list.ts'
-import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
+import type { DataAnswer } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -74,9 +74,7 @@ export const panelRoutes = (api: Api, deps: Deps) => {
         response: { 200: PanelList },
         answers: {
           description: 'A page of the panel.',
-          headers: {
-            [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
-          },
+          resume: 'The place after the last market, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'getPanel',

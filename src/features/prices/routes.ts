@@ -11,7 +11,6 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
-import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -61,9 +60,8 @@ function historyRoute(api: Api, deps: HistoryListDeps) {
         response: { 200: PriceList },
         answers: {
           description: 'A page of prices.',
-          bodyHeaders: {
-            [RESUME_HEADER]: `The place to resume from later, also when \`nextCursor\` is null: after the last state looked at, or before the first bar that may still grow. ${resumeAfter304}`,
-          },
+          resume:
+            'The place to resume from later, also when `nextCursor` is null: after the last state looked at, or before the first bar that may still grow.',
         },
         detail: {
           operationId: 'listPrices',

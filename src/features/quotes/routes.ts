@@ -25,7 +25,6 @@ import { receivedText } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import { readFields } from '#src/http/data-query.ts'
-import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -73,9 +72,8 @@ export function quoteRoutes(api: Api, deps: HistoryListDeps) {
         response: { 200: QuoteList },
         answers: {
           description: 'A page of quotes.',
-          bodyHeaders: {
-            [RESUME_HEADER]: `The place after the last state looked at, also when \`nextCursor\` is null: repeats are not read again. ${resumeAfter304}`,
-          },
+          resume:
+            'The place after the last state looked at, also when `nextCursor` is null: repeats are not read again.',
         },
         detail: {
           operationId: 'listQuotes',

@@ -4,7 +4,6 @@ import { type SnapshotFilters, snapshotList } from '#src/domain/lists.ts'
 import { wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
-import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { createHistoryList, type HistoryListDeps } from '#src/http/history-list.ts'
 
 import { createSnapshotReader, joinSnapshots } from './pages.ts'
@@ -43,9 +42,7 @@ export function snapshotRoutes(api: Api, deps: HistoryListDeps) {
         response: { 200: SnapshotList },
         answers: {
           description: 'A page of snapshots.',
-          bodyHeaders: {
-            [RESUME_HEADER]: `The place after the last row, also when \`nextCursor\` is null. ${resumeAfter304}`,
-          },
+          resume: 'The place after the last row, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'listSnapshots',

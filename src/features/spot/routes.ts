@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
 
 import type { Api } from '#src/http/api.ts'
-import { RESUME_HEADER } from '#src/http/data-response.ts'
 import { createTable, tableQuery } from '#src/http/table.ts'
 
 import { SpotList, SpotQuery } from './schema.ts'
@@ -26,9 +25,7 @@ export const spotRoutes = (api: Api, service: SpotService) =>
         response: { 200: SpotList },
         answers: {
           description: 'A page of prices.',
-          headers: {
-            [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.',
-          },
+          resume: 'The place after the last row, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'listSpot',

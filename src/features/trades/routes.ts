@@ -14,7 +14,6 @@ import {
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import { takeRows } from '#src/http/cursor-list.ts'
-import { RESUME_HEADER } from '#src/http/data-response.ts'
 import {
   createHistoryList,
   type HistoryListDeps,
@@ -61,9 +60,7 @@ export function tradeRoutes(api: Api, deps: HistoryListDeps) {
         response: { 200: TradeList },
         answers: {
           description: 'A page of trades.',
-          headers: {
-            [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.',
-          },
+          resume: 'The place after the last row, also when `nextCursor` is null.',
         },
         detail: {
           operationId: 'listTrades',
