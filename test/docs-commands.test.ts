@@ -50,6 +50,7 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/scale.md', 'BOOKFEED_DATA=./recorder-1', 'PostgreSQL'],
   ['docs/scale.md', 'BOOKFEED_DATA=./server-1', 'PostgreSQL'],
   ['docs/scale.md', 'bookfeed copy', 'PostgreSQL'],
+  ['docs/scale.md', 'bookfeed migrate', 'PostgreSQL'],
   ['docs/scale.md', 'export BOOKFEED_', 'PostgreSQL and Redis'],
   ['docs/testing.md', 'npx s3rver', 'the network'],
   ['docs/testing.md', 'bookfeed backup --to s3:', 'a bucket'],

@@ -2,9 +2,8 @@ import { Command } from 'commander'
 
 import { createLimits, type Limits } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
-import { isStorageError, SOON_SECONDS } from '#src/database/database.ts'
 import { isAddress } from '#src/database/stores.ts'
-import { ifSound } from '#src/domain/errors.ts'
+import { ifSound, isPassing, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
@@ -202,8 +201,7 @@ async function patiently<T>(act: () => T): Promise<T> {
     try {
       return act()
     } catch (error) {
-      const isSoon = isStorageError(error) && error.extras.retryAfterSeconds === SOON_SECONDS
-      if (!isSoon || tries === TRIES_MAX) throw error
+      if (!isPassing(error) || tries === TRIES_MAX) throw error
       await Bun.sleep(SOON_SECONDS * 1000)
     }
   }

@@ -90,8 +90,6 @@ export type Statement<Row, Values extends unknown[]> = {
 }
 
 const RETRY_AFTER_SECONDS = 30
-/** Of what another machine may answer soon. */
-export const SOON_SECONDS = 2
 
 type StorageErrorOptions = ErrorOptions & { retryAfterSeconds?: number }
 

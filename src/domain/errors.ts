@@ -109,6 +109,13 @@ export class AppError extends Error {
 export const parameterError = (param: string, message: string): AppError =>
   new AppError('invalid_parameter', message, { param })
 
+/** `Retry-After` of what another machine may answer soon. */
+export const SOON_SECONDS = 2
+
+/** Whether another try in a moment may succeed, although nothing was changed meanwhile. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof AppError && error.extras.retryAfterSeconds === SOON_SECONDS
+
 /** What a read returns; undefined where it meets damage, which is served as such elsewhere. */
 export function ifSound<T>(read: () => T): T | undefined {
   try {

@@ -1,7 +1,7 @@
 /** Writes what was recorded into the history, in batches. */
 
 import { ENDLESS_MS } from '#src/domain/coverage.ts'
-import { AppError, type ErrorCode, ifSound } from '#src/domain/errors.ts'
+import { AppError, type ErrorCode, ifSound, isPassing } from '#src/domain/errors.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -178,7 +178,8 @@ export function createSink(options: SinkOptions) {
       } catch (error) {
         refusal = error
         const reason = `The recorder cannot write: ${sentenceOf(error)} It tries again.`
-        reporter.report('history', reason)
+        // What does not pass by itself is reported beside what did not pass yet.
+        reporter.report(isPassing(error) ? 'history' : 'refusal', reason)
         return pause()
       }
       waiting.splice(0, batch.length)
@@ -190,7 +191,8 @@ export function createSink(options: SinkOptions) {
     counts.lastFlushMs = nowMs
     counts.slowestMs = Math.max(counts.slowestMs, endMs - nowMs)
     dueMs = endMs + Math.min(Math.max(endMs - nowMs, PAUSE_MS_MIN), options.batchMs)
-    reporter.settle('history', 'The recorder can write again.')
+    for (const topic of ['refusal', 'history'])
+      reporter.settle(topic, 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
     options.onStored?.()
     return true

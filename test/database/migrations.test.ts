@@ -6,6 +6,7 @@ import type { Migrations } from '#db/migrations.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import {
+  migratePostgres,
   openPostgres,
   PostgresDatabase,
   postgresHistory,
@@ -50,11 +51,16 @@ onEachEngine(({ engine, placeOf }) => {
     const openRaw = (place: string) =>
       isFile ? new Driver(place) : new PostgresDatabase(place, formats.PostgreSQL, false)
 
-    /** As a release with these migrations does. */
-    const openWith = (place: string, given: Migrations): void =>
-      isFile
-        ? openDatabase(place, { format: { ...formats.SQLite, migrations: given } }).close()
-        : openPostgres(place, { ...formats.PostgreSQL, migrations: given }).close()
+    /** As a release with these migrations does, where the operator lets it change PostgreSQL. */
+    function openWith(place: string, given: Migrations): void {
+      if (isFile) {
+        openDatabase(place, { format: { ...formats.SQLite, migrations: given } }).close()
+        return
+      }
+      const format = { ...formats.PostgreSQL, migrations: given }
+      migratePostgres(place, format, true)
+      openPostgres(place, format).close()
+    }
 
     const readFormat = isFile ? 'PRAGMA user_version' : 'SELECT version FROM format'
     const writeFormat = isFile ? 'PRAGMA user_version = ' : 'UPDATE format SET version = '

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import { storageError } from '#src/database/database.ts'
 import { ENDLESS_MS } from '#src/domain/coverage.ts'
-import { AppError } from '#src/domain/errors.ts'
+import { AppError, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { Recording } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createReporter } from '#src/recorder/ports.ts'
@@ -134,6 +135,36 @@ describe('createSink', () => {
     expect(sink.fault()).toBeUndefined()
     expect(lines).toEqual([
       'The recorder cannot write: disk I/O error. It tries again.',
+      'The recorder can write again.',
+    ])
+  })
+
+  test('error: a refusal that does not pass by itself is reported beside one that may', async () => {
+    let refusal: Error | undefined = storageError('The lock is taken.', {
+      retryAfterSeconds: SOON_SECONDS,
+    })
+    const { sink, lines, advance } = start({
+      history: {
+        record({ snapshots }) {
+          if (refusal !== undefined) throw refusal
+          return { accepted: snapshots.length, duplicates: 0 }
+        },
+        findMarket: () => undefined,
+      },
+    })
+    sink.add(state())
+    await advance(3000)
+    refusal = storageError('Another version has changed the tables.')
+    await advance(3000)
+    expect(sink.fault()).toBe(
+      'The history takes nothing that is recorded. Another version has changed the tables.',
+    )
+    refusal = undefined
+    await advance(3000)
+    expect(lines).toEqual([
+      'The recorder cannot write: The lock is taken. It tries again.',
+      'The recorder cannot write: Another version has changed the tables. It tries again.',
+      'The recorder can write again.',
       'The recorder can write again.',
     ])
   })

@@ -1,6 +1,14 @@
-/** Preloaded, it makes of the program a later release, which has one migration of the history more. */
+/** Preloaded, it makes of the program a later release, which has one migration of each store more. */
 
-import { historyMigrations } from '#db/migrations.ts'
+import {
+  historyMigrations,
+  postgresHistoryMigrations,
+  postgresLedgerMigrations,
+} from '#db/migrations.ts'
 
-const sql = historyMigrations.sql as string[]
-sql.push('CREATE TABLE later (id integer PRIMARY KEY NOT NULL)')
+const add = ({ sql }: { sql: readonly string[] }, text: string): void =>
+  void (sql as string[]).push(text)
+
+add(historyMigrations, 'CREATE TABLE later (id integer PRIMARY KEY NOT NULL)')
+for (const migrations of [postgresHistoryMigrations, postgresLedgerMigrations])
+  add(migrations, 'CREATE TABLE later (id bigint PRIMARY KEY)')

@@ -4,8 +4,9 @@
  * because most reads go on where the last one ended.
  */
 
-import { SOON_SECONDS, storageError } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import type { ChunkBlob, ObjectReader, Part } from '#src/database/stores.ts'
+import { SOON_SECONDS } from '#src/domain/errors.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'

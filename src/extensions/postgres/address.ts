@@ -8,21 +8,25 @@ export type Address = {
   schema: string
 }
 
-export const POSTGRES_FORM = `an address of a PostgreSQL, as postgres://user:password@host:5432/database (${ENCODED}); ?schema= has lower-case letters, digits and _, 51 at most, and sslmode one of disable, prefer, require, verify-ca and verify-full`
+const SCHEMA_FORM =
+  'has lower-case letters, digits and _, 51 at most, and begins neither with a digit nor with pg_'
+export const POSTGRES_FORM = `an address of a PostgreSQL, as postgres://user:password@host:5432/database (${ENCODED}); ?schema= ${SCHEMA_FORM}, and sslmode one of disable, prefer, require, verify-ca and verify-full`
 
 /** True for what names a PostgreSQL in place of a file. */
 export const isPostgres = (place: string): boolean => /^postgres(ql)?:\/\//.test(place)
 
 /**
- * `?schema=name` is ours, the rest is the driver's. Throws `storage_unavailable` for what is none.
+ * `?schema=name` is ours, the rest is the driver's. Throws `storage_unavailable` for what is none,
+ * with what is allowed; only the schema is shown of it.
  */
 export function addressOf(place: string, usual = 'public'): Address {
   const url = parseServerAddress(place, ['postgres:', 'postgresql:'])
   const schema = url?.searchParams.get('schema') ?? usual
   const sslmode = url?.searchParams.get('sslmode') ?? 'disable'
-  const isGood = /^[a-z_][a-z0-9_]{0,50}$/.test(schema) && sslModes.has(sslmode)
-  if (!url || url.pathname.length < 2 || !isGood)
+  if (!url || url.pathname.length < 2 || !sslModes.has(sslmode))
     throw storageError(`The place of a store must be ${POSTGRES_FORM}.`)
+  if (!/^(?!pg_)[a-z_][a-z0-9_]{0,50}$/.test(schema))
+    throw storageError(`The name of a schema ${SCHEMA_FORM}; ?schema=${schema} does not.`)
   url.searchParams.delete('schema')
   return { url: url.href, schema }
 }

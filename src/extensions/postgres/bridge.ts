@@ -30,6 +30,8 @@ type Patience = Record<'answerMs' | 'commitMs' | 'lockMs' | 'pauseMsMax', number
 const patiences = {
   /** No other caller waits. */
   usual: { answerMs: 60_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
+  /** Indexes of all rows may be made. */
+  migrate: { answerMs: 24 * 3_600_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
   /** It hears the venue in between. */
   record: { answerMs: 2000, commitMs: 2000, lockMs: 1500, pauseMsMax: 1000 },
   /** Without the answer to a commit it is unknown whether it was done. */

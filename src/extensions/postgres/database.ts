@@ -10,12 +10,11 @@ import {
   type Engine,
   olderStore,
   prepareCell,
-  SOON_SECONDS,
   storageError,
   transact,
 } from '#src/database/database.ts'
 import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
-import type { AppError } from '#src/domain/errors.ts'
+import { type AppError, SOON_SECONDS } from '#src/domain/errors.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -139,6 +138,8 @@ export class PostgresDatabase implements Database {
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
   #roomAtMs = Number.NEGATIVE_INFINITY
+  /** Ends a transaction that writes if another version has changed the tables. */
+  #checkVersion = ''
 
   readonly format: Format
 
@@ -162,8 +163,9 @@ export class PostgresDatabase implements Database {
     const word = /^\s*([A-Z]+)/.exec(text)?.[1]
     const question = { text, values: [] }
     if (word === 'BEGIN') {
+      const isWriting = text === engine.beginWriting
       this.#transaction = 'pending'
-      this.#pending = [question]
+      this.#pending = [isWriting ? { text: text + this.#checkVersion, values: [] } : question]
       return { changes: 0 }
     }
     if (text === 'ROLLBACK') {
@@ -176,7 +178,8 @@ export class PostgresDatabase implements Database {
     }
     if (this.#later !== undefined && word === 'COMMIT') {
       // Only those who decide by what they read need their turn to write.
-      this.#later = [{ text: 'BEGIN', values: [] }, ...this.#pending.slice(1), question]
+      const begin = { text: `BEGIN${this.#checkVersion}`, values: [] }
+      this.#later = [begin, ...this.#pending.slice(1), question]
       this.#pending = []
       this.#transaction = undefined
       return { changes: 0 }
@@ -289,6 +292,13 @@ export class PostgresDatabase implements Database {
     return known
   }) as Database['query']
 
+  /** From now on nothing is written while the tables have another format than this one. */
+  writeOnlyAs(version: number): void {
+    this.#checkVersion = `; SELECT CAST(
+      CASE version WHEN ${version} THEN '${version}' ELSE '${OTHER_VERSION}' || version END AS bigint)
+      FROM format`
+  }
+
   /** See `Bridge`. */
   waitAs(purpose: Purpose): void {
     this.#bridge.waitAs(purpose)
@@ -320,6 +330,10 @@ export function numbered(sql: string) {
   }
 }
 
+/** No number, so that the statement fails, and its message says which format it is. */
+const OTHER_VERSION = 'format '
+const otherVersion = new RegExp(`"${OTHER_VERSION}(\\d+)"`)
+
 const faults: Partial<Record<string, string>> = {
   '53100': 'No room is left on the disk of the database. Free some space and try again.',
   '25006': 'The database may only be read. Name the primary.',
@@ -333,12 +347,17 @@ const faults: Partial<Record<string, string>> = {
 /** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
 const passing = /^(40|53|55P03|57)/
 
+const toChanged = (format: string): string =>
+  `Another version of bookfeed has changed the tables (format ${format}). This process writes nothing any more: replace it by that version.`
+
 /** What is thrown for a fault of the database. */
 export function errorOf({ message, code, isLost }: Failure): Error {
   if (code === 'XX001' || code === 'XX002')
     return new Fault(`PostgreSQL: ${message}`, { kind: 'damage' })
   const known = faults[code]
   if (known !== undefined) return storageError(known)
+  const format = code === '22P02' && otherVersion.exec(message)?.[1]
+  if (format) return storageError(toChanged(format))
   if (isLost || passing.test(code))
     return storageError(
       `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${sentenceOf(message)} Try again in a moment.`,
@@ -378,12 +397,17 @@ export const postgresLedger: Format = {
 
 /**
  * Opens what is kept at an address, which is made where there is none. `isServing`: what is read
- * within `reads.eventually` is not waited for. Throws `storage_unavailable`.
+ * within `reads.eventually` is not waited for. Throws `storage_unavailable`, also where the tables
+ * have an older format: `migratePostgres` changes them, when the operator says so.
  */
 export function openPostgres(place: string, format: Format, isServing = false): PostgresDatabase {
   const db = new PostgresDatabase(place, format, isServing)
   try {
-    migrate(db, format, addressOf(place, format.schema).schema)
+    const version = versionOf(db)
+    const known = formatOf(format.migrations)
+    if (version > 0 && version < known) throw storageError(toOlder(version, known))
+    if (version === 0) migrate(db)
+    db.writeOnlyAs(known)
     return db
   } catch (error) {
     db.close()
@@ -397,34 +421,83 @@ export const openingFault = (error: unknown, place: string, { name }: Format): A
     cause: error,
   })
 
-function migrate(db: Database, { name, mark, migrations }: Format, schema: string): void {
-  const known = formatOf(migrations)
-  const find = db.prepare<{ version: number }, []>(FIND_VERSION)
-  const exists = db.prepare<{ found: string | null }, [string]>(
-    'SELECT CAST(to_regclass($1) AS TEXT) AS found',
-  )
-  const has = (table: string): boolean => exists.get(`${schema}.${table}`)?.found !== null
-  const versionNow = (): number => {
-    const version = has('format') ? (find.get()?.version ?? 0) : 0
-    if (version > 0 && !has(mark))
-      throw storageError(
-        `The schema ${schema} holds something else. Name another: ?schema=${name}.`,
-      )
-    return version
+const toOlder = (version: number, known: number): string =>
+  `Its tables have format ${version}, and this version needs ${known}. Nothing was changed. Back up the database, then run bookfeed migrate --backed-up with this version.`
+
+export type Migration = { from: number; to: number }
+
+/**
+ * Brings an existing store up to date if `isWanted`, and returns its format and that of this
+ * version; format 0 where nothing is there. Throws `storage_unavailable`.
+ */
+export function migratePostgres(place: string, format: Format, isWanted: boolean): Migration {
+  const db = new PostgresDatabase(place, format, false)
+  const to = formatOf(format.migrations)
+  try {
+    db.waitAs('migrate')
+    const from = versionOf(db)
+    if (isWanted && from > 0) migrate(db)
+    return { from, to }
+  } catch (error) {
+    throw openingFault(error, place, format)
+  } finally {
+    db.close()
   }
-  const version = versionNow()
+}
+
+const schemaOf = (db: PostgresDatabase): string => addressOf(db.filename, db.format.schema).schema
+
+/**
+ * The format of what is in the schema; 0 where nothing is. Throws `storage_unavailable` for tables
+ * of another program, of another store, or of a version that this one cannot go on from.
+ */
+function versionOf(db: PostgresDatabase): number {
+  const { name, mark, migrations } = db.format
+  const schema = schemaOf(db)
+  const known = formatOf(migrations)
+  const list = db.prepare<{ name: string }, [string]>(
+    `SELECT relname AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+       AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = CAST('pg_class' AS regclass)
+         AND objid = pg_class.oid AND deptype = 'e')
+     ORDER BY relname`,
+  )
+  const found = list.all(schema).map((table) => table.name)
+  if (found.length === 0) return 0
+  const isOurs = found.includes('format') && found.includes(mark)
+  const columns = db.prepare<{ name: string }, [string]>(
+    `SELECT attname AS name FROM pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
+  )
+  const format = isOurs ? columns.all(`${schema}.format`).map((column) => column.name) : []
+  if (format.join() !== 'version') {
+    throw storageError(
+      `The schema ${schema} holds something else, such as ${found[0]}, and was left as it is. Name another: ?schema=${name}.`,
+    )
+  }
+  const version = db.prepare<{ version: number }, []>(FIND_VERSION).get()?.version ?? 0
   if (version > known)
     throw storageError(
       `It was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
     )
   if (isTooOld(migrations, version)) throw olderStore('It')
-  if (version === known) return
+  return version
+}
+
+/** Makes the tables, or brings them up to date, in one transaction. */
+function migrate(db: PostgresDatabase): void {
+  const { migrations } = db.format
+  const known = formatOf(migrations)
   transact(db, () => {
     // Without a schema there is no lock of its own yet.
     db.run("SELECT pg_advisory_xact_lock(hashtextextended('bookfeed', 0))")
-    db.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    db.run('CREATE TABLE IF NOT EXISTS format (version bigint NOT NULL)')
-    const from = versionNow()
+    const from = versionOf(db)
+    if (from === 0) {
+      db.run(`CREATE SCHEMA IF NOT EXISTS "${schemaOf(db)}"`)
+      db.run('CREATE TABLE format (version bigint NOT NULL)')
+    }
+    // Each transaction that writes has read it, so the tables are changed between two of them.
+    db.run('LOCK TABLE format IN ACCESS EXCLUSIVE MODE')
     for (const sql of migrationsAfter(migrations, from)) db.run(sql)
     db.run(
       from === 0 ? `INSERT INTO format VALUES (${known})` : `UPDATE format SET version = ${known}`,

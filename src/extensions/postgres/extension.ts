@@ -13,6 +13,10 @@ export const postgres: Extension = {
       load: async () => (await import('./command.ts')).copyCommand,
       upgradesNothing: () => true,
     },
+    migrate: {
+      load: async () => (await import('./migrate-command.ts')).migrateCommand,
+      upgradesNothing: () => true,
+    },
   },
   examples: {
     'bookfeed copy --to postgres://db/books': 'copy books and accounts to PostgreSQL',

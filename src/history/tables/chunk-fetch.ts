@@ -4,8 +4,9 @@
  * them before it reads; any other waits for them.
  */
 import { type Place, unseal } from '#src/database/checksum.ts'
-import { SOON_SECONDS, storageError } from '#src/database/database.ts'
+import { storageError } from '#src/database/database.ts'
 import type { ChunkKind, ChunkSource } from '#src/database/stores.ts'
+import { SOON_SECONDS } from '#src/domain/errors.ts'
 import { Missing, readingNow } from '#src/platform/eventually.ts'
 import { Fault } from '#src/platform/fault.ts'
 

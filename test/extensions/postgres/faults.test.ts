@@ -35,6 +35,7 @@ describe('shownAddress', () => {
     'postgres://me:secret@host/db/more',
     'postgres://me:secret@host',
     'postgres://me:secret@host/db?schema=No',
+    'postgres://me:secret@host/db?schema=pg_books',
     'postgres://me:secret@host/db?sslmode=perhaps',
     'mysql://me:secret@host/db',
   ])('error: %s is refused, and not shown', (place) => {
@@ -43,6 +44,15 @@ describe('shownAddress', () => {
     expect(shown.message).not.toContain('cret')
   })
 })
+
+test.each(['No', '1st', 'pg_books', 'a-b', 'x'.repeat(52), ''])(
+  'error: the schema "%s" is refused with what is allowed',
+  (schema) => {
+    expect(() => openHistory(`postgres://me:secret@host/db?schema=${schema}`)).toThrow(
+      `The name of a schema has lower-case letters, digits and _, 51 at most, and begins neither with a digit nor with pg_; ?schema=${schema} does not.`,
+    )
+  },
+)
 
 describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with a fault', () => {
   let postgres: Postgres
@@ -176,7 +186,10 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
           'lacks a right',
         ],
         [`${postgres.url}?schema=taken`, 'holds something else'],
-        [`${postgres.url}?schema=other`, 'already exists'],
+        [
+          `${postgres.url}?schema=other`,
+          'holds something else, such as market, and was left as it is',
+        ],
         ['postgres://bookfeed:secret@127.0.0.1:1/bookfeed', 'cannot be reached'],
       ]
       for (const [at = '', says = ''] of places) {
