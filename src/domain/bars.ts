@@ -47,34 +47,32 @@ export function* readBars({
   statesMax,
 }: BarQuery): Steps<{ bars: Bar[]; hasMore: boolean }> {
   const { limit } = range
+  const whole = { ...range, ...restOf(range, stepMs), after: undefined }
   const bars: Bar[] = []
   let step = emptyStep(0)
   let states = 0
-  for (const state of readBlocks(read, { ...range, ...restOf(range, stepMs) })) {
-    if (isKnown?.(state) === false) continue
-    const startMs = state.timestampMs - (state.timestampMs % stepMs)
-    if (startMs !== step.startMs) {
-      takeBars(bars, step, range)
-      if (bars.length > limit) break
-      // The step that begins here has a bar.
-      if (bars.length > 0 && states > statesMax) return { bars, hasMore: true }
-      step = emptyStep(startMs)
-    }
-    addState(step, state, range.order)
-    if (++states % BLOCK === 0) yield
-  }
-  if (bars.length <= limit) takeBars(bars, step, range)
-  return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
-}
-
-function* readBlocks(read: BarQuery['read'], range: StatePart) {
   let after: StatePart['after']
-  for (;;) {
-    const block = read({ ...range, after, limit: BLOCK })
-    yield* block
+  for (let isEnd = false; !isEnd;) {
+    const block = yield* read({ ...whole, after, limit: BLOCK })
+    isEnd = block.length < BLOCK
     after = block.at(-1)
-    if (block.length < BLOCK) return
+    for (const state of block) {
+      if (isKnown?.(state) === false) continue
+      const startMs = state.timestampMs - (state.timestampMs % stepMs)
+      if (startMs !== step.startMs) {
+        takeBars(bars, step, range)
+        if (bars.length > limit) return { bars: bars.slice(0, limit), hasMore: true }
+        // The step that begins here has a bar.
+        if (bars.length > 0 && states > statesMax) return { bars, hasMore: true }
+        step = emptyStep(startMs)
+      }
+      addState(step, state, range.order)
+      states++
+    }
+    if (!isEnd) yield
   }
+  takeBars(bars, step, range)
+  return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
 }
 
 type Step = { startMs: number } & Record<Outcome, Bar | undefined>

@@ -26,24 +26,25 @@ export function* readChanges<S extends State>({
   range,
 }: ChangesQuery<S>): Steps<ChangesPage<S>> {
   const { order, limit, after, fromMs, toMs, outcome } = range
-  const latestBefore = (place: Position | undefined): Latest<S> =>
-    place === undefined
-      ? { up: undefined, down: undefined }
-      : readLatest(read, { fromMs, toMs, outcome, after: place })
+  function* latestBefore(place: Position | undefined): Steps<Latest<S>> {
+    if (place === undefined) return { up: undefined, down: undefined }
+    return yield* readLatest(read, { fromMs, toMs, outcome, after: place })
+  }
   // The states at the place from which the page continues, which is one of them.
-  const before = order === 'asc' ? latestBefore(after && { ...after, id: after.id + 1 }) : undefined
+  const before =
+    order === 'asc' ? yield* latestBefore(after && { ...after, id: after.id + 1 }) : undefined
   const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
   for (;;) {
     // Every other state is a change, or so; the last row shows whether more follow.
     const size = Math.min(Math.max(2 * (limit + 1 - page.rows.length), BLOCK_MIN), BLOCK_MAX)
-    const block = read({ ...range, after: page.last, limit: size })
+    const block = yield* read({ ...range, after: page.last, limit: size })
     const isEnd = block.length < size
     // Of a block that was read backwards the last state is the earliest.
     const changes = before
       ? flagChanges(block, before, isSame)
       : flagChanges(
           block.toReversed(),
-          latestBefore(isEnd ? undefined : block.at(-1)),
+          yield* latestBefore(isEnd ? undefined : block.at(-1)),
           isSame,
         ).reverse()
     if (takeChanges(page, { block, changes, limit })) return { ...page, hasMore: true }

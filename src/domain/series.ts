@@ -1,6 +1,8 @@
 /** What series of a market, such as its quotes, are made of and asked for, and a page of one. */
+import type { Steps } from '#src/platform/scheduler.ts'
+
 import type { PageEnd } from './cursor.ts'
-import type { Market, Outcome } from './market.ts'
+import { type Market, type Outcome, outcomes } from './market.ts'
 import type { Position } from './snapshot.ts'
 
 /** Steps in milliseconds; they begin at multiples of themselves since 1970, UTC. */
@@ -43,20 +45,20 @@ export type StatePart = RowFilters & {
   limit: number
 }
 
-export type ReadStates<S extends State> = (part: StatePart) => readonly S[]
+/** Reads states, in steps where they have to be fetched. */
+export type ReadStates<S extends State> = (part: StatePart) => Steps<readonly S[]>
 
 export type Latest<S extends State> = { up: S | undefined; down: S | undefined }
 
 /** The last state of each outcome asked for among those of a part, which is read backwards. */
-export function readLatest<S extends State>(
+export function* readLatest<S extends State>(
   read: ReadStates<S>,
   part: Omit<StatePart, 'order' | 'limit'>,
-): Latest<S> {
-  const last = (outcome: Outcome) =>
-    part.outcome === undefined || part.outcome === outcome
-      ? read({ ...part, order: 'desc', outcome, limit: 1 })[0]
-      : undefined
-  return { up: last('up'), down: last('down') }
+): Steps<Latest<S>> {
+  const latest: Latest<S> = { up: undefined, down: undefined }
+  for (const outcome of part.outcome === undefined ? outcomes : [part.outcome])
+    latest[outcome] = (yield* read({ ...part, order: 'desc', outcome, limit: 1 }))[0]
+  return latest
 }
 
 /** No row is longer, and neither is what follows the rows. */

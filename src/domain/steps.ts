@@ -149,7 +149,10 @@ export function* readPrevailing<S extends State>(
   const finder = createFinder(read, { outcome, toMs })
   const states: (S | undefined)[] = []
   for (const mark of marks) {
-    if (!finder.reaches(mark.timeMs)) yield
+    if (!finder.reaches(mark.timeMs)) {
+      yield
+      yield* finder.readAhead(mark.timeMs)
+    }
     states.push(finder.find(mark))
   }
   return states
@@ -168,11 +171,13 @@ function createFinder<S extends State>(
   let isSparse = false
   let isUsed = true
 
-  function readAhead(timeMs: number): void {
-    latest = readLatest(read, { outcome, toMs: timeMs + 1 })
+  function* readAhead(timeMs: number): Steps<void> {
+    latest = yield* readLatest(read, { outcome, toMs: timeMs + 1 })
     // Where there are more states between two marks than a block has, each mark is looked up.
     isSparse ||= !isUsed
-    block = isSparse ? [] : read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
+    block = isSparse
+      ? []
+      : yield* read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
     at = 0
     isUsed = false
     soughtMs = timeMs
@@ -183,9 +188,12 @@ function createFinder<S extends State>(
   return {
     reaches: (timeMs: number): boolean => timeMs <= reachMs,
 
+    /** Reads from a mark on, which was not reached. */
+    readAhead,
+
+    /** Of a mark that was reached. */
     find({ timeMs, outcome: own }: Mark): S | undefined {
-      if (timeMs > reachMs) readAhead(timeMs)
-      else isUsed ||= timeMs > soughtMs
+      isUsed ||= timeMs > soughtMs
       for (let state = block[at]; state !== undefined && state.timestampMs <= timeMs;) {
         latest[state.outcome] = state
         state = block[++at]

@@ -1,4 +1,5 @@
 /** The history of books as verbs, so that engines can be exchanged. */
+import type { ChunkCachePlace } from '#src/database/stores.ts'
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import type { Statement } from '#src/domain/evidence.ts'
 import type {
@@ -155,19 +156,28 @@ export type HistoryReader = {
   /** The last one at or before `timestampMs`, never after. */
   at(query: OutcomeQuery & { timestampMs: number }): Eventually<StoredRow | undefined>
 
+  /** The position of the last snapshot of a market; nothing has to be fetched for it. */
+  lastPosition(market: Market): Eventually<Position | undefined>
+
   /** The position of a snapshot of a market by its id. */
   findPosition(market: Market, id: number): Eventually<Position | undefined>
 
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
   tops(query: RowQuery): Eventually<Top[]>
 
-  /** A stream of rows as lines (NDJSON), of one market after the other. */
+  /**
+   * A stream of rows as lines (NDJSON), of one market after the other. Before each piece the next
+   * `PIECE_ROWS` rows are to be fetched.
+   */
   lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
 
   /** A new stream of events in gzip. */
   events(): EventStream<Eventually<RowEvents>>
 
-  /** Rows ascending as columns, in runs of at most 100; each run is read when it is asked for. */
+  /**
+   * Rows ascending as columns, in runs of at most 100; each run is read when it is asked for, and
+   * before it the next `PIECE_ROWS` rows are to be fetched.
+   */
   runs(query: RunQuery): Iterated<RowRun>
 
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
@@ -184,6 +194,9 @@ export type HistoryReader = {
   readonly manifests: ManifestStore
 }
 
+/** Rows of which a piece of lines, or a run, has the first ones. */
+export const PIECE_ROWS = 200
+
 type Later = Promise<unknown> | AsyncIterable<unknown>
 type AtOnce<Reader> = {
   [verb in keyof Reader]: Reader[verb] extends (...query: infer Query) => infer Result
@@ -199,6 +212,8 @@ export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
     /** The file that it is in; undefined in memory. */
     readonly path: string | undefined
+    /** The file that keeps chunks which were fetched; undefined where they are in memory alone. */
+    readonly chunkCache: ChunkCachePlace | undefined
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts
     /**
@@ -212,6 +227,8 @@ export type MarketHistory = HistoryWriter &
      * all is here. Rejects with `storage_unavailable`.
      */
     fetch(ranges: readonly RowRange[]): Promise<void> | undefined
+    /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */
+    isWhole(): boolean
     /** Runs reads of a market on one state of the history, which costs less than each alone. */
     consistently<T>(market: Market, read: () => T): T
     archive: Archiver

@@ -7,7 +7,7 @@ import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
-import { atOnce, Reading, readingNow } from '#src/platform/eventually.ts'
+import { atOnce } from '#src/platform/eventually.ts'
 
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
@@ -53,6 +53,8 @@ type FileVerbs =
   | 'archive'
   | 'eventually'
   | 'fetch'
+  | 'isWhole'
+  | 'chunkCache'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -80,7 +82,7 @@ export function createSqliteHistory(
   const stored = createTables(db, {
     ...options,
     fetched: createFetchedChunks(chunkCache),
-    runsAgain: options.chunkSource === undefined,
+    runsAgain: reads !== undefined,
   })
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
@@ -92,14 +94,16 @@ export function createSqliteHistory(
     // Of rows that were sealed since some are still to be sent.
     if (last !== undefined) chunks.load(last)
   })
+  const fetch = createFetch(stored, views)
   const cursorKey = meta.open()
   stored.revisions.begin()
   return {
     ...createWriters({ ...tables, coverage }, views),
-    ...createReaders(tables, views),
+    ...createReaders(tables, views, fetch),
     cursorKey,
     revisions: { ...createRevisionReads(db, stored.logMeta), ...createChangeReads(db) },
     manifests: stored.manifests,
+    chunkCache,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
     probeWrite: () => db.engine.probeWrite(db),
@@ -108,12 +112,9 @@ export function createSqliteHistory(
     cacheCounts: stored.chunks.cacheCounts,
     usedBytes: () => db.engine.usedBytesOf(db),
     archive: createArchiver(tables),
-    fetch: createFetch(stored, views),
-    eventually:
-      reads?.eventually ??
-      (stored.hasElsewhere
-        ? (read) => (readingNow() === undefined ? new Reading().run(read) : read())
-        : atOnce),
+    fetch,
+    isWhole: () => !stored.elsewhere.mayLack(),
+    eventually: reads?.eventually ?? atOnce,
     dispose() {
       stored.closeElsewhere()
       db.engine.close(db)
@@ -283,7 +284,7 @@ function createNoting({ markets, runs, revisions, events }: Tables & { runs: Run
   }
 }
 
-function createReaders(tables: Tables, views: Views): Readers {
+function createReaders(tables: Tables, views: Views, fetch: MarketHistory['fetch']): Readers {
   const { db, markets } = tables
   const read = createMarketRead(db, views)
   const coinTotals = createCoinTotals(db)
@@ -305,7 +306,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     sourcesOf: (coin) => naming('The list of coins', () => sourcesOf(coin)),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
-    ...createBulkReads(tables, read),
+    ...createBulkReads(tables, read, fetch),
     ...createEventReads(tables, read),
   }
 }

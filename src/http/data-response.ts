@@ -110,6 +110,8 @@ export type PageAnswer = Pick<Notes, 'vary'> & {
   coverage: string
   /** A finished page that can be had at once. */
   findPage: () => Page | undefined
+  /** Makes a page as it is sent, if its rows only have to be fetched and joined. */
+  join?: () => Steps<Page> | undefined
   /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
   make: () => Steps<MadePage>
   /** Where the same answer may be given again: what was sent, and its headers to copy. */
@@ -124,7 +126,7 @@ export function answerPage(
   answer: PageAnswer,
   { pages, work }: PagePorts,
 ): Response | Promise<Response> {
-  const { tag, isGzip, isClosed, coverage, vary, findPage, make, sent } = answer
+  const { tag, isGzip, isClosed, coverage, vary, findPage, join, make, sent } = answer
   const caching = isClosed ? 'closed' : 'open'
   const etag = `"${tag}"`
   if (hasTag(request, etag)) return respond(null, { caching, isGzip, etag, coverage, vary })
@@ -137,6 +139,8 @@ export function answerPage(
     if (sent !== undefined) answer.sent = { page: found, init: initFrom(response) }
     return response
   }
+  const joining = join?.()
+  if (joining !== undefined) return after(work.run(request, joining), sendPage)
   return after(work.run(request, make()), (page) =>
     after(isGzip ? compressWhere(page.body, request) : page.body, (body) =>
       sendPage(pages.put({ ...page, body })),

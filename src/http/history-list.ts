@@ -16,7 +16,8 @@ import type { Position } from '#src/domain/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/domain/tag.ts'
 import { type Clock, readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
-import type { MarketHistory, Page as StoredPage } from '#src/history/history.ts'
+import type { MarketHistory, RowQuery } from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -83,8 +84,8 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   /** Adds its own filters to those that all have. Throws `invalid_parameter`. */
   toFilters: (query: Query, shared: HistoryFilters) => Filters
   read: (history: MarketHistory, request: HistoryRequest<Filters>) => Steps<HistoryPage>
-  /** Rows that only have to be joined; undefined where they must be read. */
-  readAtOnce?: (history: MarketHistory, request: HistoryRequest<Filters>) => StoredPage | undefined
+  /** The query of a page whose rows only have to be joined; undefined where each is read. */
+  joinedQuery?: (request: HistoryRequest<Filters>) => RowQuery | undefined
   /** Whether rows depend on more than books, such as trades, or steps, which gaps decide. */
   needsEvents: (filters: Filters) => boolean
   /** Whether rows say when they were received. */
@@ -184,14 +185,23 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     const tagAt = tagger(market, asked, isGzip)
     const tag = tagAt(market.revision)
 
-    function joinPage(): Page | undefined {
-      const { range, filters, walk } = asked
-      const page = options.readAtOnce?.(history, { market, range, filters })
-      if (page === undefined) return undefined
+    const { range, filters, walk } = asked
+    const joinedOf = (): RowQuery | undefined =>
+      view.history === history ? options.joinedQuery?.({ market, range, filters }) : undefined
+
+    function joinPage(query: RowQuery): Page {
+      const page = history.page(query)
       const { nextCursor, resumeCursor } = walk.end(page)
       const body = page.encode(isGzip ? 'gzip' : 'identity', PAGE_START, endOf(nextCursor))
       // Another process may have written since the market was found.
       return pages.put({ tag: tagAt(page.revision), body, resumeCursor })
+    }
+
+    function* joinFetched(query: RowQuery): Steps<Page> {
+      yield* fetched(history, query)
+      const page = joinPage(query)
+      // Another page may be encoded before this one is sent.
+      return page.body instanceof Blob ? page : { ...page, body: page.body.slice() }
     }
 
     return {
@@ -199,7 +209,16 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       isGzip,
       isClosed: market.isClosed,
       coverage: coverageOf(view, asked),
-      findPage: () => pages.find(tag) ?? (view.history === history ? joinPage() : undefined),
+      findPage() {
+        const found = pages.find(tag)
+        const joined = found === undefined ? joinedOf() : undefined
+        if (joined === undefined) return found
+        return history.fetch([joined]) === undefined ? joinPage(joined) : undefined
+      },
+      join() {
+        const joined = joinedOf()
+        return joined && joinFetched(joined)
+      },
       *make(): Steps<MadePage> {
         const { body, resumeCursor } = yield* make(view, asked)
         const { conditionId, revision } = market

@@ -6,7 +6,7 @@
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
 import { type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
-import type { EventStream, MarketHistory, MarketQuery } from '#src/history/history.ts'
+import type { EventStream, MarketHistory, MarketQuery, RowQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
 /** Rows become visible in steps of this length. */
@@ -38,6 +38,8 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
     spot: (query) => history.spot(upTo(query)),
     at: (query) => history.at({ ...query, timestampMs: Math.min(query.timestampMs, nowMs()) }),
     latest: (query) => history.at({ ...query, timestampMs: nowMs() }),
+    lastPosition: (market) =>
+      history.page(upTo<RowQuery>({ market, order: 'desc', limit: 1 })).last,
     events: () => cutEvents(history.events(), upTo),
   }
 }

@@ -5,7 +5,7 @@ import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 
 import { gapKey, takenBack } from './gaps.ts'
-import type { FeedQuery } from './rows.ts'
+import type { Coming, FeedQuery } from './rows.ts'
 
 /** `resume` is the position to continue from, whether there was a row or not. */
 type Page = { resume: Position; hasMore: boolean }
@@ -31,6 +31,9 @@ export class MarketCursor {
   #pendingGaps: Gap[] = []
   /** By key: gaps that were returned, and gaps that had ended before the start. */
   #sentGaps: Map<string, Gap>
+  /** Rows that are being fetched. */
+  #coming: Coming | undefined
+  #fault: { cause: unknown } | undefined
 
   constructor(
     sources: FeedSources,
@@ -46,11 +49,11 @@ export class MarketCursor {
 
   /**
    * Reads at most `limit` rows, or the next gap, which comes after the rows before its start.
-   * Returns undefined if there is nothing new. An error of `read` is thrown once; then the cursor
-   * waits until the market is written to.
+   * Returns undefined if there is nothing new, or as long as rows are `coming`. An error of `read`
+   * is thrown once; then the cursor waits until the market is written to.
    */
   next<Rows extends Page>(
-    read: (query: FeedQuery) => Rows,
+    read: (query: FeedQuery) => Rows | Coming,
     limit: number,
   ): { kind: 'rows'; rows: Rows } | { kind: 'gap'; gap: Gap } | undefined {
     const { revision } = this.look()
@@ -58,7 +61,10 @@ export class MarketCursor {
     if (gap === undefined && revision === this.#readRevision && this.#readMs === ALL_MS)
       return undefined
     const toMs = gap && gap.fromMs + 1
-    if (!this.#isRead(toMs)) return { kind: 'rows', rows: this.#read(read, toMs, limit) }
+    if (!this.#isRead(toMs)) {
+      const rows = this.#read(read, toMs, limit)
+      return rows && { kind: 'rows', rows }
+    }
     if (gap === undefined) return undefined
     this.#pendingGaps.shift()
     this.#sentGaps = new Map(this.#sentGaps).set(gapKey(gap), gap)
@@ -94,6 +100,11 @@ export class MarketCursor {
     return this.#isRead()
   }
 
+  /** What `next` waits for; never rejects. */
+  get coming(): Promise<unknown> | undefined {
+    return this.#coming
+  }
+
   /** Identifies all that decides what comes next: cursors with the same step return the same. */
   get step(): string {
     const { timestampMs, id } = this.position
@@ -117,13 +128,21 @@ export class MarketCursor {
   }
 
   #read<Rows extends Page>(
-    read: (query: FeedQuery) => Rows,
+    read: (query: FeedQuery) => Rows | Coming,
     toMs: number | undefined,
     limit: number,
-  ): Rows {
+  ): Rows | undefined {
+    if (this.#coming !== undefined) return undefined
     const { market, position: after } = this
     try {
+      const fault = this.#fault
+      this.#fault = undefined
+      if (fault !== undefined) throw fault.cause
       const rows = read({ market, after, toMs, limit })
+      if (rows instanceof Promise) {
+        this.#wait(rows)
+        return undefined
+      }
       this.skipTo(rows.resume)
       if (!rows.hasMore) this.#markRead(toMs)
       return rows
@@ -131,6 +150,16 @@ export class MarketCursor {
       this.#markRead()
       throw error
     }
+  }
+
+  #wait(coming: Coming): void {
+    this.#coming = coming
+      .catch((cause: unknown) => {
+        this.#fault = { cause }
+      })
+      .finally(() => {
+        this.#coming = undefined
+      })
   }
 
   #markRead(toMs = ALL_MS): void {

@@ -9,7 +9,14 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
 import { MarketCursor } from './feed.ts'
-import { type FeedQuery, lastRows, type LiveRow, type RowFilter, type RowReader } from './rows.ts'
+import {
+  type Coming,
+  type FeedQuery,
+  lastRows,
+  type LiveRow,
+  type RowFilter,
+  type RowReader,
+} from './rows.ts'
 import { latestTicks, type SpotFilter } from './spot.ts'
 
 const ROWS_A_READ = 50
@@ -45,19 +52,19 @@ export type ReplayRange = {
 }
 
 /**
- * Yields the events of all markets of a range by time, and undefined after a long read, so that
- * other work may go between.
+ * Yields the events of all markets of a range by time, undefined after a long read, so that other
+ * work may go between, and promises of rows that are being fetched.
  */
 export function* replayEvents(
   range: ReplayRange,
   history: MarketHistory,
   rows: RowReader,
   nowMs: number,
-): Generator<ReplayEvent | undefined, void> {
+): Generator<ReplayEvent | Coming | undefined, void> {
   const coming = range.market ? [range.market].values() : marketsIn(range, history)
   let next = coming.next()
   // First, so that of one moment prices come first.
-  const playing = range.spot ? begin(spotEvents(range.spot, range, history)) : []
+  const playing = range.spot ? yield* begin(spotEvents(range.spot, range, history)) : []
   while (!next.done || playing.length > 0) {
     let [first] = playing
     // At one moment, the one that began first comes first.
@@ -67,20 +74,27 @@ export function* replayEvents(
       const market = next.value
       const marks = listMarks(market, range, history, nowMs)
       const events = rowEvents(market, range, history, rows)
-      playing.push(...begin(marketEvents(market, range, marks, events)))
+      playing.push(...(yield* begin(marketEvents(market, range, marks, events))))
       next = coming.next()
       yield undefined
     } else if (first) {
       yield first.event
-      playing.splice(playing.indexOf(first), 1, ...begin(first.events))
+      const rest = yield* begin(first.events)
+      playing.splice(playing.indexOf(first), 1, ...rest)
     }
   }
 }
 
 /** Returns events with the next one of them; nothing if there is none. */
-function begin(events: Generator<ReplayEvent, void>) {
-  const next = events.next()
-  return next.done ? [] : [{ event: next.value, events }]
+function* begin(
+  events: Generator<ReplayEvent | Coming, void>,
+): Generator<Coming, { event: ReplayEvent; events: Generator<ReplayEvent | Coming, void> }[]> {
+  for (;;) {
+    const { done, value } = events.next()
+    if (done) return []
+    if (!(value instanceof Promise)) return [{ event: value, events }]
+    yield value
+  }
 }
 
 function* spotEvents(
@@ -130,8 +144,8 @@ function* marketEvents(
   market: Market,
   range: ReplayRange,
   marks: readonly MarketEvent[],
-  rows: Generator<MarketEvent, void>,
-): Generator<MarketEvent, void> {
+  rows: Generator<MarketEvent | Coming, void>,
+): Generator<MarketEvent | Coming, void> {
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
   const fromMs = range.after?.timestampMs ?? toStartMs(market, range)
   const inRange = marks.filter(
@@ -140,6 +154,10 @@ function* marketEvents(
   let lastMs = fromMs
   let next = 0
   for (const row of rows) {
+    if (row instanceof Promise) {
+      yield row
+      continue
+    }
     // At one moment, marks come first.
     for (let mark = inRange[next]; mark && mark.timeMs <= row.timeMs; mark = inRange[++next])
       yield mark
@@ -169,19 +187,25 @@ function* rowEvents(
   range: ReplayRange,
   history: MarketHistory,
   rows: RowReader,
-): Generator<MarketEvent, void> {
+): Generator<MarketEvent | Coming, void> {
   const { filter, after, toMs, hasRows } = range
   const startMs = toStartMs(market, range)
   if (!hasRows || startMs >= (toMs ?? Number.POSITIVE_INFINITY)) return
   if (after === undefined && startMs > 0) {
-    for (const row of lastRows(rows, { ...filter, market, toMs: startMs }))
-      yield { kind: 'snapshot', timeMs: startMs, market, row }
+    const query = { ...filter, market, toMs: startMs }
+    let last = lastRows(rows, query)
+    for (; last instanceof Promise; last = lastRows(rows, query)) yield last
+    for (const row of last) yield { kind: 'snapshot', timeMs: startMs, market, row }
   }
   const sources = { findMarket: history.findMarket, gaps: () => noGaps }
   const cursor = new MarketCursor(sources, market, after ?? { timestampMs: startMs, id: 0 })
   const read = (query: FeedQuery) => rows.after({ ...filter, ...query, toMs })
   for (let hasMore = true; hasMore;) {
     const event = cursor.next(read, ROWS_A_READ)
+    if (event === undefined && cursor.coming !== undefined) {
+      yield cursor.coming
+      continue
+    }
     if (event?.kind !== 'rows') return
     for (const row of event.rows.rows)
       yield { kind: 'row', timeMs: row.position.timestampMs, market, row }

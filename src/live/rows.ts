@@ -45,6 +45,9 @@ type RowPage = {
   hasMore: boolean
 }
 
+/** A read that waits for rows to be fetched: it is to be repeated once this is settled. */
+export type Coming = Promise<unknown>
+
 /** Rows of a market after a position, exclusive. */
 export type FeedQuery = {
   market: Market
@@ -62,40 +65,52 @@ export function createRowReader(
   const read = (
     query: RowFilter & Parameters<typeof readSnapshots>[1],
     order: 'asc' | 'desc',
-  ): RowPage =>
+  ): RowPage | Coming =>
     query.channel === 'quotes' || query.channel === 'prices'
       ? readSeries(series[query.channel], query, order)
       : readSnapshots(history, query, order)
   return {
     /** Reads ascending after a position, exclusive. */
-    after: (query: RowFilter & FeedQuery): RowPage =>
+    after: (query: RowFilter & FeedQuery): RowPage | Coming =>
       query.channel === 'trades' ? readTrades(history, query) : read(query, 'asc'),
 
     /** The position after which every row is new. */
     end: (market: Market, { channel }: RowFilter): Position =>
       channel === 'trades'
         ? lastTradePosition(history, market)
-        : (history.page({ market, order: 'desc', limit: 1 }).last ?? START),
+        : (history.lastPosition(market) ?? START),
 
     /** The last row of an outcome, before `toMs` if that is given. */
-    latest: (
+    latest(
       query: RowFilter & { market: Market; outcome: Outcome; toMs?: number | undefined },
-    ): LiveRow | undefined =>
-      query.channel === 'trades'
-        ? lastTrade(history, query)
-        : read({ ...query, after: undefined, limit: 1 }, 'desc').rows[0],
+    ): LiveRow | undefined | Coming {
+      if (query.channel === 'trades') return lastTrade(history, query)
+      const page = read({ ...query, after: undefined, limit: 1 }, 'desc')
+      return page instanceof Promise ? page : page.rows[0]
+    },
   }
 }
 
 /** The last row of each outcome that has one, before `toMs` if that is given, in order of time. */
-export const lastRows = (
+export function lastRows(
   reader: RowReader,
   query: RowFilter & { market: Market; toMs?: number | undefined },
-): LiveRow[] =>
-  (query.outcome === undefined ? outcomes : [query.outcome])
-    .flatMap((outcome) => reader.latest({ ...query, outcome }) ?? [])
+): LiveRow[] | Coming {
+  const found = (query.outcome === undefined ? outcomes : [query.outcome]).map((outcome) =>
+    reader.latest({ ...query, outcome }),
+  )
+  const coming = found.filter((each) => each instanceof Promise)
+  if (coming.length > 0) {
+    const all = Promise.all(coming)
+    // A caller that reads again without it is told then.
+    all.catch(() => {})
+    return all
+  }
+  return found
+    .flatMap((row) => (row === undefined || row instanceof Promise ? [] : [row]))
     .sort((a, b) => comparePositions(a.position, b.position))
     .map((row, index, { length }) => ({ ...row, isPart: index < length - 1 }))
+}
 
 /** Before every row. */
 export const START: Position = { timestampMs: 0, id: 0 }
@@ -106,9 +121,12 @@ function readSnapshots(
   history: MarketHistory,
   query: Omit<RowFilter, 'channel'> & Omit<FeedQuery, 'after'> & { after: Position | undefined },
   order: 'asc' | 'desc',
-): RowPage {
+): RowPage | Coming {
   const { market, outcome, depth, after, limit, toMs } = query
-  const page = history.page({ market, outcome, after, limit, order, toMs })
+  const range = { market, outcome, after, limit, order, toMs }
+  const coming = history.fetch([range])
+  if (coming !== undefined) return coming
+  const page = history.page(range)
   const cut = createRowCut({ depth, fields: undefined })
   const rows: LiveRow[] = []
   // A text is valid until the next one is read.
@@ -135,11 +153,14 @@ function readSeries(
   read: (request: SeriesRequest) => Steps<SeriesPage>,
   { market, outcome, after, limit, toMs }: Parameters<typeof readSnapshots>[1],
   order: 'asc' | 'desc',
-): RowPage {
+): RowPage | Coming {
   const range = { outcome, after, limit, order, fromMs: undefined, toMs }
   const steps = read({ market, stepMs: undefined, range })
   let step = steps.next()
-  while (!step.done) step = steps.next()
+  while (!step.done) {
+    if (step.value !== undefined) return step.value
+    step = steps.next()
+  }
   const { count, put, last, resume, hasMore } = step.value
   const bytes = new Uint8Array(ROW_BYTES_MAX)
   const rows = Array.from({ length: count }, (_, row) =>

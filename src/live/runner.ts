@@ -5,8 +5,11 @@ import type { Clock } from '#src/domain/time.ts'
 /** The longest piece of work without a turn of others. */
 const SLICE_MS = 4
 
-/** Work in short steps, each of which yields how many milliseconds it rests, usually none. */
-export type Paced = Generator<number, void>
+/**
+ * Work in short steps, each of which yields how many milliseconds it rests, usually none, or a
+ * promise for which it waits; what that rejects with is thrown into it.
+ */
+export type Paced = Generator<number | Promise<unknown>, void>
 
 type Job = { owner: string; level: number; steps: Paced; onError: (error: unknown) => void }
 
@@ -22,7 +25,7 @@ export function createRunner({
 }) {
   const resting = new Map<Job, number>()
 
-  function runSlice({ steps }: Job): IteratorResult<number, void> {
+  function runSlice({ steps }: Job): IteratorResult<number | Promise<unknown>, void> {
     const endMs = timer() + SLICE_MS
     let step = steps.next()
     while (!step.done && step.value === 0 && timer() < endMs) step = steps.next()
@@ -30,13 +33,18 @@ export function createRunner({
   }
 
   async function run(job: Job): Promise<void> {
+    let fault: { cause: unknown } | undefined
     for (;;) {
       await turn(job.owner, job.level)
-      const step = runSlice(job)
+      const step = fault === undefined ? runSlice(job) : job.steps.throw(fault.cause)
+      fault = undefined
       if (step.done) return
-      if (step.value === 0) continue
-      resting.set(job, timer() + step.value)
-      return
+      if (step.value instanceof Promise) {
+        await step.value.catch((cause: unknown) => (fault = { cause }))
+      } else if (step.value > 0) {
+        resting.set(job, timer() + step.value)
+        return
+      }
     }
   }
 

@@ -2,29 +2,41 @@
 
 import { snapshotFields } from '#src/domain/snapshot.ts'
 import { createRowCut } from '#src/domain/wire/row-cut.ts'
-import type { Encoding, MarketHistory, StreamQuery } from '#src/history/history.ts'
+import {
+  type Encoding,
+  type MarketHistory,
+  PIECE_ROWS,
+  type StreamQuery,
+} from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 
 /** Snapshots of a piece: a few milliseconds of work. */
 const PIECE_SNAPSHOTS = 100
 const PIECE_BYTES = 524_288
 
+/** Pieces of a file. A promise among them is of rows that are being fetched: wait until it is settled. */
+export type Pieces = Generator<Uint8Array | Promise<unknown> | undefined, void>
+
 /** Counts the snapshots of the pieces that were yielded. */
 export type Progress = { snapshots: number }
 
 /** With gzip nothing is compressed: stored bits are joined. */
 export function* storedLines(
-  history: Pick<MarketHistory, 'lines'>,
+  history: Pick<MarketHistory, 'fetch' | 'lines'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
   encoding: Encoding,
-): Generator<Uint8Array> {
+): Pieces {
   const lines = history.lines(encoding)
   for (const query of queries) {
-    for (const { bytes, rows } of lines.rows(query)) {
+    const next = { ...query, order: 'asc', limit: PIECE_ROWS } as const
+    yield* fetched(history, next)
+    for (const { bytes, rows, last } of lines.rows(query)) {
       progress.snapshots += rows
       // The store writes the next piece over this one.
       yield bytes.slice()
+      yield* fetched(history, { ...next, after: last })
     }
   }
   const end = lines.end()
@@ -33,11 +45,11 @@ export function* storedLines(
 
 /** Rows with members after those that are stored. */
 export function* linesWithMembers(
-  history: Pick<MarketHistory, 'page'>,
+  history: Pick<MarketHistory, 'fetch' | 'page'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
   { withReceived, withSource }: { withReceived: boolean; withSource: boolean },
-): Generator<Uint8Array> {
+): Pieces {
   const fields = withReceived ? new Set([...snapshotFields, 'receivedAt'] as const) : undefined
   const cutRow = createRowCut({ depth: undefined, fields })
   for (const query of queries) {
@@ -45,6 +57,7 @@ export function* linesWithMembers(
     const rows = { ...query, order: 'asc', limit: PIECE_SNAPSHOTS, withReceived: true } as const
     let { after } = query
     for (let hasMore = true; hasMore;) {
+      yield* fetched(history, { ...rows, after })
       const page = history.page({ ...rows, after })
       const piece = new ByteWriter(PIECE_BYTES)
       let row = 0

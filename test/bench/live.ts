@@ -140,7 +140,9 @@ function createEvents({ history, market }: Bench, isGzip: boolean, depth?: numbe
   let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last ?? START
   return () => {
     const query = { market: market(), after, toMs: undefined, limit: 1 }
-    const { bytes, resume } = encoder.rows(query, linesBefore)
+    const page = encoder.rows(query, linesBefore)
+    if (page instanceof Promise) throw new Error('Nothing has to be fetched of a file.')
+    const { bytes, resume } = page
     after = resume
     return bytes.length
   }

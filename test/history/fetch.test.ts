@@ -21,8 +21,8 @@ import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from './book
 const ROWS = 2600
 const SPAN_MS = 700_000
 const MARKETS = 2
-const DRAWS = 4000
-const VERB_DRAWS = 250
+const DRAWS = 2500
+const VERB_DRAWS = 120
 
 let folder = ''
 let source: Elsewhere

@@ -73,6 +73,9 @@ function openForgetful(): MarketHistory {
     path: undefined,
     eventually: atOnce,
     fetch: () => undefined,
+    isWhole: () => true,
+    chunkCache: undefined,
+    lastPosition: (market) => again().lastPosition(market),
     consistently: (market, read) => again().consistently(market, read),
     get archive() {
       return again().archive

@@ -39,6 +39,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     page: engine.page(rows),
     at: engine.at(moment),
     latest: engine.latest(moment),
+    lastPosition: engine.lastPosition(market),
     findPosition: engine.findPosition(market, 1),
     tops: engine.tops(rows),
     lines: engine.lines('gzip').rows({ market }),

@@ -35,6 +35,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     runs: refuse,
     lines: refuse,
     events: refuse,
+    lastPosition: refuse,
     findPosition: refuse,
     probeWrite: () => {},
     verify: () => [],
@@ -43,6 +44,8 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     usedBytes: () => 0,
     eventually: atOnce,
     fetch: () => undefined,
+    isWhole: () => true,
+    chunkCache: undefined,
     consistently: (_, read) => read(),
     archive: {
       ...{ place: () => undefined, setPlace: refuse, due: () => [], pack: refuse },

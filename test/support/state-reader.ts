@@ -6,7 +6,14 @@ import type { Random } from '#src/platform/random.ts'
 /** A reader of states that ascend, which counts what it hands out. */
 export function readerOf<S extends State>(states: readonly S[]) {
   const counts = { reads: 0, states: 0 }
-  const read: ReadStates<S> = ({ order, outcome, fromMs = 0, toMs = Infinity, after, limit }) => {
+  const read: ReadStates<S> = function* ({
+    order,
+    outcome,
+    fromMs = 0,
+    toMs = Infinity,
+    after,
+    limit,
+  }) {
     const direction = order === 'asc' ? 1 : -1
     const matching = states.filter(
       (state) =>

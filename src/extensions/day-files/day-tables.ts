@@ -4,10 +4,12 @@ import { readChanges } from '#src/domain/changes.ts'
 import { tallyCoverage } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes, timeframeMs } from '#src/domain/market.ts'
 import { isSameTop } from '#src/domain/quote.ts'
+import type { ReadStates } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { StoredTick } from '#src/domain/spot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
+import { readTops } from '#src/history/reads/fetched.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import {
   type Book,
@@ -114,7 +116,7 @@ const panelColumns: Columns<PanelRow> = [
   ]),
 ]
 
-type Source = Pick<MarketHistory, 'runs' | 'tops' | 'trades' | 'spot' | 'gaps'>
+type Source = Pick<MarketHistory, 'fetch' | 'runs' | 'tops' | 'trades' | 'spot' | 'gaps'>
 
 /** `levels` is how many rows of the file a row becomes; one where it is not given. */
 const dayTable = <Row>(
@@ -167,8 +169,7 @@ function* allBooks(history: Source, market: Market, depth: number | undefined): 
 
 /** Every change of the top of a book, as GET …/quotes has them. */
 function* quotesOf(history: Source, market: Market): Generator<OfQuote> {
-  const read = (part: Parameters<Parameters<typeof readChanges<Top>>[0]['read']>[0]) =>
-    history.tops({ market, ...part }) as Top[]
+  const read: ReadStates<Top> = (part) => readTops(history, { market, ...part })
   let after: Position | undefined
   for (;;) {
     const range = { order: 'asc', limit: PAGE_ROWS, after } as const

@@ -11,9 +11,11 @@ import {
 import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/domain/market.ts'
 import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { toDigested, tradeText } from '#src/domain/trade.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { StoredManifest } from '#src/history/revisions.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 import type { ListFiles } from '#src/server/extension.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,16 +24,19 @@ const WAIT_MS = 3 * DAY_MS
 const PAGE_MARKETS = 200
 const PAGE_REVISIONS = 500
 
-type Steps<Result = void> = Generator<StoredManifest | undefined, Result>
+type ManifestSteps<Result = void> = Generator<StoredManifest | undefined, Result>
 
 const noFiles: ListFiles = () => ({ files: [], madeMs: 0 })
 
-/** Yields what was made, and undefined after each market, so that it can be left. */
+/**
+ * Yields what was made, and undefined after each market, so that it can be left. For a history whose
+ * reads wait: nothing is fetched for them.
+ */
 export function* makeManifests(
   history: MarketHistory,
   nowMs: number,
   listFiles: ListFiles = noFiles,
-): Steps {
+): ManifestSteps {
   const changed = daysChanged(history)
   for (const day of history.manifests.days()) {
     const startMs = Date.parse(`${day}T00:00:00Z`)
@@ -61,7 +66,10 @@ type Day = Record<'startMs' | 'nowMs', number> & {
   files: FileDigest[]
 }
 
-function* makeDay(history: MarketHistory, { day, startMs, nowMs, before, files }: Day): Steps {
+function* makeDay(
+  history: MarketHistory,
+  { day, startMs, nowMs, before, files }: Day,
+): ManifestSteps {
   const held = listMarkets(history, startMs)
   const isWaiting = nowMs < startMs + DAY_MS + WAIT_MS
   if (isWaiting && held.some(({ isClosed, winner }) => !isClosed || winner === undefined)) return
@@ -100,7 +108,7 @@ function* digestSeries(
   history: MarketHistory,
   markets: Market[],
   known: ManifestBody | undefined,
-): Steps<SeriesDigest[]> {
+): ManifestSteps<SeriesDigest[]> {
   const found: SeriesDigest[] = []
   for (const coin of coins) {
     for (const timeframe of timeframes) {
@@ -111,7 +119,7 @@ function* digestSeries(
         ({ conditionId }) => history.findMarket(conditionId) === undefined,
       )
       for (const market of markets.filter(isOf)) {
-        digests.push(before?.markets.find(isSame(market)) ?? digestMarket(history, market))
+        digests.push(before?.markets.find(isSame(market)) ?? digestNow(history, market))
         yield
       }
       if (digests.length === 0) continue
@@ -131,7 +139,7 @@ function* digestSeries(
 export function* isAsDigested(
   history: DigestReads,
   { coin, timeframe, markets, day }: SeriesDigest & { day: string },
-): Generator<undefined, boolean> {
+): Steps<boolean> {
   const digests = new Map(markets.map((digest) => [digest.conditionId, digest]))
   const fromMs = Date.parse(`${day}T00:00:00Z`)
   const range = { fromMs, toMs: fromMs + DAY_MS, order: 'asc', limit: PAGE_MARKETS } as const
@@ -140,7 +148,7 @@ export function* isAsDigested(
       const digested = digests.get(market.conditionId)
       if (market.firstSnapshotMs === undefined || digested?.revision === market.revision) continue
       if (digested === undefined) return false
-      const now = { ...digestMarket(history, market), revision: digested.revision }
+      const now = { ...(yield* digestMarket(history, market)), revision: digested.revision }
       if (!Bun.deepEquals(now, digested)) return false
       yield undefined
     }
@@ -148,7 +156,7 @@ export function* isAsDigested(
   return true
 }
 
-type DigestReads = Pick<MarketHistory, 'listMarkets' | 'lines' | 'trades'>
+type DigestReads = Pick<MarketHistory, 'fetch' | 'listMarkets' | 'lines' | 'trades'>
 
 const byConditionId = (a: MarketDigest, b: MarketDigest): number =>
   Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
@@ -158,13 +166,24 @@ const isSame =
   (each: MarketDigest): boolean =>
     each.conditionId === conditionId && each.revision === revision
 
-function digestMarket(history: DigestReads, market: Market): MarketDigest {
+function digestNow(history: DigestReads, market: Market): MarketDigest {
+  const steps = digestMarket(history, market)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+function* digestMarket(history: DigestReads, market: Market): Steps<MarketDigest> {
   const hasher = new Bun.CryptoHasher('sha256')
   const lines = history.lines('identity')
   let snapshots = 0
-  for (const { bytes, rows } of lines.rows({ market })) {
+  const next = { market, order: 'asc', limit: PIECE_ROWS } as const
+  yield* fetched(history, next)
+  for (const { bytes, rows, last } of lines.rows({ market })) {
     hasher.update(bytes)
     snapshots += rows
+    yield* fetched(history, { ...next, after: last })
   }
   hasher.update(lines.end())
   const trades = history.trades({ market })

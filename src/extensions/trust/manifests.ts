@@ -31,7 +31,7 @@ import {
   WellKnownBody,
 } from './schema.ts'
 
-type History = Pick<MarketHistory, 'manifests' | 'listMarkets' | 'lines' | 'trades'>
+type History = Pick<MarketHistory, 'manifests' | 'fetch' | 'listMarkets' | 'lines' | 'trades'>
 type Deps = { history: History; cursors: CursorCodec }
 type Manifests = Deps['history']['manifests']
 

@@ -19,7 +19,10 @@ import { manifestRoutes } from './manifests.ts'
 import { RevisionList, RevisionQuery, type RevisionRow } from './schema.ts'
 
 type Deps = {
-  history: Pick<MarketHistory, 'manifests' | 'revisions' | 'listMarkets' | 'lines' | 'trades'>
+  history: Pick<
+    MarketHistory,
+    'manifests' | 'revisions' | 'fetch' | 'listMarkets' | 'lines' | 'trades'
+  >
   cursors: CursorCodec
   listTiers: () => readonly Tier[]
 }

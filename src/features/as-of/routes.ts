@@ -11,6 +11,7 @@ import { tallyOfNothing } from '#src/domain/windows.ts'
 import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts'
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
@@ -20,6 +21,9 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'
 
 type Deps = { history: MarketHistory; clock: Clock; findMarket: FindMarket }
+
+/** Requests of a batch whose books are fetched at once: they fit into memory. */
+const FETCHED_REQUESTS = 100
 
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs?: number | undefined }
 type Asked = { market: Market; outcome: Outcome | undefined; tsMs: number }
@@ -94,7 +98,7 @@ function* atKnown(
   const withReceived = wantsReceived(readCut(query))
   const { history, market } = yield* openKnown(deps.history, now, { ...moment, withReceived })
   const service = createAsOfService({ ...deps, history, clock: () => moment.atMs })
-  const { coverage = '', ...answer } = service.at(market, query)
+  const { coverage = '', ...answer } = yield* service.at(market, query)
   return { ...answer, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
@@ -107,12 +111,33 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
     ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
   })
 
+  function marketOf(coin: Coin, name: string): Market | undefined {
+    const found = findMarket(name)
+    return found?.coin === coin ? found : undefined
+  }
+
+  /** Fetches the books of several requests at once. */
+  function* fetchBatch(
+    coin: Coin,
+    requests: BatchBody['requests'],
+    view: AsOfQuery['view'],
+  ): Steps<void> {
+    const ranges = requests.flatMap(({ conditionId, outcome, ts }) => {
+      const market = marketOf(coin, conditionId)
+      if (market === undefined) return []
+      const asked = view === 'own' ? [outcome] : outcomes
+      return asked.map((each) => prevailingRange(market, each, ts))
+    })
+    yield* fetched(history, ...ranges)
+  }
+
   return {
     /** Throws `no_snapshot` and `stale`. */
-    at(market: Market, query: AsOfQuery): DataAnswer {
+    *at(market: Market, query: AsOfQuery): Steps<DataAnswer> {
       const { outcome, maxAgeMs, view, ts: tsMs } = query
       const asked = { market, outcome, tsMs }
       const read = find({ cut: readCut(query), view, maxAgeMs })
+      yield* fetched(history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
@@ -129,10 +154,11 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
       const read = find({ cut: readCut(query), view, maxAgeMs })
       const texts: string[] = []
       const tallies: CoverageTally[] = []
-      for (const { conditionId: name, outcome, ts: tsMs } of requests) {
+      for (const [index, { conditionId: name, outcome, ts: tsMs }] of requests.entries()) {
         yield
-        const found = findMarket(name)
-        const market = found?.coin === coin ? found : undefined
+        if (index % FETCHED_REQUESTS === 0)
+          yield* fetchBatch(coin, requests.slice(index, index + FETCHED_REQUESTS), view)
+        const market = marketOf(coin, name)
         const conditionId = market?.conditionId ?? name.toLowerCase()
         const moment = market && { market, outcome, tsMs }
         const head = `"conditionId":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`

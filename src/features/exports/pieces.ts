@@ -1,6 +1,12 @@
 /** The bytes of an export, piece by piece. */
 
-import type { Encoding, MarketHistory, StreamQuery } from '#src/history/history.ts'
+import {
+  type Encoding,
+  type MarketHistory,
+  PIECE_ROWS,
+  type StreamQuery,
+} from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import {
   type Book,
   booksOf,
@@ -16,7 +22,7 @@ import type { Columns } from '#src/tables/column.ts'
 import { csvHeader } from '#src/tables/csv-text.ts'
 import { createCsv } from '#src/tables/csv.ts'
 import { conditionIdColumn, sourceColumn } from '#src/tables/markets.ts'
-import { linesWithMembers, type Progress, storedLines } from '#src/tables/ndjson.ts'
+import { linesWithMembers, type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
 import { createParquet } from '#src/tables/parquet.ts'
 
 import { queriesOf, type Rows, type Shape } from './rows.ts'
@@ -26,7 +32,6 @@ import type { Format } from './schema.ts'
 const GROUP_VALUES = 200_000
 /** Books of a piece of CSV; gzip of it depends on where pieces end. */
 const PIECE_BOOKS = { levels: 16, states: 100 }
-const NOTHING = new Uint8Array(0)
 
 export type Job = {
   format: Format
@@ -36,12 +41,12 @@ export type Job = {
   encoding?: Encoding | undefined
 }
 
-/** A piece is its reader's. Those that are empty end a step, at which others have their turn. */
+/** A piece is its reader's. Where there is none others have their turn, after a promise is settled. */
 export function makePieces(
   history: MarketHistory,
   { format, shape, rows, encoding }: Job,
   progress: Progress,
-): Generator<Uint8Array> {
+): Pieces {
   const queries = queriesOf(history, rows)
   const { withReceived = false, withSource = false } = shape
   if (encoding !== undefined) return storedLines(history, queries, progress, encoding)
@@ -72,7 +77,7 @@ function* tablePieces(
   queries: Iterable<StreamQuery>,
   progress: Progress,
   { format, shape, isAppended }: { format: 'csv' | 'parquet'; shape: Shape; isAppended: boolean },
-): Generator<Uint8Array> {
+): Pieces {
   const { kind, depth, withReceived } = shape
   const columns = columnsOf(shape)
   const sink =
@@ -85,6 +90,8 @@ function* tablePieces(
         })
   if (format === 'csv' && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
   for (const query of queries) {
+    const next = { ...query, order: 'asc', withReceived, limit: PIECE_ROWS } as const
+    yield* fetched(history, next)
     for (const run of history.runs({ ...query, depth, withReceived })) {
       for (const book of booksOf(query.market, run)) {
         const rows = kind === 'levels' ? levelRows(book) : 1
@@ -95,7 +102,8 @@ function* tablePieces(
       }
       // Also without a full group: the end of a step, at which others have their turn.
       if (format === 'csv') yield* sink.flush()
-      else yield NOTHING
+      else yield
+      yield* fetched(history, { ...next, after: run.rows.at(-1) })
     }
   }
   yield* sink.end()

@@ -14,6 +14,7 @@ import type { Position } from '#src/domain/snapshot.ts'
 import { DAY_MS, readRange, toIso } from '#src/domain/time.ts'
 import { tallyMissing } from '#src/domain/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -41,13 +42,13 @@ export type ExportPlan = {
 const MARKETS_A_STEP = 50
 
 /** Throws `invalid_parameter`. */
-export function planMarket(
+export function* planMarket(
   history: MarketHistory,
   { market, query, format }: { market: Market; query: MarketExportQuery; format: Format },
-): ExportPlan {
+): Steps<ExportPlan> {
   const { slug, conditionId } = market
   const { outcome, after } = query
-  const position = after === undefined ? undefined : positionOf(history, market, after)
+  const position = after === undefined ? undefined : yield* positionOf(history, market, after)
   const rows = { conditionIds: [conditionId], outcome, ...readRange(query), after: position }
   return {
     format,
@@ -89,7 +90,7 @@ export function* planDay(
     if (market === undefined || market.conditionId !== id) {
       throw parameterError('after', `The export of ${day} has no market ${excerpt(name)}.`)
     }
-    position = positionOf(history, market, snapshotId)
+    position = yield* positionOf(history, market, snapshotId)
   }
   const conditionIds = markets.map(({ conditionId }) => conditionId)
   // What continues from a market is asked for from there.
@@ -104,10 +105,12 @@ export function* planDay(
   }
 }
 
-function positionOf(history: MarketHistory, market: Market, id: string): Position {
-  const position = history.findPosition(market, Number(id))
+function* positionOf(history: MarketHistory, market: Market, text: string): Steps<Position> {
+  const id = Number(text)
+  yield* fetched(history, { market, order: 'asc', id })
+  const position = history.findPosition(market, id)
   if (position !== undefined) return position
-  throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
+  throw parameterError('after', `Market ${market.conditionId} has no snapshot ${text}.`)
 }
 
 function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {

@@ -80,9 +80,10 @@ export function exportRoutes(api: Api, deps: ExportDeps & { work: Work; findMark
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/export',
-      ({ market, query, request }) => {
+      async ({ market, query, request }) => {
         const format = formatOf(request, query.format)
-        return answer(request, planMarket(history, { market, query, format }))
+        const plan = await work.run(request, planMarket(history, { market, query, format }))
+        return answer(request, plan)
       },
       {
         market: true,

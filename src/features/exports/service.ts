@@ -7,7 +7,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { atOnce } from '#src/platform/eventually.ts'
 import { release } from '#src/platform/release.ts'
-import { type Progress, storedLines } from '#src/tables/ndjson.ts'
+import { type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
 import type { ExportPlan } from './plan.ts'
@@ -34,7 +34,16 @@ const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
 export function createExportService({ history, clock, createId, work }: ExportDeps) {
-  const thread = history.path === undefined ? undefined : createExportThread(history.path)
+  // A database at an address is waited for, and so is what of it is in a bucket.
+  const isFile = history.eventually === atOnce
+  const thread =
+    history.path === undefined
+      ? undefined
+      : createExportThread({
+          path: history.path,
+          chunkCache: history.chunkCache,
+          isServing: isFile,
+        })
   const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
 
   /** Lists an export; beyond the newest only those that run stay. */
@@ -52,7 +61,7 @@ export function createExportService({ history, clock, createId, work }: ExportDe
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const turn = () => work.turn(accountId, level)
     const encoding = isGzip ? 'gzip' : 'identity'
-    if (isStored({ format, shape }) && history.eventually === atOnce)
+    if (isStored({ format, shape }) && isFile)
       return inTurns(storedLines(history, queriesOf(history, rows), progress, encoding), turn)
     const job: Job = {
       ...{ format, shape, rows },
@@ -131,7 +140,7 @@ const isStored = ({ format, shape }: Pick<Job, 'format' | 'shape'>): boolean =>
   format === 'ndjson' && shape.withReceived === undefined && shape.withSource === undefined
 
 async function* inTurns(
-  made: Generator<Uint8Array> | Promise<Generator<Uint8Array>>,
+  made: Pieces | Promise<Pieces>,
   turn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const pieces = await made
@@ -140,7 +149,8 @@ async function* inTurns(
       await turn()
       const { done, value } = pieces.next()
       if (done) return
-      if (value.length > 0) yield value
+      if (value instanceof Promise) await value
+      else if (value !== undefined && value.length > 0) yield value
     }
   } finally {
     pieces.return(undefined)

@@ -9,9 +9,12 @@ import { openHistory, prepareHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { createScheduler } from '#src/platform/scheduler.ts'
 import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
-import type { Progress } from '#src/tables/ndjson.ts'
+import type { Pieces, Progress } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
+
+/** Where the history is; of a file, rows are fetched as for one that is served. */
+type Store = Pick<MarketHistory, 'chunkCache'> & { path: string; isServing: boolean }
 
 /** Whose an export is, and the level of the caller. */
 type By = { owner: string; level: number }
@@ -27,7 +30,7 @@ type Answer = {
 type SentError = { message: string; code: ErrorCode; extras: ErrorExtras; cause: string }
 
 /** Pieces of exports from a history in a file. The thread begins with the first. */
-export function createExportThread(path: string) {
+export function createExportThread(store: Store) {
   let thread: Thread<never, Ask> | undefined
   let lastId = 0
 
@@ -37,7 +40,7 @@ export function createExportThread(path: string) {
     by: By,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const id = ++lastId
-    if (thread === undefined || thread.hasEnded()) thread = exportWorker.start(path)
+    if (thread === undefined || thread.hasEnded()) thread = exportWorker.start(store)
     const own = thread
     try {
       for (let first: Job | undefined = job; ; first = undefined) {
@@ -63,28 +66,33 @@ function toFault(error: unknown): SentError {
   return { message: messageOf(error), code, extras, cause: messageOf(cause) }
 }
 
-async function makeExports(path: string, parent: Parent<never, Ask>): Promise<never> {
+async function makeExports(
+  { path, chunkCache, isServing }: Store,
+  parent: Parent<never, Ask>,
+): Promise<never> {
   // Not where the thread is only asked: a start is spared the writer of Parquet.
   const { makePieces } = await import('./pieces.ts')
   await prepareHistory(path)
   let history: MarketHistory | undefined
   const scheduler = createScheduler()
-  const running = new Map<number, { pieces: Generator<Uint8Array>; progress: Progress }>()
+  const running = new Map<number, { pieces: Pieces; progress: Progress }>()
 
   function begin(job: Job) {
     const progress = { snapshots: 0 }
-    history ??= openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
+    history ??= openHistory(path, { isReadOnly: true, chunkCacheBytes: 0, isServing, chunkCache })
     return { pieces: makePieces(history, job, progress), progress }
   }
 
-  function next({ id, job }: Ask): Answer {
+  async function next({ id, job }: Ask): Promise<Answer> {
     const work = running.get(id) ?? (job && begin(job))
     if (work === undefined) throw new Error('An export goes on that was never begun.')
     running.set(id, work)
-    let piece: Uint8Array | undefined
-    do piece = work.pieces.next().value ?? undefined
-    while (piece?.length === 0)
-    return { piece, snapshots: work.progress.snapshots }
+    for (;;) {
+      const { done, value } = work.pieces.next()
+      if (value instanceof Promise) await value
+      else if (done || (value !== undefined && value.length > 0))
+        return { piece: value ?? undefined, snapshots: work.progress.snapshots }
+    }
   }
 
   function end(id: number): void {
@@ -97,9 +105,9 @@ async function makeExports(path: string, parent: Parent<never, Ask>): Promise<ne
     setTimeout(() => Bun.gc(true), 0)
   }
 
-  function attempt(message: Ask): Answer {
+  async function attempt(message: Ask): Promise<Answer> {
     try {
-      return next(message)
+      return await next(message)
     } catch (error) {
       return { snapshots: 0, fault: toFault(error) }
     }
@@ -111,7 +119,7 @@ async function makeExports(path: string, parent: Parent<never, Ask>): Promise<ne
       return undefined
     }
     await scheduler.take(message.owner, message.level)
-    const answer = attempt(message)
+    const answer = await attempt(message)
     if (answer.piece !== undefined) moved.push(answer.piece.buffer as ArrayBuffer)
     return answer
   })

@@ -5,11 +5,12 @@ import { coverageText } from '#src/domain/coverage.ts'
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/domain/fill.ts'
-import { type Market, otherOutcome, type Outcome } from '#src/domain/market.ts'
+import { type Market, otherOutcome, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { Api } from '#src/http/api.ts'
 import type { DataAnswer } from '#src/http/data-response.ts'
@@ -61,13 +62,20 @@ function* answerKnown(
 ): Steps<DataAnswer> {
   const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
   const { history, market } = yield* openKnown(deps.history, now, moment)
-  const { body, coverage } = answerFill({ history, clock: () => moment.atMs }, market, query)
+  const known = { history, clock: () => moment.atMs }
+  const { body, coverage } = yield* answerFill(known, market, query)
   return { body, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
-function answerFill({ history, clock }: Deps, market: Market, query: FillQuery) {
+function* answerFill(
+  { history, clock }: Deps,
+  market: Market,
+  query: FillQuery,
+): Steps<{ body: string; coverage: string }> {
   const { outcome, side, view, ts: tsMs } = query
   const order = readOrder(query)
+  const read = view === 'own' ? [outcome] : outcomes
+  yield* fetched(history, ...read.map((each) => prevailingRange(market, each, tsMs)))
   const { book, newestMs } = bookAt(history, market, query)
   const done = fill(side === 'buy' ? book.asks : book.bids, order)
   const body = JSON.stringify({

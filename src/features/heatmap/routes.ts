@@ -19,7 +19,8 @@ import {
   putNull,
   putText,
 } from '#src/domain/wire/row-bytes.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import type { Api } from '#src/http/api.ts'
 import type { PageAnswer } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
@@ -107,13 +108,15 @@ function* readCells(
 ): Steps<HeatCells> {
   const { fromMs, toMs } = grid
   const cells = new HeatCells(grid, known)
+  yield* fetched(history, prevailingRange(market, outcome, fromMs))
   const before = history.at({ market, outcome, timestampMs: fromMs })
-  for (const run of history.runs({
-    ...{ market, outcome, toMs },
-    fromMs: before?.timestampMs ?? fromMs,
-  })) {
+  const query = { market, outcome, fromMs: before?.timestampMs ?? fromMs, toMs }
+  const next = { ...query, order: 'asc', limit: PIECE_ROWS } as const
+  yield* fetched(history, next)
+  for (const run of history.runs(query)) {
     cells.add(run)
     yield
+    yield* fetched(history, { ...next, after: run.rows.at(-1) })
   }
   cells.end()
   return cells

@@ -2,13 +2,13 @@
 import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
-import type { FeedQuery, LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+import type { Coming, FeedQuery, LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 
 type EventPage = { bytes: Uint8Array<ArrayBuffer>; resume: Position; hasMore: boolean }
 
 export type EventEncoder = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
   /** The events of rows: of each what `before` returns, and the JSON object after it. */
-  rows(query: FeedQuery, before: (row: Position) => string): EventPage
+  rows(query: FeedQuery, before: (row: Position) => string): EventPage | Coming
   /** The event of a row that was just read. */
   row(market: Market, row: LiveRow, before: string): Uint8Array<ArrayBuffer>
   /** Another one in the same step, after another text. */
@@ -23,7 +23,7 @@ type EncoderOptions = {
 }
 
 export function createEventEncoder(
-  history: Pick<MarketHistory, 'events'>,
+  history: Pick<MarketHistory, 'events' | 'fetch'>,
   rows: RowReader,
   { filter, isGzip, isMixed }: EncoderOptions,
 ): EventEncoder {
@@ -31,7 +31,9 @@ export function createEventEncoder(
   if (!isGzip) return encodeTexts(plain, rows, filter, isNaming)
   const isWhole = filter.channel === 'snapshots' && filter.depth === undefined
   const stream = history.events()
-  return isWhole ? encodeBooks(stream, filter) : encodeTexts(stream, rows, filter, isNaming)
+  return isWhole
+    ? encodeBooks(stream, history, filter)
+    : encodeTexts(stream, rows, filter, isNaming)
 }
 
 type TextStream = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
@@ -64,7 +66,9 @@ function encodeTexts(
     event: stream.event,
     row,
     rows(query, before) {
-      const { rows, resume, hasMore } = reader.after({ ...filter, ...query })
+      const page = reader.after({ ...filter, ...query })
+      if (page instanceof Promise) return page
+      const { rows, resume, hasMore } = page
       const events = rows.map((each) => row(query.market, each, before(each.position)))
       return { bytes: Buffer.concat(events), resume, hasMore }
     },
@@ -78,7 +82,11 @@ function encodeTexts(
 }
 
 /** Whole books, as they are stored. */
-const encodeBooks = (stream: EventStream, filter: RowFilter): EventEncoder => ({
+const encodeBooks = (
+  stream: EventStream,
+  history: Pick<MarketHistory, 'fetch'>,
+  filter: RowFilter,
+): EventEncoder => ({
   event: stream.event,
   row(market, { position, outcome }, before) {
     const after = { ...position, id: position.id - 1 }
@@ -86,13 +94,16 @@ const encodeBooks = (stream: EventStream, filter: RowFilter): EventEncoder => ({
       .bytes
   },
   rows(query, before) {
-    const { bytes, last, hasMore } = stream.rows({ ...query, outcome: filter.outcome }, before)
+    const range = { ...query, outcome: filter.outcome }
+    const coming = history.fetch([{ ...range, order: 'asc' }])
+    if (coming !== undefined) return coming
+    const { bytes, last, hasMore } = stream.rows(range, before)
     return { bytes, resume: last ?? query.after, hasMore }
   },
   get step() {
     return stream.step
   },
   sum: stream.sum,
-  fork: (sum) => encodeBooks(stream.fork(sum), filter),
+  fork: (sum) => encodeBooks(stream.fork(sum), history, filter),
   end: stream.end,
 })

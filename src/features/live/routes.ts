@@ -49,7 +49,7 @@ const shared = {
 type Ports = {
   identify: Identify
   listTiers: () => readonly Tier[]
-  work: Pick<Work, 'openStream'>
+  work: Pick<Work, 'openStream' | 'run'>
 }
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
@@ -72,7 +72,7 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
     }
   }
 
-  function answer(asked: Asked): Response {
+  async function answer(asked: Asked): Promise<Response> {
     const { request, coin, market, query } = asked
     const { channel, outcome, depth, timeframe, heartbeat } = query
     if (depth !== undefined && channel !== 'snapshots')
@@ -81,15 +81,22 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
     const lastEventId = request.headers.get(LAST_EVENT_ID) || undefined
-    const open = () =>
-      service.open({
-        options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
-        ...{ market, isGzip },
-        cursor: lastEventId ?? query.cursor,
-        refusal: () => refusalOf(asked, channel),
-        takePlace: () => work.openStream(request),
-      })
-    const stream = lastEventId === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
+    const start = {
+      options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
+      market,
+      isGzip,
+      cursor: lastEventId ?? query.cursor,
+      refusal: () => refusalOf(asked, channel),
+      takePlace: () => work.openStream(request),
+    }
+    const stream = await work.run(
+      request,
+      (function* () {
+        yield* service.fetchLast(start)
+        const open = () => service.open(start)
+        return lastEventId === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
+      })(),
+    )
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',

@@ -12,6 +12,7 @@ import { createCoinCursors, createRowCursors, type FeedPosition } from '#src/liv
 import { createFanout } from '#src/live/group.ts'
 import { MARKETS_A_READ, type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
 import { type RowReader, START } from '#src/live/rows.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import { createEventEncoder } from './encoder.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type EventSource,
   followMarket,
   type FollowOptions,
+  readLast,
   toAscii,
 } from './source.ts'
 import { EventSubscriber } from './subscriber.ts'
@@ -80,6 +82,7 @@ export function createLiveService({
     clock,
     timer,
     describeMarket,
+    fetch: history.fetch,
   }
   const groups = createFanout<Uint8Array, EventSource>()
   const subscribers = new Set<EventSubscriber>()
@@ -133,6 +136,30 @@ export function createLiveService({
   }
 
   return {
+    /** Fetches the last rows with which a stream begins. */
+    *fetchLast({
+      options,
+      market,
+      cursor,
+    }: Pick<LiveStart, 'options' | 'market' | 'cursor'>): Steps<void> {
+      if (cursor !== undefined || history.isWhole()) return
+      const { coin, timeframe, filter } = options
+      const open = {
+        coin,
+        timeframe,
+        status: 'open',
+        nowMs: clock(),
+        limit: MARKETS_A_READ,
+      } as const
+      const those = market === undefined ? [...marketPages(history, open)].flat() : [market]
+      for (;;) {
+        const coming = those.map((each) => readLast(feed, filter, each))
+        const waits = coming.filter((each) => each instanceof Promise)
+        if (waits.length === 0) return
+        yield Promise.all(waits)
+      }
+    },
+
     /**
      * Begins a stream for the caller. Throws `cursor_invalid`, `cursor_mismatch`,
      * `too_many_streams` and `unavailable`.

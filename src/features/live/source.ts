@@ -9,12 +9,14 @@ import {
 } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { CoinCursors, RowCursors } from '#src/live/cursors.ts'
 import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
 import { gapMembers } from '#src/live/gaps.ts'
 import type { Source } from '#src/live/group.ts'
 import { type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
 import {
+  type Coming,
   type FeedQuery,
   lastRows,
   type LiveRow,
@@ -47,6 +49,25 @@ export type EventFeed = {
   /** Monotonic milliseconds. */
   timer: Clock
   describeMarket: (market: Market) => string
+  fetch: MarketHistory['fetch']
+}
+
+/** The last rows of a market, which can be read once more. */
+export function readLast(
+  { rows, fetch }: Pick<EventFeed, 'rows' | 'fetch'>,
+  filter: RowFilter,
+  market: Market,
+): LiveRow[] | Coming {
+  const last = lastRows(rows, { ...filter, market })
+  if (last instanceof Promise || filter.channel === 'trades') return last
+  const ranges = last.map(({ position, outcome }) => ({
+    market,
+    outcome: outcome ?? undefined,
+    order: 'asc' as const,
+    after: { ...position, id: position.id - 1 },
+    limit: 1,
+  }))
+  return fetch(ranges) ?? last
 }
 
 /** A market, and what was last said of it besides its rows and gaps. */
@@ -69,7 +90,7 @@ export function followMarket(
   }
 }
 
-type Opened = { conditionId: string; last: LiveRow[] }
+type Opened = { conditionId: string; last: LiveRow[] | Coming }
 
 export interface EventSource extends Source<Uint8Array, EventSource> {
   readonly encoder: EventEncoder
@@ -87,12 +108,14 @@ export function createEventSource(
   opened: Opened[] = [],
 ): EventSource {
   const { coin, conditionId, timeframe, filter, heartbeatMs } = options
-  const { rows, clock, timer, describeMarket } = feed
+  const { clock, timer, describeMarket } = feed
   const pieces: Uint8Array[] = []
   let sentMs = timer()
   let hasMore = false
   /** Why a market that opened cannot be read: the next read ends this group, and no other. */
   let fault: unknown
+  /** Last rows of a market that opened, which are being fetched. */
+  let coming: Coming | undefined
 
   const say = (name: string, json: string): void =>
     void pieces.push(encoder.event(`event:${name}\ndata:${toAscii(json)}`))
@@ -120,12 +143,15 @@ export function createEventSource(
 
   const lastOf = (market: Market): Opened => ({
     conditionId: market.conditionId,
-    last: lastRows(rows, { ...filter, market }),
+    last: readLast(feed, filter, market),
   })
 
   /** Only the last row has an id: a client cut off before it begins again. */
   function writeLast(those: readonly Opened[]): void {
-    const all = those.flatMap((each) => each.last.map((row) => ({ row, of: each.conditionId })))
+    const all = those.flatMap(({ conditionId: of, last }) => {
+      if (last instanceof Promise) throw new Error('The last rows of a market were not fetched.')
+      return last.map((row) => ({ row, of }))
+    })
     for (const [index, { row, of }] of all.entries()) {
       const each = followed.get(of)
       if (each === undefined) continue
@@ -167,6 +193,8 @@ export function createEventSource(
       hasMore = true
       return
     }
+    // What is said of the market comes after its rows.
+    if (cursor.coming !== undefined) return
     if (hasNewRows) sayChange(each)
     const isOver = clock() > (cursor.market.windowEndMs ?? Infinity) + UNRESOLVED_MS
     if (conditionId === undefined && (each.status === 'resolved' || isOver))
@@ -183,6 +211,27 @@ export function createEventSource(
           }
         })
       : undefined
+
+  /** Sends a market that opened with its last rows; false while they are being fetched. */
+  function sayOpened(each: Opened): boolean {
+    const market = followed.get(each.conditionId)
+    if (market === undefined) return true
+    const last =
+      each.last instanceof Promise ? readLast(feed, filter, market.cursor.market) : each.last
+    if (!(last instanceof Promise)) {
+      sayMarket('open', market)
+      writeLast([{ ...each, last }])
+      return true
+    }
+    coming = last
+      .catch((error: unknown) => {
+        fault = error
+      })
+      .finally(() => {
+        coming = undefined
+      })
+    return false
+  }
 
   function taken(): Uint8Array[] {
     if (pieces.length > 0) sentMs = timer()
@@ -205,12 +254,9 @@ export function createEventSource(
     next() {
       if (fault !== undefined) throw fault
       hasMore = false
-      for (const each of opened.splice(0)) {
-        const market = followed.get(each.conditionId)
-        if (market) sayMarket('open', market)
-        writeLast([each])
-      }
-      for (const each of [...followed.values()]) advance(each)
+      while (coming === undefined && opened[0] !== undefined && sayOpened(opened[0])) opened.shift()
+      const waiting = new Set(opened.map((each) => each.conditionId))
+      for (const [id, each] of [...followed]) if (!waiting.has(id)) advance(each)
       if (pieces.length === 0 && timer() - sentMs >= heartbeatMs) pieces.push(encoder.event(':'))
       return taken()
     },

@@ -27,7 +27,8 @@ import type { Trade } from '#src/domain/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'
 import { LevelColumns } from '#src/domain/wire/level-columns.ts'
 import { quoteText } from '#src/domain/wire/row-bytes.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { MarketHistory, RowRange } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
@@ -86,6 +87,9 @@ export const panelRoutes = (api: Api, deps: Deps) => {
       },
     )
 }
+
+/** Markets whose books are fetched at once: they fit into memory. */
+const FETCHED_MARKETS = 64
 
 /** Members that rows of the routes of `prices` say. */
 const priceMembers = ['lastTrade', 'spot']
@@ -153,11 +157,23 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const missing = momentsOf(countMissing(chosen, range, nowMs))
     const rows: string[] = []
     const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
-    for (const listed of chosen.markets) {
+    const rangesOf = (market: ClosedMarket): RowRange[] =>
+      offsets.flatMap(({ beforeMs }) =>
+        outcomes.map((outcome) => ({
+          ...prevailingRange(market, outcome, market.windowEndMs - beforeMs),
+          withReceived: false,
+        })),
+      )
+    for (const [index, listed] of chosen.markets.entries()) {
+      if (index % FETCHED_MARKETS === 0 && moment === undefined && !history.isWhole()) {
+        const next = chosen.markets.slice(index, index + FETCHED_MARKETS)
+        yield* fetched(history, ...next.flatMap(rangesOf))
+      }
       const then = moment && (yield* openKnown(history, listed, moment))
       const market = { ...listed, ...then?.market, ...windowOf(listed) }
       const own = then?.history ?? history
       const head = marketText(market)
+      if (!history.isWhole()) yield* fetched(own, ...rangesOf(market))
       history.consistently(market, () => {
         const gaps = own.gaps(market)
         for (const offset of offsets) {

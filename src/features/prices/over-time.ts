@@ -21,9 +21,10 @@ import {
   putText,
 } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
+import { readTops } from '#src/history/reads/fetched.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
+type History = Pick<MarketHistory, 'fetch' | 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
 type BarsOf = { market: Market; stepMs: number; range: Range }
 type PriceState = State & { top: Top; trade: Trade | undefined }
@@ -51,10 +52,9 @@ function* readPriceChanges(history: History, { market, range }: SeriesRequest): 
   return { count: rows.length, put, last, hasMore }
 }
 
-const createReader =
-  (history: History, market: Market): ReadStates<PriceState> =>
-  (part) => {
-    const tops = history.tops({ market, ...part })
+const createReader = (history: History, market: Market): ReadStates<PriceState> =>
+  function* (part) {
+    const tops = yield* readTops(history, { market, ...part })
     const ascending = part.order === 'asc' ? tops : tops.toReversed()
     const [first, last] = [ascending[0], ascending.at(-1)]
     if (first === undefined || last === undefined) return []
@@ -106,7 +106,7 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
 
 function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
-  const read = (part: Range) => history.tops({ market, ...part })
+  const read = (part: Range) => readTops(history, { market, ...part })
   const isKnown = createKnownCheck(history, market)
   const { bars, hasMore } = yield* readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
   const rows = yield* toRows(history, request, bars)

@@ -2,12 +2,19 @@ import { Elysia } from 'elysia'
 
 import { exactMillionths, exactNumber } from '#src/domain/decimal.ts'
 import { priceList, type SeriesFilters } from '#src/domain/lists.ts'
-import type { Coin, Market, Outcome, Timeframe } from '#src/domain/market.ts'
+import {
+  type Coin,
+  type Market,
+  type Outcome,
+  outcomes,
+  type Timeframe,
+} from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
 import { stepMsOf } from '#src/domain/series.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { MarketHistory, RowQuery } from '#src/history/history.ts'
+import { fetched } from '#src/history/reads/fetched.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
@@ -103,6 +110,10 @@ function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: s
   const source = readSource(history, question.coin, undefined)
   const query = { ...question, source, status: 'open', limit: BLOCK } as const
   for (const page of marketPages(history, query)) {
+    const lasts = page.flatMap((market) =>
+      outcomes.map((outcome) => lastRange({ market, outcome, nowMs: question.nowMs })),
+    )
+    yield* fetched(history, ...lasts.map((last) => ({ ...last, withTops: true })))
     for (const market of page) {
       data.push(toBody(history, market, question.nowMs))
       yield
@@ -136,8 +147,16 @@ const describeTrade = ({ price, outcome, timestampMs }: Trade) => ({
 
 type Book = { market: Market; outcome: Outcome; nowMs: number }
 
-function toPrice(history: MarketHistory, { market, outcome, nowMs }: Book) {
-  const [top] = history.tops({ market, outcome, toMs: nowMs + 1, order: 'desc', limit: 1 })
+const lastRange = ({ market, outcome, nowMs }: Book): RowQuery => ({
+  market,
+  outcome,
+  toMs: nowMs + 1,
+  order: 'desc',
+  limit: 1,
+})
+
+function toPrice(history: MarketHistory, book: Book) {
+  const [top] = history.tops(lastRange(book))
   if (top === undefined) return null
   const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]

@@ -19,7 +19,8 @@ import {
   wantsReceived,
 } from '#src/domain/wire/row-cut.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
-import type { MarketHistory, Page, RowQuery } from '#src/history/history.ts'
+import type { MarketHistory, Page, RowQuery, RowRange } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { withSteps } from '#src/history/reads/known-steps.ts'
 import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
@@ -34,11 +35,11 @@ function toRowQuery({ market, range, filters }: SnapshotRequest): RowQuery {
   return { ...range, market, stepMs: stepMsOf(interval), withReceived: wantsReceived(cut) }
 }
 
-/** The page if its rows only have to be joined: frames join forwards, row after row. */
-export function joinSnapshots(history: MarketHistory, request: SnapshotRequest): Page | undefined {
+/** The query of a page whose rows only have to be joined: frames join forwards, row after row. */
+export function joinedQuery(request: SnapshotRequest): RowQuery | undefined {
   const { view, cut, interval, order } = request.filters
   const isJoined = view === 'own' && isUncut(cut) && order === 'asc' && interval === undefined
-  return isJoined ? history.page(toRowQuery(request)) : undefined
+  return isJoined ? toRowQuery(request) : undefined
 }
 
 /** Makes what reads a page row by row. */
@@ -95,7 +96,9 @@ function* putRows(
   let left = query.limit
   while (left > 0 && end.hasMore) {
     const after = end.last ?? query.after
-    const page = history.page({ ...query, after, limit: Math.min(block, left) })
+    const part = { ...query, after, limit: Math.min(block, left) }
+    yield* fetched(history, part)
+    const page = history.page(part)
     putTexts(body, page, cutRow, left === query.limit)
     // By the first block: to grow again and again is to copy everything as often.
     if (left === query.limit && page.hasMore && page.count > 0)
@@ -130,7 +133,10 @@ function* putConsolidated(
 ): Steps<PageEnd<Position>> {
   const end: PageEnd<Position> = { last: undefined, hasMore: false }
   let count = 0
-  for (const slice of consolidatedRows(history, query)) {
+  for (let after = query.after, isEnd = false; !isEnd;) {
+    const { rows: slice, last, hasMore } = yield* readConsolidated(history, { ...query, after })
+    after = last
+    isEnd = !hasMore
     const taken = slice.slice(0, query.limit - count)
     for (const row of taken) {
       if (count++ > 0) body.text(',')
@@ -149,29 +155,35 @@ function* putConsolidated(
 const SLICE_ROWS = 50
 
 /**
- * Yields consolidated ladders of stored states, from the query's position on, whatever its `limit`, in
- * slices that are read when asked for and may be empty. With an `outcome` the ladder is that one's,
- * at the states of both; one whose token is not known has none.
+ * Reads consolidated ladders of the next stored states, whatever the `limit` of the query; perhaps
+ * none of them has one. With an `outcome` the ladder is that one's, at the states of both; one whose
+ * token is not known has none.
  */
-function* consolidatedRows(
+function* readConsolidated(
   history: MarketHistory,
   query: RowQuery,
-): Generator<ConsolidatedRow[], void> {
-  let { after } = query
-  for (;;) {
-    const { states, hasMore } = readSlice(history, { ...query, after })
-    const wanted = states.filter((state) => !isSuperseded(history, query, state))
-    yield toRows(history, query, wanted)
-    after = states.at(-1)
-    if (!hasMore) return
-  }
+): Steps<{ rows: ConsolidatedRow[]; last: Position | undefined; hasMore: boolean }> {
+  const { market, stepMs } = query
+  const { states, hasMore } = yield* readSlice(history, query)
+  const prevailing = states.flatMap((state) => {
+    const outcome = otherOutcome(state.outcome)
+    const atMs = [state.timestampMs, ...(stepMs === undefined ? [] : [lastOfStepMs(query, state)])]
+    return atMs.map((timestampMs): RowRange => prevailingRange(market, outcome, timestampMs))
+  })
+  yield* fetched(history, ...prevailing)
+  const wanted = states.filter((state) => !isSuperseded(history, query, state))
+  return { rows: toRows(history, query, wanted), last: states.at(-1), hasMore }
 }
 
 const scanner = createSnapshotScanner()
 
-function readSlice(history: MarketHistory, query: RowQuery) {
-  const limit = Math.min(SLICE_ROWS, query.limit + 1)
-  const page = history.page({ ...query, outcome: undefined, limit })
+function* readSlice(
+  history: MarketHistory,
+  query: RowQuery,
+): Steps<{ states: StoredSnapshot[]; hasMore: boolean }> {
+  const slice = { ...query, outcome: undefined, limit: Math.min(SLICE_ROWS, query.limit + 1) }
+  yield* fetched(history, slice)
+  const page = history.page(slice)
   const states: StoredSnapshot[] = []
   for (const text of page.texts()) {
     const { id, ...snapshot } = scanner.scan(text, 0, text.length)
@@ -180,15 +192,17 @@ function readSlice(history: MarketHistory, query: RowQuery) {
   return { states, hasMore: page.hasMore }
 }
 
+/** The last moment of the range that is in the step of a state. */
+const lastOfStepMs = (
+  { stepMs = 1, toMs = Number.POSITIVE_INFINITY }: RowQuery,
+  { timestampMs }: StoredSnapshot,
+): number => Math.min(stepOf(timestampMs, stepMs) * stepMs, toMs - 1)
+
 /** With an outcome and a step: whether a state of the other book comes later in the step. */
-function isSuperseded(
-  history: MarketHistory,
-  { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
-  state: StoredSnapshot,
-): boolean {
+function isSuperseded(history: MarketHistory, query: RowQuery, state: StoredSnapshot): boolean {
+  const { market, outcome, stepMs } = query
   if (outcome === undefined || stepMs === undefined) return false
-  const stepEndMs = stepOf(state.timestampMs, stepMs) * stepMs
-  const timestampMs = Math.min(stepEndMs, toMs - 1)
+  const timestampMs = lastOfStepMs(query, state)
   const rival = history.at({ market, outcome: otherOutcome(state.outcome), timestampMs })
   return rival !== undefined && comparePositions(rival, state) > 0
 }

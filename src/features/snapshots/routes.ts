@@ -6,7 +6,7 @@ import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
 import { createHistoryList, type HistoryListDeps } from '#src/http/history-list.ts'
 
-import { createSnapshotReader, joinSnapshots } from './pages.ts'
+import { createSnapshotReader, joinedQuery } from './pages.ts'
 import { SnapshotList, SnapshotQuery } from './schema.ts'
 
 export function snapshotRoutes(api: Api, deps: HistoryListDeps) {
@@ -20,7 +20,7 @@ export function snapshotRoutes(api: Api, deps: HistoryListDeps) {
         cut: readCut(query),
       }),
       read: createSnapshotReader(),
-      readAtOnce: joinSnapshots,
+      joinedQuery,
       needsEvents: ({ interval }) => interval !== undefined,
       needsReceived: ({ cut }) => wantsReceived(cut),
       readsBoth: ({ view }) => view === 'consolidated',

@@ -101,6 +101,11 @@ export function startReplay({
   function* play(playing: typeof events): Paced {
     const isWanted = () => !isOver && playing === events
     for (const event of playing) {
+      if (event instanceof Promise) {
+        yield event
+        if (!isWanted()) return
+        continue
+      }
       if (event) yield* pace.rests(event.timeMs, isWanted)
       if (!isWanted()) return
       if (event) {

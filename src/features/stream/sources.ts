@@ -1,7 +1,13 @@
 /** What groups of subscribers follow: rows and gaps of a market, or prices of a coin. */
 import type { MarketCursor } from '#src/live/feed.ts'
 import type { Source } from '#src/live/group.ts'
-import { type FeedQuery, lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
+import {
+  type Coming,
+  type FeedQuery,
+  lastRows,
+  type RowFilter,
+  type RowReader,
+} from '#src/live/rows.ts'
 import { latestTicks, type SpotCursor, type SpotFilter, type SpotReads } from '#src/live/spot.ts'
 
 import { gapMessage, type Message, type Messages } from './messages.ts'
@@ -12,8 +18,10 @@ const TICKS_MAX = 5000
 
 export interface RowSource extends Source<Message, RowSource> {
   next(limit?: number): Message[]
-  /** The last rows, after which it goes on. */
-  last(): Message[]
+  /** The last rows, after which it goes on; a promise where they have to be fetched before. */
+  last(): Message[] | Coming
+  /** What `next` waits for, if it does. */
+  readonly coming: Promise<unknown> | undefined
 }
 
 export function createMarketSource(
@@ -45,7 +53,9 @@ export function createMarketSource(
 
     last() {
       const market = cursor.look()
-      return lastRows(rows, { ...filter, market }).map((row) => {
+      const last = lastRows(rows, { ...filter, market })
+      if (last instanceof Promise) return last
+      return last.map((row) => {
         cursor.skipTo(row.position)
         return messages.row('snapshot', market, filter, row)
       })
@@ -53,6 +63,9 @@ export function createMarketSource(
 
     get hasMore() {
       return hasMore
+    },
+    get coming() {
+      return cursor.coming
     },
     get step() {
       return cursor.step
@@ -83,6 +96,7 @@ export function createSpotSource(
     get hasMore() {
       return cursor.hasMore
     },
+    coming: undefined,
     get step() {
       return cursor.step
     },

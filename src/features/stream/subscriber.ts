@@ -58,11 +58,19 @@ export function createSubscriber({
     for (const message of messages) subscriber.push(message)
   }
 
-  /** Returns whether there are any. */
-  function sendLast(from: RowSource): boolean {
-    const last = from.last()
-    pushAll(last)
-    return last.length > 0
+  /** Sends the last rows, after all that was written; says if there are none. */
+  function* sendLastLater(): Paced {
+    for (;;) {
+      const own = sendRest()
+      const last = own.last()
+      if (isOver) return
+      if (!(last instanceof Promise)) {
+        pushAll(last)
+        if (last.length === 0) queue.push(emptyMessage)
+        return
+      }
+      yield last
+    }
   }
 
   /** Sends what was not handed on yet; returns where it goes on. */
@@ -73,11 +81,12 @@ export function createSubscriber({
     return own
   }
 
-  /** From here on rows come as they are written. */
-  function goLive(): void {
+  /** From here on rows come as they are written; `last` are those of a snapshot that is owed. */
+  function goLive(last: readonly Message[]): void {
     isLive = true
     groups.add(key, source, subscriber)
-    if (isSnapshotOwed && !sendLast(source) && live) queue.push(emptyMessage)
+    pushAll(last)
+    if (isSnapshotOwed && last.length === 0 && live) queue.push(emptyMessage)
     // Gaps that go on.
     if (live === undefined) pushAll(source.next())
     else queue.push(live)
@@ -86,9 +95,16 @@ export function createSubscriber({
 
   /** Leaves with a last message, after all that was written. */
   function depart(last: Message): void {
-    ifSound(sendRest)
-    queue.push(last)
-    leave()
+    const coming = ifSound(sendRest)?.coming
+    if (coming === undefined) {
+      queue.push(last)
+      leave()
+    } else outlet.inTurns(departLater(coming, last))
+  }
+
+  function* departLater(coming: Promise<unknown>, last: Message): Paced {
+    yield coming
+    if (!isOver) depart(last)
   }
 
   function leave(): void {
@@ -102,6 +118,17 @@ export function createSubscriber({
     return hasRested
   }
 
+  /** Catches up, and goes live when nothing has to be fetched any more. */
+  function* begin(): Paced {
+    for (;;) {
+      if (live) yield* catchUp()
+      if (isOver) return
+      const last = isSnapshotOwed ? source.last() : []
+      if (!(last instanceof Promise)) return goLive(last)
+      yield last
+    }
+  }
+
   /** Sends what is held as fast as it is taken, and leaves nothing out. */
   function* catchUp(): Paced {
     for (let isBehind = true; isBehind;) {
@@ -111,15 +138,15 @@ export function createSubscriber({
         if (isOver) return
         queue.sendNow(message)
       }
-      isBehind ||= source.hasMore
-      if (isBehind) yield 0
+      isBehind ||= source.hasMore || source.coming !== undefined
+      if (isBehind) yield source.coming ?? 0
       if (isOver) return
     }
-    goLive()
   }
 
-  if (live) outlet.inTurns(catchUp())
-  else goLive()
+  const first = live ? undefined : source.last()
+  if (first === undefined || first instanceof Promise) outlet.inTurns(begin())
+  else goLive(first)
 
   return {
     /**
@@ -127,9 +154,17 @@ export function createSubscriber({
      * whether there are any, or will be said to be none.
      */
     snapshot(): boolean {
-      if (isLive) return sendLast(sendRest())
-      isSnapshotOwed = true
-      return true
+      if (!isLive) {
+        isSnapshotOwed = true
+        return true
+      }
+      const last = sendRest().last()
+      if (last instanceof Promise) {
+        outlet.inTurns(sendLastLater())
+        return true
+      }
+      pushAll(last)
+      return last.length > 0
     },
 
     drained: queue.drained,

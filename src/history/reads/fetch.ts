@@ -1,6 +1,5 @@
 /** Fetches what reads need and this machine does not have. */
 import type { ChunkKind } from '#src/database/stores.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, RowRange } from '../history.ts'
 import type { ElsewherePart } from '../tables/chunk-fetch.ts'
@@ -69,20 +68,5 @@ export function createFetch(
     if (!elsewhere.mayLack()) return undefined
     const lacking = ranges.flatMap(lackingIn)
     return lacking.length === 0 ? undefined : elsewhere.fetch(lacking)
-  }
-}
-
-/** Rounds after which a read finds out by itself what it lacks: more was removed than is fetched. */
-const ROUNDS_MAX = 4
-
-/** Fetches what reads of these rows need; what follows runs before anything else can happen. */
-export function* fetched(
-  history: Pick<MarketHistory, 'fetch'>,
-  ...ranges: readonly RowRange[]
-): Steps<void> {
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const coming = history.fetch(ranges)
-    if (coming === undefined) return
-    yield coming
   }
 }

@@ -4,7 +4,8 @@ import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import type { MarketHistory, Page, RowQuery, Top } from '../history.ts'
+import type { MarketHistory, Page, RowQuery, RowRange, Top } from '../history.ts'
+import { readTops } from './fetched.ts'
 import { BLOCK, type Known } from './known.ts'
 import { firstOf, toPage } from './row-page.ts'
 
@@ -32,7 +33,7 @@ export function* withSteps(
   const picks = new StepPicks(stepMs, isUp)
   let from = isUp ? after : undefined
   for (;;) {
-    const block = history.tops({ ...range, after: from })
+    const block = yield* readTops(history, { ...range, after: from })
     for (const top of block) picks.add(top)
     if (block.length < BLOCK) picks.end()
     // Those of a step that is not whole are not among them.
@@ -40,7 +41,7 @@ export function* withSteps(
     from = block.at(-1)
     yield
   }
-  return { ...history, page: createPlacedPage(history, picks.found.filter(isAhead)) }
+  return { ...history, ...createPlacedPages(history, picks.found.filter(isAhead)) }
 }
 
 /** Takes rows in either direction; keeps of each outcome the latest one of every step. */
@@ -70,27 +71,54 @@ class StepPicks {
   }
 }
 
-/** Makes the verb that reads pages of rows at given places, in the order of the query. */
-function createPlacedPage(history: MarketHistory, places: readonly Position[]) {
-  return (query: RowQuery): Page => {
-    const { after, order, limit, market } = query
+/** Makes the verbs that read pages of rows at given places, in the order of the query. */
+function createPlacedPages(
+  history: MarketHistory,
+  places: readonly Position[],
+): Pick<MarketHistory, 'fetch' | 'page'> {
+  function restOf({ after, order }: RowRange): readonly Position[] {
     const sign = order === 'asc' ? 1 : -1
     const start =
       after === undefined
         ? 0
         : places.findIndex((place) => comparePositions(place, after) * sign > 0)
-    const rest = start < 0 ? [] : places.slice(start)
-    const taken = rest.slice(0, limit)
-    const rows = taken.map(({ timestampMs, id }) => {
-      const before = { timestampMs, id: id - 1 }
-      const { withReceived } = query
-      const page = history.page({ market, order: 'asc', after: before, limit: 1, withReceived })
-      return { text: firstOf(page.texts()), receivedMs: page.received[0] }
+    return start < 0 ? [] : places.slice(start)
+  }
+
+  const placeQuery = (
+    { market, withReceived }: RowRange,
+    { timestampMs, id }: Position,
+  ): RowQuery => {
+    const after = { timestampMs, id: id - 1 }
+    return { market, order: 'asc', after, limit: 1, withReceived }
+  }
+
+  function page(query: RowQuery): Page {
+    const rest = restOf(query)
+    const taken = rest.slice(0, query.limit)
+    const rows = taken.map((place) => {
+      const found = history.page(placeQuery(query, place))
+      return { text: firstOf(found.texts()), receivedMs: found.received[0] }
     })
     return toPage(query, {
       rows,
       last: taken.at(-1),
       hasMore: rest.length > taken.length,
     })
+  }
+
+  return {
+    page,
+    // Other verbs than `page` are not for queries with steps.
+    fetch: (ranges) =>
+      history.fetch(
+        ranges.flatMap((range): RowRange[] =>
+          range.stepMs === undefined
+            ? [range]
+            : restOf(range)
+                .slice(0, range.limit)
+                .map((place) => placeQuery(range, place)),
+        ),
+      ),
   }
 }

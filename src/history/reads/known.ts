@@ -13,7 +13,8 @@ import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import type { MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
+import type { MarketHistory, Page, RowQuery, RowRange, StoredRow, Top } from '../history.ts'
+import { readTops } from './fetched.ts'
 import { firstOf, toPage } from './row-page.ts'
 
 const SECOND_MS = 1000
@@ -140,7 +141,7 @@ type Own = { outcome: Outcome; belowId: number }
 
 /** First and last row of an outcome that were known. */
 function* findSpan(
-  history: Pick<MarketHistory, 'tops'>,
+  history: Pick<MarketHistory, 'fetch' | 'tops'>,
   market: Market,
   own: Own,
 ): Steps<Market['spans'][Outcome]> {
@@ -152,14 +153,14 @@ function* findSpan(
 
 /** The first row of a query that was known. */
 function* findKnown(
-  history: Pick<MarketHistory, 'tops'>,
+  history: Pick<MarketHistory, 'fetch' | 'tops'>,
   { belowId, ...query }: Omit<RowQuery, 'limit'> & { belowId: number },
 ): Steps<Top | undefined> {
   let after: Position | undefined
   for (;;) {
     // The first one of all is known, unless it came late.
     const limit = after === undefined ? FIRST_BLOCK : BLOCK
-    const block = history.tops({ ...query, after, limit })
+    const block = yield* readTops(history, { ...query, after, limit })
     const found = block.find(({ id }) => id < belowId)
     if (found !== undefined || block.length < limit) return found
     after = block.at(-1)
@@ -175,10 +176,40 @@ type Bounds = Pick<Moment, 'belowId' | 'belowTradeId' | 'belowSpotId'> & {
 function createKnownReads(history: MarketHistory, bounds: Bounds) {
   const { belowId, belowTradeId, belowSpotId, endMs } = bounds
   const scanner = createSnapshotScanner()
-  const clamp = <Query extends RowQuery>(query: Query): Query => ({
+  const clamp = <Query extends RowRange>(query: Query): Query => ({
     ...query,
     toMs: Math.min(query.toMs ?? endMs, endMs),
   })
+
+  /**
+   * A read goes on after rows that were not known, block after block: of each the next block is
+   * fetched, up to where the read ends.
+   */
+  function fetchOne(range: RowRange): Promise<void> | undefined {
+    const query = clamp(range)
+    const { limit = Number.POSITIVE_INFINITY } = query
+    let { after } = query
+    for (let count = 0; count <= limit;) {
+      const block = { ...query, stepMs: undefined, after, limit: BLOCK, withTops: true }
+      const coming = history.fetch([block])
+      if (coming !== undefined) return coming
+      const places = history.tops(block)
+      if (places.length < BLOCK) break
+      count += places.filter(({ id }) => id < belowId).length
+      after = places.at(-1)
+    }
+    return undefined
+  }
+
+  function fetch(ranges: readonly RowRange[]): Promise<void> | undefined {
+    if (history.isWhole()) return undefined
+    const coming = ranges.flatMap((range) => fetchOne(range) ?? [])
+    if (coming.length === 0) return undefined
+    const all = Promise.all(coming).then(() => undefined)
+    // As of `MarketHistory.fetch`, a caller need not wait for it.
+    all.catch(() => {})
+    return all
+  }
 
   function tops(asked: RowQuery): Top[] {
     const query = clamp(asked)
@@ -243,7 +274,7 @@ function createKnownReads(history: MarketHistory, bounds: Bounds) {
     } satisfies StoredRow
   }
 
-  return { tops, page, at, spot, trades: createKnownTrades(history, belowTradeId) }
+  return { fetch, tops, page, at, spot, trades: createKnownTrades(history, belowTradeId) }
 }
 
 const createKnownTrades =

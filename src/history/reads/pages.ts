@@ -18,16 +18,17 @@ import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
 import { PageEncoder } from '../codec/page-encoder.ts'
-import type {
-  LinePiece,
-  MarketHistory,
-  Page,
-  RowQuery,
-  RowRun,
-  RunQuery,
-  StoredRow,
-  StreamQuery,
-  Top,
+import {
+  type LinePiece,
+  type MarketHistory,
+  type Page,
+  PIECE_ROWS,
+  type RowQuery,
+  type RowRun,
+  type RunQuery,
+  type StoredRow,
+  type StreamQuery,
+  type Top,
 } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
@@ -45,7 +46,10 @@ import {
   toBounds,
 } from './selection.ts'
 
-type Verbs = Pick<MarketHistory, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
+type Verbs = Pick<
+  MarketHistory,
+  'page' | 'at' | 'latest' | 'lastPosition' | 'findPosition' | 'tops'
+>
 
 /** For the pages that must be compressed at request: the level that costs least. */
 const GZIP_LEVEL = 1
@@ -99,6 +103,7 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
 
     at: ({ market, outcome, timestampMs }) => findLast(market, { outcome, toMs: timestampMs + 1 }),
     latest: ({ market, outcome }) => findLast(market, { outcome, toMs: Number.MAX_SAFE_INTEGER }),
+    lastPosition: (market) => read(market, findEnd),
     findPosition: (market, id) => read(market, (view) => findPosition(view, chunks, id)),
     tops: (query) => read(query.market, (view) => listTops(view, chunks, query)),
   }
@@ -174,6 +179,15 @@ const nameOf = (code: number): Outcome => (code === outcomeCodes.up ? 'up' : 'do
 
 /** Before every row of the moment `toMs`, Unix milliseconds. */
 type Moment = { outcome: Outcome; toMs: number }
+
+function findEnd({ refs, tail }: MarketView): Position | undefined {
+  if (tail !== undefined && tail.chunk.count > 0) {
+    const { chunk } = tail
+    return { timestampMs: chunk.timeMs(chunk.count - 1), id: chunk.id(chunk.count - 1) }
+  }
+  const last = refs.at(-1)
+  return last && { timestampMs: last.lastMs, id: last.lastId }
+}
 
 /** The row is of a chunk in memory, and so readable whatever becomes of the file. */
 function findLastRow(
@@ -303,6 +317,7 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
 export function createBulkReads(
   { chunks }: Tables,
   read: ReadMarket,
+  fetch: MarketHistory['fetch'],
 ): Pick<MarketHistory, 'lines' | 'runs'> {
   // Shared by all streams: no text outlives the step that reads it.
   const rows = new ChunkDecoder()
@@ -311,11 +326,31 @@ export function createBulkReads(
     using walk = createWalk(chunks, query)
     for (let isMore = true; isMore;) {
       encoder.begin()
-      read(query.market, (view) => fill(encoder, walk, view))
-      isMore = encoder.isFull
+      isMore = read(query.market, (view) => fill(encoder, walk, view, query))
       const { rowCount, last } = encoder
       if (last !== undefined) yield { bytes: encoder.take(), rows: rowCount, last }
     }
+  }
+
+  /** Adds rows to a piece, until it is full or the next are not here; false where none are left. */
+  function fill(
+    encoder: LineEncoder,
+    walk: ReturnType<typeof createWalk>,
+    view: MarketView,
+    query: StreamQuery,
+  ): boolean {
+    for (let end = PIECE_ROWS; !encoder.isFull;) {
+      const slice = walk.find(view)
+      if (slice === undefined) return false
+      encoder.add(slice)
+      if (encoder.last !== undefined) walk.goAfter(encoder.last)
+      if (encoder.rowCount < end) continue
+      const next = { ...query, order: 'asc', after: encoder.last, limit: PIECE_ROWS } as const
+      // The caller waits for them before it asks for the next piece.
+      if (fetch([next]) !== undefined) return true
+      end = encoder.rowCount + PIECE_ROWS
+    }
+    return true
   }
 
   function toRun(
@@ -371,14 +406,5 @@ export function createBulkReads(
         },
       }
     },
-  }
-}
-
-function fill(encoder: LineEncoder, walk: ReturnType<typeof createWalk>, view: MarketView): void {
-  while (!encoder.isFull) {
-    const slice = walk.find(view)
-    if (slice === undefined) return
-    encoder.add(slice)
-    if (encoder.last !== undefined) walk.goAfter(encoder.last)
   }
 }

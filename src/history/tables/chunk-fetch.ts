@@ -130,7 +130,10 @@ export function createChunkFetch(
       for (const key of fresh.keys()) coming.set(key, fetching)
       waits.add(fetching)
     }
-    return Promise.all(waits).then(() => undefined)
+    const all = Promise.all(waits).then(() => undefined)
+    // A caller that does not wait asks again, and is told then.
+    all.catch(() => {})
+    return all
   }
 
   return {

@@ -83,20 +83,20 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
 
 function openFile({ path, bytesMax }: ChunkCachePlace) {
   const db: Database = openCacheFile(path, schema, BUSY_MS)
-  const find = db.prepare<unknown, [number]>('SELECT bytes, used_s FROM part WHERE key = $1')
-  const put = db.prepare<unknown, [{ key: number; usedS: number; bytes: Uint8Array }]>(
-    'INSERT OR REPLACE INTO part (key, used_s, bytes) VALUES ($key, $usedS, $bytes)',
+  const find = db.prepare<unknown, [number]>(
+    'SELECT bytes, unixepoch() - used_s FROM part WHERE key = $1',
   )
-  const note = db.prepare<unknown, [{ key: number; usedS: number }]>(
-    'UPDATE part SET used_s = $usedS WHERE key = $key',
+  const put = db.prepare<unknown, [{ key: number; bytes: Uint8Array }]>(
+    'INSERT OR REPLACE INTO part (key, used_s, bytes) VALUES ($key, unixepoch(), $bytes)',
   )
-  const remove = db.prepare<unknown, [number]>(
+  const note = db.prepare<unknown, [number]>('UPDATE part SET used_s = unixepoch() WHERE key = $1')
+  const remove = db.prepare<unknown, []>(
     `DELETE FROM part WHERE key IN
-       (SELECT key FROM part WHERE used_s < $1 ORDER BY used_s LIMIT ${REMOVED_ROWS})`,
+       (SELECT key FROM part WHERE used_s < unixepoch() - ${USED_SECONDS}
+        ORDER BY used_s LIMIT ${REMOVED_ROWS})`,
   )
   const used = new Set<number>()
   let notedMs = performance.now()
-  const nowS = (): number => Math.floor((performance.timeOrigin + performance.now()) / 1000)
 
   function write(body: () => void): void {
     db.run('BEGIN IMMEDIATE')
@@ -109,40 +109,36 @@ function openFile({ path, bytesMax }: ChunkCachePlace) {
     }
   }
 
-  function noteUses(): void {
-    if (used.size === 0 || performance.now() - notedMs < NOTE_EVERY_MS) return
-    notedMs = performance.now()
-    const keys = [...used]
-    used.clear()
-    const usedS = nowS()
-    write(() => {
-      for (const key of keys) note.run({ key, usedS })
-    })
-  }
-
   /** Removes some of what was used longest ago, as long as there is too much. */
   function makeRoom(): void {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       if (db.engine.usedBytesOf(db) <= bytesMax) return
-      if (remove.run(nowS() - USED_SECONDS).changes === 0) return
+      if (remove.run().changes === 0) return
       db.run(`PRAGMA incremental_vacuum(${REMOVED_PAGES})`)
     }
   }
 
   return {
     find(key: number): Uint8Array | undefined {
-      const [bytes, usedS] = find.values(key)[0] ?? []
+      const [bytes, seconds] = find.values(key)[0] ?? []
       if (!(bytes instanceof Uint8Array)) return undefined
-      if (nowS() - Number(usedS) > NOTED_SECONDS) used.add(key)
+      if (Number(seconds) > NOTED_SECONDS) used.add(key)
       return bytes
     },
 
-    noteUses,
+    noteUses(): void {
+      if (used.size === 0 || performance.now() - notedMs < NOTE_EVERY_MS) return
+      notedMs = performance.now()
+      const keys = [...used]
+      used.clear()
+      write(() => {
+        for (const key of keys) note.run(key)
+      })
+    },
 
     put(parts: readonly { key: number; bytes: Uint8Array }[]): void {
-      const usedS = nowS()
       write(() => {
-        for (const { key, bytes } of parts) put.run({ key, usedS, bytes })
+        for (const each of parts) put.run(each)
       })
       makeRoom()
     },

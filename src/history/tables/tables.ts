@@ -52,10 +52,9 @@ export function createTables(
   const archive = createArchive(logMeta, isServing)
   const hasSegment = (): boolean =>
     db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1').get() !== null
-  const hasElsewhere = isArchiving || source !== undefined || hasSegment()
   const elsewhere = createChunkFetch(archive, fetched, {
     isServing,
-    isUsed: hasElsewhere,
+    isUsed: isArchiving || source !== undefined || (!runsAgain && hasSegment()),
     source,
     runsAgain,
   })
@@ -71,7 +70,6 @@ export function createTables(
   }
   return {
     db,
-    hasElsewhere,
     elsewhere,
     closeElsewhere(): void {
       archive.close()
