@@ -23,7 +23,8 @@ export type RateWindows = {
 /** Those that are counted in this process. */
 export type OwnRateWindows = {
   find(key: string, nowMs: number): RateWindow | undefined
-  take(key: string, limit: number, nowMs: number): TakenWindow
+  /** `endMs`: of a window that is counted elsewhere too, and ends then. */
+  take(key: string, limit: number, nowMs: number, endMs?: number): TakenWindow
 }
 
 /** `capacity` windows are held at a time, and further keys share one. */
@@ -55,11 +56,12 @@ export function createRateWindows(windowMs: number, capacity: number): OwnRateWi
       const window = windows.get(key) ?? (windows.size < capacity ? undefined : shared)
       return window !== undefined && isOpen(window, nowMs) ? { ...window } : undefined
     },
-    take(key, limit, nowMs) {
+    take(key, limit, nowMs, endMs) {
       const known = windows.get(key)
       const window = known !== undefined && isOpen(known, nowMs) ? known : begin(key, nowMs)
       const isTaken = window.used < limit
       if (isTaken) window.used++
+      if (endMs !== undefined) window.endMs = endMs
       return { used: window.used, endMs: window.endMs, isTaken }
     },
   }

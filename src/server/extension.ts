@@ -130,6 +130,8 @@ export type ListeningServer = {
 export type SharingOptions = {
   /** Names this server among the others; the same for all its threads. */
   server: string
+  /** Names this thread among those of the server. */
+  thread?: number
   /** Monotonic milliseconds. */
   timer: Clock
   say?: ((line: string, level: 'error' | 'info') => void) | undefined

@@ -177,11 +177,25 @@ describe.skipIf(postgresPrograms === undefined || redisProgram === null)(
         const [first, second] = [0, 1].map(() =>
           createAsker(servers, addKey(ledger, tierOf(LIMIT))),
         )
+        const token = addKey(ledger, tierOf(LIMIT))
+        const third = createAsker(servers, token)
+        const atOneServer = createAsker(servers.slice(0, 1), token)
 
         expect(await first?.flood(FLOOD)).toEqual({ passed: LIMIT, refused: FLOOD - LIMIT })
         await expectSignups(asker)
         await expectStreams(servers, large)
         await expectRevoked(servers, ledger)
+
+        // One server admits more than its share, and then Redis hangs: the others have no more.
+        expect((await atOneServer.flood(LIMIT - 100)).passed).toBe(LIMIT - 100)
+        const untilSilent = watchLogs(servers)
+        redis.hang()
+        await untilSilent('This server admits 1/3 of each limit')
+        expect((await third.flood(400)).passed).toBe(0)
+        const untilAwake = watchLogs(servers)
+        redis.wake()
+        await untilAwake('BOOKFEED_LIMITS answers again')
+        expect((await third.flood(400)).passed).toBeLessThanOrEqual(100)
 
         // Its minute begins here, and lasts until Redis is dead.
         const usage = await second?.askPatiently(2, { path: '/v1/usage' })
@@ -197,7 +211,8 @@ describe.skipIf(postgresPrograms === undefined || redisProgram === null)(
         const untilBack = watchLogs(servers)
         await redis.restart()
         await untilBack('BOOKFEED_LIMITS answers again')
-        expect((await second?.flood(1_000))?.passed).toBe(LIMIT)
+        // Its counts are lost, and nobody has a second limit in the same minute.
+        expect((await second?.flood(300))?.passed).toBe(0)
         expect((await stop()).filter((status) => status !== 200)).toEqual([])
       },
       DRILL_MS_MAX,

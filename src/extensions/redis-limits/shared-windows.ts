@@ -1,70 +1,109 @@
 /**
  * Rate windows of several servers, in a Redis that they share: one call of a script a request.
- * Nothing there must last. While Redis does not answer, each server admits an equal part of each
- * limit, so that all of them together admit no more than the limit.
+ * Nothing there must last. While a server cannot reach Redis, exactness goes before availability: it
+ * admits its share of each limit, and refuses until its minute is over a caller whose requests it
+ * cannot count.
  */
 import type { ShareWindows } from '#src/access/limits.ts'
-import type { Clock } from '#src/domain/time.ts'
-import type { OwnRateWindows, RateWindow } from '#src/platform/rate-windows.ts'
+import type { OwnRateWindows, RateWindow, TakenWindow } from '#src/platform/rate-windows.ts'
 import type { SharedWindows } from '#src/server/extension.ts'
 
 import { connectLimits, type LimitsLink, type LinkOptions } from './link.ts'
+import { TAKE, type TakeReply, windowPrefix } from './scripts.ts'
 
-/** What is used of a window, its milliseconds that are left (negative: none), and 1 if taken. */
-type Reply = [used: number, leftMs: number, isTaken: 0 | 1]
+/** Redis rounds what is left of a window down. */
+const ROUNDED_MS = 1
+/** When a request asks again whose window not every server knows to be pooled: 1.3 s in all. */
+const waitsMs = [20, 40, 80, 160, 320, 320, 320] as const
+const RATE_WINDOW_MS = 60_000
 
-const TAKE = `local used = tonumber(redis.call('GET', KEYS[1]) or 0)
-if used >= tonumber(ARGV[1]) then return {used, redis.call('PTTL', KEYS[1]), 0} end
-used = redis.call('INCR', KEYS[1])
-if used == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return {used, redis.call('PTTL', KEYS[1]), 1}`
-
-/** Keys end in whole milliseconds, after the last one. */
-const LAST_MS = 1
-
-/** `timer` is monotonic. */
-export async function shareWindows(
-  options: LinkOptions & { timer: Clock },
-): Promise<SharedWindows> {
+export async function shareWindows(options: LinkOptions): Promise<SharedWindows> {
   const link = await connectLimits(options)
+  const { timer, server } = options
+
   const share: ShareWindows = (name, windowMs, own) => {
-    const parts = createParts(own, link)
-    const ask = async (key: string, limit: number) => {
-      const place = `bookfeed:${name}:${key}`
-      const [used, leftMs, isTaken] = await link.run<Reply>(TAKE, place, limit, windowMs)
-      const nowMs = options.timer()
+    const prefix = windowPrefix(name)
+    const shares = createShares({ prefix, own, link })
+
+    async function askOnce(key: string, limit: number) {
+      const begunMs = timer()
+      const alone = link.wasAlone(windowMs) ? own.find(key, begunMs) : undefined
+      const admitted = alone?.used ?? 0
+      const leftMax = alone !== undefined && admitted > 0 ? alone.endMs - begunMs : windowMs
+      const values = [limit, server, admitted, Math.ceil(leftMax), link.generation()]
+      const [used, leftMs, outcome] = await link.run<TakeReply>(TAKE, [prefix + key], values)
+      const nowMs = timer()
+      const isTaken = outcome === 'taken'
       const hasBegun = leftMs >= 0
-      const endMs = nowMs + (hasBegun ? leftMs + LAST_MS : windowMs)
-      // Its part of the limit goes on from there.
-      if (isTaken === 1) own.take(key, Number.POSITIVE_INFINITY, nowMs)
-      return { used, endMs, isTaken: isTaken === 1, hasBegun }
+      const endMs = nowMs + (hasBegun ? leftMs + ROUNDED_MS : windowMs)
+      if (isTaken) own.take(key, Number.POSITIVE_INFINITY, nowMs, endMs)
+      return { used, endMs, isTaken, hasBegun, mustWait: outcome === 'wait' }
     }
+
+    /** Rejects where Redis cannot be reached. */
+    const ask = (key: string, limit: number) =>
+      link.during(async () => {
+        let window = await askOnce(key, limit)
+        for (const waitMs of waitsMs) {
+          if (!window.mustWait) return window
+          await new Promise((resolve) => setTimeout(resolve, waitMs))
+          if (!link.isCounting(windowMs)) throw new Error('Redis was lost meanwhile.')
+          window = await askOnce(key, limit)
+        }
+        return window.mustWait ? { ...window, used: limit } : window
+      })
+
+    // Reports what this server has admitted of it: the others no longer reserve its share.
+    link.onPooled(async (window) => {
+      if (!window.startsWith(prefix) || !link.wasAlone(windowMs)) return
+      await askOnce(window.slice(prefix.length), 0)
+    })
+
     return {
       find(key, nowMs) {
-        if (!link.isUp()) return parts.find(key, nowMs)
+        if (!link.isCounting(windowMs)) return shares.find(key, nowMs)
         return ask(key, 0).then(
           (window) => (window.hasBegun ? window : undefined),
-          () => parts.find(key, nowMs),
+          () => shares.find(key, nowMs),
         )
       },
       take(key, limit, nowMs) {
-        if (!link.isUp()) return parts.take(key, limit, nowMs)
-        return ask(key, limit).catch(() => parts.take(key, limit, nowMs))
+        if (!link.isCounting(windowMs)) return shares.take(key, limit, nowMs)
+        return ask(key, limit).catch(() => shares.take(key, limit, timer()))
       },
     }
   }
-  return { share, isUp: link.isUp, dispose: link.dispose }
+  return { share, isUp: () => link.isCounting(RATE_WINDOW_MS), dispose: link.dispose }
 }
 
-/** This server's part of each limit; what others may admit is as good as used. */
-const createParts = (own: OwnRateWindows, { servers }: Pick<LimitsLink, 'servers'>) => ({
-  find(key: string, nowMs: number): RateWindow | undefined {
-    const window = own.find(key, nowMs)
-    return window && { ...window, used: window.used * servers() }
-  },
-  take(key: string, limit: number, nowMs: number) {
-    const part = Math.floor(limit / servers())
-    const window = own.take(key, part, nowMs)
-    return { ...window, used: window.used + limit - part }
-  },
-})
+/** This server's share of each limit; what others may admit is as good as used. */
+function createShares({
+  prefix,
+  own,
+  link,
+}: {
+  prefix: string
+  own: OwnRateWindows
+  link: Pick<LimitsLink, 'servers' | 'pooledUntil'>
+}): OwnRateWindows {
+  /** Others may have used all of it. */
+  function findPooled(key: string, nowMs: number): TakenWindow | undefined {
+    const endMs = link.pooledUntil(prefix + key)
+    const isOpen = endMs !== undefined && endMs > nowMs
+    return isOpen ? { used: Number.MAX_SAFE_INTEGER, endMs, isTaken: false } : undefined
+  }
+
+  return {
+    find(key, nowMs): RateWindow | undefined {
+      const window = own.find(key, nowMs)
+      return findPooled(key, nowMs) ?? (window && { ...window, used: window.used * link.servers() })
+    },
+    take(key, limit, nowMs) {
+      const pooled = findPooled(key, nowMs)
+      if (pooled !== undefined) return pooled
+      const part = Math.floor(limit / link.servers())
+      const window = own.take(key, part, nowMs)
+      return { ...window, used: window.used + limit - part }
+    },
+  }
+}

@@ -111,7 +111,11 @@ async function serveThread(
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
   const meters = start.meters && openMeters(start.meters, thread)
   const extensions = await loadExtensions(context.extensions)
-  const joint = await shareWindows(extensions, config, { server: start.server, timer })
+  const joint = await shareWindows(extensions, config, {
+    server: start.server,
+    thread,
+    timer,
+  })
   // All memory is there.
   const store = createSharedStore(start.limits, { seed: 0, threads: 0, thread })
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)

@@ -34,7 +34,7 @@ export function createSharedRateWindows(
         return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
       }),
 
-    take: (key, limit, nowMs) =>
+    take: (key, limit, nowMs, endMs) =>
       table.use(() => {
         const at = table.claim(key, hasEnded(nowMs))
         if (read(at + END) <= nowMs) {
@@ -43,8 +43,9 @@ export function createSharedRateWindows(
         }
         const isTaken = read(at + USED) < limit
         if (isTaken) cells[at + USED] = read(at + USED) + 1
-        const { used, endMs } = show(at, nowMs)
-        return { used, endMs, isTaken }
+        if (endMs !== undefined) cells[at + END] = endMs
+        const window = show(at, nowMs)
+        return { used: window.used, endMs: window.endMs, isTaken }
       }),
   }
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { shareWindows } from '#src/extensions/redis-limits/shared-windows.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
 
+import { startCuttingProxy } from '../../support/cutting-proxy.ts'
 import { redisProgram, startRedis } from '../../support/engines/redis.ts'
 
 const WINDOW_MS = 60_000
@@ -38,12 +39,17 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe.skipIf(redisProgram === null)('shareWindows', () => {
-  test('default: three servers let exactly 600 of 5,000 requests pass that come at once', async () => {
+  test('default: three servers let exactly 600 of 5,000 requests pass, 1,000 of which come at once', async () => {
     await using redis = await startRedis()
     await using a = await startServer(redis.url, 'a')
     await using b = await startServer(redis.url, 'b')
     await using c = await startServer(redis.url, 'c')
-    expect(await passing([a, b, c], ['key', 600], 5_000)).toBe(600)
+    await Bun.sleep(300)
+    let passed = 0
+    for (let burst = 0; burst < 5; burst++) {
+      passed += await passing([a, b, c], ['key', 600], 1_000)
+    }
+    expect(passed).toBe(600)
     // Any other key is untouched, and so is the same one under a larger limit.
     expect((await b.take('other', 600)).used).toBe(1)
     expect(await c.take('key', 601)).toMatchObject({ used: 601, isTaken: true })
@@ -87,10 +93,68 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     expect([refused.isTaken, refused.used]).toEqual([false, 100])
     expect(a.said.join()).toContain('1/3 of each limit')
 
+    // Nobody has more of the minute that runs, and as its counts are lost, others get shares.
     await redis.restart()
+    await until(() => servers.every(({ said }) => said.length === 2))
+    expect(await passing(servers, ['new', 100], 1_000)).toBe(0)
+    expect(await passing(servers, ['later', 100], 1_000)).toBe(99)
+  })
+
+  test('behavior: after a minute a Redis that has lost its counts is used again', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a', 1_000)
+    await using b = await startServer(redis.url, 'b', 1_000)
+    await Bun.sleep(300)
+    await redis.kill()
+    await redis.restart()
+    await until(() => [a, b].every(({ said }) => said.length === 2))
+    expect(a.said.join()).toContain('It has lost its counts')
+    expect(await passing([a], ['key', 10], 100)).toBe(5)
+    await Bun.sleep(1_100)
+    expect(await passing([a], ['key', 10], 100)).toBe(10)
+    expect(await passing([b], ['key', 10], 100)).toBe(0)
+  })
+
+  test('behavior: what one server admitted beyond its share is not admitted again while Redis hangs, nor after it', async () => {
+    await using redis = await startRedis()
+    await using a = await startServer(redis.url, 'a')
+    await using b = await startServer(redis.url, 'b')
+    await using c = await startServer(redis.url, 'c')
+    const servers = [a, b, c]
+    await Bun.sleep(300)
+    expect(await passing([a], ['key', 600], 500)).toBe(500)
+    expect(await passing([a], ['little', 600], 100)).toBe(100)
+    redis.hang()
+    await until(() => servers.every(({ isUp }) => !isUp()))
+    // Refused until the minute is over; who used less than a share goes on within shares.
+    expect(await passing(servers, ['key', 600], 1_000)).toBe(0)
+    expect(await passing(servers, ['little', 600], 3_000)).toBe(500)
+    const window = await b.windows.find('key', timer())
+    expect(window?.used).toBeGreaterThan(600)
+    expect(Number(window?.endMs) - timer()).toBeLessThan(WINDOW_MS)
+    redis.wake()
     await until(() => servers.every(({ isUp }) => isUp()))
-    expect(await passing(servers, ['later', 100], 1_000)).toBe(100)
-    expect(a.said).toHaveLength(2)
+    expect(await passing(servers, ['key', 600], 1_000)).toBeLessThanOrEqual(100)
+    expect(await passing(servers, ['little', 600], 1_000)).toBe(0)
+  })
+
+  test('behavior: a server that alone is cut off from Redis adds its share at most', async () => {
+    await using redis = await startRedis()
+    const proxy = await startCuttingProxy(Number(new URL(redis.url).port))
+    await using a = await startServer(redis.url, 'a')
+    await using b = await startServer(proxy.origin.replace('http', 'redis'), 'b')
+    await Bun.sleep(300)
+    proxy.refuse(true)
+    await until(() => !b.isUp())
+    const [others, alone] = await Promise.all([
+      passing([a], ['key', 600], 1_000),
+      passing([b], ['key', 600], 1_000),
+    ])
+    expect([others, alone]).toEqual([600, 300])
+    proxy.refuse(false)
+    await until(b.isUp)
+    expect(await passing([a, b], ['key', 600], 100)).toBe(0)
+    proxy.stop()
   })
 
   test('error: one that keeps connections and answers nothing delays a request once, and no longer than 0.2 s', async () => {
@@ -122,7 +186,7 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
         await redis.kill()
         await redis.restart()
       }
-      await until(a.isUp)
+      await until(() => a.said.at(-1)?.includes('answers again') === true)
     }
   }, 60_000)
 
@@ -172,3 +236,13 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     expect(await passing([a], ['key', 100], 1_000)).toBe(100)
   })
 })
+
+test.each(['src/extensions/redis-limits/shared-windows.ts', 'ARCHITECTURE.md', 'docs/scale.md'])(
+  'default: %s says what is chosen without Redis, in the same sentence',
+  async (file) => {
+    const text = await Bun.file(new URL(`../../../${file}`, import.meta.url)).text()
+    expect(text.replace(/\s+(?:\* )?/g, ' ')).toContain(
+      'While a server cannot reach Redis, exactness goes before availability: it admits its share of each limit, and refuses until its minute is over a caller whose requests it cannot count.',
+    )
+  },
+)
