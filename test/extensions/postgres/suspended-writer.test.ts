@@ -15,6 +15,7 @@ import { batchOf, conditionIdOf, someSnapshots } from '../../history/books.ts'
 import { createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
 import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
+import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 500
@@ -27,7 +28,35 @@ const OTHER = 7
 
 const script = new URL('../../support/append-process.ts', import.meta.url).pathname
 
+/** A process whose statements are longer than what lies between it and PostgreSQL. */
+const writingLongStatements = `
+  const { transact } = await import('#src/database/database.ts')
+  const { openPostgres, postgresHistory } = await import('#src/extensions/postgres/database.ts')
+  const db = openPostgres(process.argv.at(-1), postgresHistory)
+  const text = 'x'.repeat(2 ** 24)
+  for (;;) transact(db, () => db.prepare('SELECT length(CAST($1 AS text))').get(text))
+`
+
 const STATES = "SELECT state FROM pg_stat_activity WHERE application_name = 'bookfeed'"
+
+/** Suspends a process within a transaction, once it has got on since the last attempt. */
+async function suspendWithin(
+  child: Bun.Subprocess,
+  operator: SQL,
+  progress: () => number = () => performance.now(),
+): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const before = progress()
+    for (let looks = 0; progress() === before && looks < TRIES_MAX; looks++) await Bun.sleep(10)
+    child.kill('SIGSTOP')
+    // A statement that was under way comes to its end.
+    await Bun.sleep(50)
+    const states = await operator.unsafe(STATES).values()
+    if (states.some(([state]: [string]) => state === 'idle in transaction')) return
+    child.kill('SIGCONT')
+  }
+  throw new Error('It was never suspended within a transaction.')
+}
 
 /** A process that appends, suspended between two statements of a transaction. */
 async function startSuspended(place: string, operator: SQL) {
@@ -39,29 +68,18 @@ async function startSuspended(place: string, operator: SQL) {
   }
   const reading = read()
   const acknowledged = () => printed.split('\n').length - 1
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const before = acknowledged()
-    for (let looks = 0; acknowledged() === before && looks < TRIES_MAX; looks++) await Bun.sleep(10)
-    child.kill('SIGSTOP')
-    // A statement that was under way comes to its end.
-    await Bun.sleep(50)
-    const states = await operator.unsafe(STATES).values()
-    if (states.some(([state]: [string]) => state === 'idle in transaction')) {
-      return {
-        acknowledged,
-        /** Lets it go on, and returns with what it ended. */
-        async wake() {
-          child.kill('SIGCONT')
-          const errors = await child.stderr.text()
-          await reading
-          return { exitCode: await child.exited, errors }
-        },
-        [Symbol.dispose]: () => child.kill('SIGKILL'),
-      }
-    }
-    child.kill('SIGCONT')
+  await suspendWithin(child, operator, acknowledged)
+  return {
+    acknowledged,
+    /** Lets it go on, and returns with what it ended. */
+    async wake() {
+      child.kill('SIGCONT')
+      const errors = await child.stderr.text()
+      await reading
+      return { exitCode: await child.exited, errors }
+    },
+    [Symbol.dispose]: () => child.kill('SIGKILL'),
   }
-  throw new Error('It was never suspended within a transaction.')
 }
 
 describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', () => {
@@ -78,7 +96,7 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
       const lines: string[] = []
       const sink = createSink({
         history,
-        clock: Date.now,
+        clock: systemClock,
         reporter: createReporter((line) => lines.push(line)),
         batchMs: 50,
         freeBytes: () => undefined,
@@ -114,6 +132,40 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
         accepted += history.findBatch(`numbered-${number}`)?.accepted ?? 0
       expect(history.totals().snapshots).toBe(accepted + ROWS)
       history.dispose()
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: also where PostgreSQL has the beginning of a statement, and waits for the rest',
+    async () => {
+      const place = placeOf('stalled')
+      await using operator = new SQL(server().url, { max: 1 })
+      const history = openHistory(place, { isRecording: true })
+      const child = Bun.spawn([process.execPath, '-e', writingLongStatements, place], {
+        stderr: 'pipe',
+      })
+      try {
+        await suspendWithin(child, operator)
+        const startedMs = performance.now()
+        let tries = 0
+        for (let isDone = false; !isDone && tries < TRIES_MAX; tries++) {
+          try {
+            history.append(batchOf(0))
+            isDone = true
+          } catch (error) {
+            expect(String(error)).toContain('Try again')
+            await Bun.sleep(1000)
+          }
+        }
+        expect(performance.now() - startedMs).toBeLessThan(GOES_ON_MS_MAX)
+        child.kill('SIGCONT')
+        expect(await child.stderr.text()).toContain('Try again')
+        expect([...history.verify()]).toEqual([])
+      } finally {
+        child.kill('SIGKILL')
+        history.dispose()
+      }
     },
     MS_MAX,
   )
