@@ -12,6 +12,7 @@ import { hasAnvil } from '../support/anvil.ts'
 import { useChain } from '../support/chain-ground.ts'
 import { usePostgres } from '../support/engines/each.ts'
 import { postgresPrograms } from '../support/engines/postgres.ts'
+import { ask, newBuyer, payFor } from '../support/keyless-buyer.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import {
   addCustomer,
@@ -29,15 +30,14 @@ const CALLS = 50
 const LEASE_MS = 90_000
 const PURCHASES = 8
 const TRIES_MAX = 20
-const STARTS_MAX = 4
 
-/** Starts it again, as a supervisor does, where a busy machine kept the database from answering. */
-async function startPatiently(env: Record<string, string>): Promise<KillableServer> {
+/** Tries again, as a supervisor or a client does, where a busy database did not answer in time. */
+async function patiently<T>(act: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await startKillableServer(env)
+      return await act()
     } catch (error) {
-      if (tries === STARTS_MAX || !String(error).includes('Try again')) throw error
+      if (tries === TRIES_MAX || !String(error).includes('Try again')) throw error
     }
   }
 }
@@ -49,6 +49,18 @@ async function settleAt(origin: string, { headers }: Customer, paymentPayload: P
     const response = await fetch(`${origin}/v1/billing/x402/settle`, request)
     const body = (await response.json()) as Record<string, unknown>
     if (response.status !== 503 || tries === TRIES_MAX) return { status: response.status, body }
+    await Bun.sleep(100)
+  }
+}
+
+/** As `settleAt`, of what is paid for without a key. */
+async function buyAt(url: string, request: RequestInit) {
+  for (let tries = 1; ; tries++) {
+    const response = await ask(url, request)
+    const body = (await response.json()) as Record<string, unknown>
+    const receipt = response.headers.get('payment-response') ?? ''
+    if (response.status !== 503 || tries === TRIES_MAX)
+      return { status: response.status, body, receipt: receipt && JSON.parse(atob(receipt)) }
     await Bun.sleep(100)
   }
 }
@@ -75,6 +87,35 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
     const dead = { ...createRemoteFacilitator(scripted.url), settle }
     const one = await openWorld({ ...common, facilitator: dies ? dead : undefined })
     return [one, await openWorld({ ...common, beside: one })]
+  }
+
+  /** Two processes that sell over HTTP from one ledger. */
+  async function startServers(
+    stack: AsyncDisposableStack,
+    ledgerPlace: string,
+    more: Record<string, string> = {},
+  ): Promise<KillableServer[]> {
+    const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'bookfeed-sellers-')), (path) =>
+      rmSync(path, { recursive: true, force: true }),
+    )
+    const servers: KillableServer[] = []
+    for (const name of ['one', 'two']) {
+      const env = {
+        BOOKFEED_DATA: join(folder, name),
+        BOOKFEED_PORT: '0',
+        BOOKFEED_LOG: 'off',
+        BOOKFEED_SAMPLE: 'off',
+        BOOKFEED_LEDGER: ledgerPlace,
+        BOOKFEED_RPC_URL: chain.url,
+        BOOKFEED_PAY_TO: chain.payee.address,
+        BOOKFEED_FACILITATOR: scripted.url,
+        BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
+        ...more,
+      }
+      const server = await patiently(() => startKillableServer(env))
+      servers.push(stack.adopt(server, ({ kill }) => kill()))
+    }
+    return servers
   }
 
   /** The money has moved once, for one period, and both see it. */
@@ -110,24 +151,8 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
     `behavior: ${PURCHASES} payments, each sent to both over HTTP at once: the same answer of both`,
     async () => {
       await using stack = new AsyncDisposableStack()
-      const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'bookfeed-sellers-')), (path) =>
-        rmSync(path, { recursive: true, force: true }),
-      )
       const ledgerPlace = placeOf(`sold_${++schemas}`)
-      const servers: KillableServer[] = []
-      for (const name of ['one', 'two']) {
-        const server = await startPatiently({
-          BOOKFEED_DATA: join(folder, name),
-          BOOKFEED_PORT: '0',
-          BOOKFEED_LOG: 'off',
-          BOOKFEED_SAMPLE: 'off',
-          BOOKFEED_LEDGER: ledgerPlace,
-          BOOKFEED_RPC_URL: chain.url,
-          BOOKFEED_PAY_TO: chain.payee.address,
-          BOOKFEED_FACILITATOR: scripted.url,
-        })
-        servers.push(stack.adopt(server, ({ kill }) => kill()))
-      }
+      const servers = await startServers(stack, ledgerPlace)
       const [{ origin } = { origin: '' }] = servers
       const ledger = stack.use(openLedger(ledgerPlace, { nowMs: wallClock() }))
       const customer = await addCustomer({ ledger, origin, chain }, { funds: 1_000_000_000n })
@@ -135,7 +160,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       const before = await stateOf({ chain, ledger }, customer)
       let price = 0n
       for (let number = 0; number < PURCHASES; number++) {
-        const quote = await customer.quote('starter', 'USDC', undefined, true)
+        const quote = await patiently(() => customer.quote('starter', 'USDC', undefined, true))
         price += BigInt(quote.paymentRequirements.amount)
         const paymentPayload = await customer.sign(quote)
         const [one, two] = await Promise.all(
@@ -150,6 +175,33 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
         payee: before.payee + price,
         periods: PURCHASES,
       })
+      expect([...ledger.verifyAudit()]).toEqual([])
+    },
+    MS_MAX,
+  )
+
+  test.each([
+    ['a request', 'GET', '/v1/btc/markets'],
+    ['a pack', 'POST', '/v1/billing/packs/pack-1000'],
+  ])(
+    'behavior: without a key, one payment for %s, sent to both at once, is taken once and answered by both',
+    async (_, method, path) => {
+      await using stack = new AsyncDisposableStack()
+      const ledgerPlace = placeOf(`sold_${++schemas}`)
+      const servers = await startServers(stack, ledgerPlace, { BOOKFEED_KEYLESS: 'on' })
+      const urls = servers.map(({ origin }) => origin + path)
+      const ledger = stack.use(openLedger(ledgerPlace, { nowMs: wallClock() }))
+      const buyer = await newBuyer(chain)
+      const sent = scripted.settles().length
+      for (let number = 1; number <= PURCHASES; number++) {
+        const headers = await payFor(urls[number % 2] ?? '', buyer, chain, method)
+        const answers = await Promise.all(urls.map((url) => buyAt(url, { method, headers })))
+        const [one, two] = answers
+        expect(one).toMatchObject({ status: 200, receipt: { success: true } })
+        expect(two).toMatchObject({ status: 200, receipt: one?.receipt })
+        expect(scripted.settles()).toHaveLength(sent + number)
+      }
+      expect(ledger.payments.listPayments({ limit: 100 })).toHaveLength(PURCHASES)
       expect([...ledger.verifyAudit()]).toEqual([])
     },
     MS_MAX,
