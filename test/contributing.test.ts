@@ -1,7 +1,7 @@
 /**
- * Recipes of CONTRIBUTING.md, followed in a copy of the project: a coin, a list with a cursor, and a
- * variable. A file that is changed must be named in its recipe; then types and the tests that the
- * recipes name must pass.
+ * Recipes of CONTRIBUTING.md, followed in a copy of the project: a coin, a list with a cursor, a
+ * parameter that leaves out rows, and a variable. A file that is changed must be named in its recipe;
+ * then types and the tests that the recipes name must pass.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
@@ -35,7 +35,7 @@ function follow(...names: string[]) {
   const said = names.map(recipeOf).join('\n')
 
   function expectNamed(file: string): void {
-    const name = file.replace('notes', '<feature>')
+    const name = file.replace('notes', '<feature>').replace('minute-of', '<parameter>')
     const isNamed = said.includes(`\`${name}\``) || said.includes(`\`${name.split('/').at(-1)}\``)
     expect([names, file, isNamed]).toEqual([names, file, true])
   }
@@ -165,6 +165,44 @@ test('default: one for each gap', async () => {
 })
 `
 
+const minuteOf = `export const minuteOfParameter = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: 59, description: 'Only rows of this minute of each hour.' }),
+)
+
+`
+
+const inMinute = `export const inMinute = (minute: number): RowPredicate => {
+  const isIn = ({ timestampMs }: { timestampMs: number }) =>
+    Math.floor(timestampMs / 60_000) % 60 === minute
+  return { text: \`minute\${minute}\`, isState: isIn, isTrade: isIn }
+}
+
+`
+
+const parameterTest = `import { expect, test } from 'bun:test'
+
+import { createHarness } from '../support/harness.ts'
+import { expectLeftOut } from '../support/left-out-rows.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+import { readProblem } from '../support/page-client.ts'
+
+const isIn = ({ timestampMs }: { timestampMs: number }) => new Date(timestampMs).getUTCMinutes() === 7
+
+test('default: lists have the rows of the minute alone', async () => {
+  await expectLeftOut({ params: { minuteOf: 7 }, isState: isIn, isTrade: isIn })
+}, 60_000)
+
+test('error: what is no minute is refused', async () => {
+  const { history, both } = createMarketHistory()
+  const { send } = createHarness({ history })
+  for (const list of ['snapshots', 'quotes', 'prices', 'trades']) {
+    const path = both.path.replace('snapshots', list)
+    const problem = await readProblem(await send(\`\${path}?minuteOf=60\`))
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'minuteOf' })
+  }
+})
+`
+
 describe('recipes', () => {
   test('default: a coin', async () => {
     const { change } = follow('A coin.')
@@ -175,7 +213,7 @@ describe('recipes', () => {
   })
 
   test('default: a list with a cursor, CSV and Parquet', async () => {
-    const { add, change } = follow('A route.', 'A list with a cursor.')
+    const { add, change } = follow('A route, or a list with a cursor.')
     await add('src/features/notes/schema.ts', schema)
     await add('src/features/notes/routes.ts', routes)
     await add('test/features/notes.test.ts', featureTest)
@@ -190,6 +228,32 @@ describe('recipes', () => {
     const row = "  ['/v1/manifests?limit=1',"
     const note = `[\`\${market}/notes?limit=1\`, \`notes \${id}\`, '000000000000000000000001']`
     await change('test/contract/cursors.test.ts', [row, `  ${note},\n${row}`])
+  })
+
+  test('default: a parameter of all history routes that leaves out rows', async () => {
+    const { add, change } = follow('A parameter on all history routes')
+    const outcome = 'export const outcomeParameter ='
+    await change('src/http/data-query.ts', [outcome, minuteOf + outcome])
+    const filters = '/** What every list of a market'
+    await change('src/domain/lists.ts', [filters, inMinute + filters])
+    const known = '    knownAt: knownAtParameter,\n'
+    const returned = '  return { conditionId,'
+    await change(
+      'src/http/history-list.ts',
+      ['  snapshotList,\n', '  inMinute,\n  snapshotList,\n'],
+      ['  limitParameter,\n', '  limitParameter,\n  minuteOfParameter,\n'],
+      [known, `${known}    minuteOf: minuteOfParameter,\n`],
+      [
+        returned,
+        `  if (query.minuteOf !== undefined) predicates.push(inMinute(query.minuteOf))\n${returned}`,
+      ],
+    )
+    await add('test/features/minute-of.test.ts', parameterTest)
+    const row = "  ['/v1/btc/spot?limit=2',"
+    const asked = `\`\${market}/snapshots?limit=2&minuteOf=59\``
+    const name = `\`snapshots \${id} both.asc...minute59\``
+    const added = `  [${asked}, ${name}, '019b76da857d000000000006'],\n`
+    await change('test/contract/cursors.test.ts', [row, added + row])
   })
 
   test('default: a variable', async () => {
@@ -208,12 +272,13 @@ describe('recipes', () => {
     )
   })
 
-  test('behavior: types and the tests that the recipes name pass with all three', async () => {
+  test('behavior: types and the tests that the recipes name pass with all of them', async () => {
     await run('bun', 'check')
     const tests = [
       ...['test/config/config.test.ts', 'test/contract/access.test.ts'],
       ...['test/contract/cursors.test.ts', 'test/features/coins.test.ts'],
-      ...['test/features/notes.test.ts', 'test/http/table.test.ts'],
+      ...['test/features/minute-of.test.ts', 'test/features/notes.test.ts'],
+      'test/http/table.test.ts',
     ]
     await run('env', 'ENGINES=sqlite', 'bun', 'test', '--timeout', '60000', ...tests)
   }, 240_000)

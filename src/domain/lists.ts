@@ -12,22 +12,37 @@ import {
   startOf,
 } from './cursor.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
-import type { Interval, RowFilters } from './series.ts'
+import type { BestLevels } from './quote.ts'
+import type { Interval, RowFilters, State } from './series.ts'
 import type { Position } from './snapshot.ts'
+import type { Trade } from './trade.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
 
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 type Range = { fromMs?: number | undefined; toMs?: number | undefined }
 
+/**
+ * What a parameter leaves of a market: a list is as of a history in which no other states and trades
+ * were recorded.
+ */
+export type RowPredicate = {
+  /** Names the parameter and its value in cursors and tags, as `minute7`, and is the same for ever. */
+  text: string
+  isState: (state: State & BestLevels) => boolean
+  isTrade: (trade: Trade) => boolean
+}
+
 /** What every list of a market's history can be asked for. */
 export type HistoryFilters = RowFilters & {
   conditionId: string
   knownAt?: number | undefined
+  /** Of the parameters that were sent. */
+  predicates?: readonly RowPredicate[]
 }
 
-/** The part that all texts of a market's history begin with. A filter of all goes to its end. */
-const rangeText = ({ outcome, order, fromMs, toMs }: HistoryFilters): string =>
-  `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}`
+/** The part that all texts of a market's history begin with. */
+const rangeText = ({ outcome, order, fromMs, toMs, predicates = [] }: HistoryFilters): string =>
+  [outcome ?? 'both', order, fromMs, toMs, ...predicates.map(({ text }) => text)].join('.')
 
 /** A list of a market's history; `text` names its filters, in its tags too. */
 export type HistoryList<Filters extends HistoryFilters> = CursorList<Filters, Position> & {

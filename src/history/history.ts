@@ -227,6 +227,8 @@ export type MarketHistory = HistoryWriter &
      * all is here. Rejects with `storage_unavailable`.
      */
     fetch(ranges: readonly RowRange[]): Promise<void> | undefined
+    /** Set by `withRows`: rows were left out, and `withSteps` finds pages with a step. */
+    readonly leavesOutRows?: true
     /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */
     isWhole(): boolean
     /** Runs reads of a market on one state of the history, which costs less than each alone. */

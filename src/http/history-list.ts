@@ -9,7 +9,12 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 import { coverageText } from '#src/domain/coverage.ts'
 import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
-import { type HistoryFilters, type HistoryList, snapshotList } from '#src/domain/lists.ts'
+import {
+  type HistoryFilters,
+  type HistoryList,
+  type RowPredicate,
+  snapshotList,
+} from '#src/domain/lists.ts'
 import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -19,6 +24,7 @@ import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import { withRows } from '#src/history/reads/with-rows.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -62,7 +68,9 @@ type HistoryQuery = Static<ReturnType<typeof historyQuery<Record<never, never>>>
 function readFilters({ conditionId }: Market, query: HistoryQuery): HistoryFilters {
   const { outcome, order, knownAt } = query
   const { fromMs, toMs } = readRange(query)
-  return { conditionId, outcome, order, fromMs, toMs, knownAt }
+  // Of the parameters that leave out rows, in an order that stays: cursors and tags have it.
+  const predicates: RowPredicate[] = []
+  return { conditionId, outcome, order, fromMs, toMs, knownAt, predicates }
 }
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -132,8 +140,8 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   }
   type Asked = ReturnType<typeof readRequest>
 
-  const present = (market: Market): View => ({
-    history,
+  const present = (market: Market, { filters }: Asked): View => ({
+    history: leave(history, filters),
     market,
     nowMs: clock(),
     coverageAs: (text) => text,
@@ -146,7 +154,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     const moment = toMoment(history, { knownAt, nowMs: clock(), needsEvents })
     const known = yield* openKnown(history, market, { ...moment, withReceived })
     return {
-      history: known.history,
+      history: leave(known.history, filters),
       market: known.market,
       nowMs: moment.atMs,
       coverageAs: (text) => coverageAt(moment, text),
@@ -235,7 +243,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       const asked = readRequest(call)
       const { market, query } = call
       const { knownAt } = query
-      if (knownAt === undefined) return toAnswer(call, asked, present(market))
+      if (knownAt === undefined) return toAnswer(call, asked, present(market, asked))
       return (function* () {
         return toAnswer(call, asked, yield* past(market, knownAt, asked))
       })()
@@ -246,12 +254,17 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       const asked = readRequest(call)
       const { market, query } = call
       const { knownAt } = query
-      const view = knownAt === undefined ? present(market) : yield* past(market, knownAt, asked)
+      const view =
+        knownAt === undefined ? present(market, asked) : yield* past(market, knownAt, asked)
       const { body, resumeCursor } = yield* make(view, asked)
       return { body, resumeCursor, coverage: coverageOf(view, asked), isClosed: market.isClosed }
     },
   }
 }
+
+/** The history that a list is read from: itself, unless parameters leave out rows. */
+const leave = (history: MarketHistory, { predicates = [] }: HistoryFilters): MarketHistory =>
+  predicates.reduce(withRows, history)
 
 const endOf = (nextCursor: string | null): string =>
   nextCursor === null ? '],"nextCursor":null}' : `],"nextCursor":"${nextCursor}"}`

@@ -107,6 +107,7 @@ describe('this project', async () => {
     expect(near).toEqual([
       'test/clients/typescript.test.ts',
       'test/contract/access.test.ts',
+      'test/contract/client-types.test.ts',
       'test/contract/openapi.test.ts',
       'test/contract/responses.test.ts',
       'test/features/known-at.test.ts',

@@ -26,13 +26,15 @@ export const nearTests: [files: RegExp, tests: RegExp][] = [
   // What declares routes, their parameters and bodies: from it follow the API document and its types.
   [
     /^src\/(server\/app|http\/(data-query|fields|history-list)|(features|extensions)\/[\w-]+\/(routes|schema))\.ts$/,
-    /^test\/(contract\/(access|openapi|responses)|clients\/typescript)\.test\.ts$/,
+    /^test\/(contract\/(access|client-types|openapi|responses)|clients\/typescript)\.test\.ts$/,
   ],
   [
     /^src\/(http\/history-list|domain\/lists|history\/reads\/known[\w-]*)\.ts$/,
     /^test\/features\/known-at\.test\.ts$/,
   ],
   [writtenTypes, TYPES_TEST],
+  [/^CONTRIBUTING\.md$/, /^test\/contributing\.test\.ts$/],
+  [/^web\/(?!pages\/)/, /^test\/web\/(explore|shell)\.test\.ts$/],
 ]
 
 /** Tests that copy, read or show the whole project: imports make them near to no file. */
@@ -195,7 +197,7 @@ export function affectedTests(
     if (importing.length + reading.length === 0) withoutTests.push(file)
     for (const test of new Set([...importing, ...reading])) {
       const chain = chains.get(test) ?? [test, file]
-      const isNear = near.has(test) || (near.size === 0 && importing.every(isWhole))
+      const isNear = near.has(test) || (near.size === 0 && importing.length === 0)
       const known = found.get(test)
       if (known === undefined || (isNear && !known.isNear)) {
         found.set(test, { test, changed: file, chain, isNear })

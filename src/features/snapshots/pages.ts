@@ -21,7 +21,7 @@ import {
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory, Page, RowQuery, RowRange } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { withSteps } from '#src/history/reads/known-steps.ts'
+import { withSteps } from '#src/history/reads/with-steps.ts'
 import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -50,8 +50,9 @@ export function createSnapshotReader() {
     const { filters } = request
     const query = toRowQuery(request)
     const isOwn = filters.view === 'own'
-    const source =
-      filters.knownAt === undefined ? history : yield* knownSteps(history, query, isOwn)
+    // A consolidated ladder is of the states of both books.
+    const stepped = isOwn ? query : { ...query, outcome: undefined }
+    const source = yield* withSteps(history, stepped, !isOwn)
     const body = new ByteWriter(CUT_BYTES_START)
     body.text(PAGE_START)
     const end = isOwn
@@ -65,19 +66,6 @@ export function createSnapshotReader() {
       },
     }
   }
-}
-
-/** What was known of steps follows from rows, not from what is stored of them now. */
-function* knownSteps(
-  history: MarketHistory,
-  query: RowQuery,
-  isOwn: boolean,
-): Steps<MarketHistory> {
-  if (query.stepMs === undefined) return history
-  const { market } = query
-  // A consolidated ladder is of the states of both books.
-  const stepped = isOwn ? query : { ...query, outcome: undefined }
-  return yield* withSteps({ market, history }, stepped, !isOwn)
 }
 
 /** Rows that are read at once; those of steps lie in as many chunks. */

@@ -7,23 +7,16 @@ import type { Gap } from '#src/domain/coverage.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import type { SpotQuery } from '#src/domain/spot.ts'
 import { toIso } from '#src/domain/time.ts'
-import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
-import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import type { MarketHistory, Page, RowQuery, RowRange, StoredRow, Top } from '../history.ts'
+import type { MarketHistory, RowQuery, Top } from '../history.ts'
 import { readTops } from './fetched.ts'
-import { firstOf, toPage } from './row-page.ts'
+import { BLOCK, withRows } from './with-rows.ts'
 
 const SECOND_MS = 1000
 
-/** Rows that are looked at in a step: a millisecond of work. */
-export const BLOCK = 2000
 const FIRST_BLOCK = 8
-/** Rows whose texts are read at once. */
-const TEXTS = 100
 
 type Log = Pick<MarketHistory, 'revisions'>
 
@@ -120,10 +113,24 @@ export function* openKnown(
     }),
   }
   const gaps: readonly Gap[] = hasEvents ? history.revisions.gapsAt(now, atMs) : []
-  const reads = createKnownReads(history, { ...moment, endMs: (market.lastSnapshotMs ?? -1) + 1 })
+  const { belowId, belowTradeId, belowSpotId } = moment
+  const rows = withRows(history, {
+    isState: ({ id }) => id < belowId,
+    endMs: (market.lastSnapshotMs ?? -1) + 1,
+  })
   return {
     market,
-    history: { ...history, ...reads, gaps: () => gaps },
+    history: {
+      ...rows,
+      gaps: () => gaps,
+      trades: (query) =>
+        history.trades({
+          ...query,
+          belowId: Math.min(query.belowId ?? belowTradeId, belowTradeId),
+        }),
+      spot: (query) =>
+        history.spot({ ...query, uptoId: Math.min(query.uptoId ?? Infinity, belowSpotId - 1) }),
+    },
   }
 }
 
@@ -167,117 +174,3 @@ function* findKnown(
     yield
   }
 }
-
-type Bounds = Pick<Moment, 'belowId' | 'belowTradeId' | 'belowSpotId'> & {
-  /** After the last row that was known. */
-  endMs: number
-}
-
-function createKnownReads(history: MarketHistory, bounds: Bounds) {
-  const { belowId, belowTradeId, belowSpotId, endMs } = bounds
-  const scanner = createSnapshotScanner()
-  const clamp = <Query extends RowRange>(query: Query): Query => ({
-    ...query,
-    toMs: Math.min(query.toMs ?? endMs, endMs),
-  })
-
-  /**
-   * A read goes on after rows that were not known, block after block: of each the next block is
-   * fetched, up to where the read ends.
-   */
-  function fetchOne(range: RowRange): Promise<void> | undefined {
-    const query = clamp(range)
-    const { limit = Number.POSITIVE_INFINITY } = query
-    let { after } = query
-    for (let count = 0; count <= limit;) {
-      const block = { ...query, stepMs: undefined, after, limit: BLOCK, withTops: true }
-      const coming = history.fetch([block])
-      if (coming !== undefined) return coming
-      const places = history.tops(block)
-      if (places.length < BLOCK) break
-      count += places.filter(({ id }) => id < belowId).length
-      after = places.at(-1)
-    }
-    return undefined
-  }
-
-  function fetch(ranges: readonly RowRange[]): Promise<void> | undefined {
-    if (history.isWhole()) return undefined
-    const coming = ranges.flatMap((range) => fetchOne(range) ?? [])
-    if (coming.length === 0) return undefined
-    const all = Promise.all(coming).then(() => undefined)
-    // As of `MarketHistory.fetch`, a caller need not wait for it.
-    all.catch(() => {})
-    return all
-  }
-
-  function tops(asked: RowQuery): Top[] {
-    const query = clamp(asked)
-    const found: Top[] = []
-    let { after } = query
-    for (;;) {
-      const block = history.tops({ ...query, after, limit: BLOCK })
-      found.push(...block.filter(({ id }) => id < belowId))
-      if (found.length >= query.limit || block.length < BLOCK) return found.slice(0, query.limit)
-      after = block.at(-1)
-    }
-  }
-
-  /** Rows that were known, with their places. */
-  function* rowsOf(query: RowQuery) {
-    let { after } = query
-    for (;;) {
-      const part = { ...query, after, limit: TEXTS }
-      const places = history.tops(part)
-      const { received, texts } = history.page(part)
-      let at = 0
-      for (const text of texts()) {
-        const place = places[at]
-        const receivedMs = received[at++]
-        if (place !== undefined && place.id < belowId)
-          yield { place, text: text.slice(), receivedMs }
-      }
-      if (places.length < TEXTS) return
-      after = places.at(-1)
-    }
-  }
-
-  function page(query: RowQuery): Page {
-    const found = [...rowsOf(clamp(query)).take(query.limit + 1)]
-    const rows = found.slice(0, query.limit)
-    return toPage(query, {
-      rows,
-      last: rows.at(-1)?.place,
-      hasMore: found.length > rows.length,
-    })
-  }
-
-  const spot = (query: SpotQuery) =>
-    history.spot({ ...query, uptoId: Math.min(query.uptoId ?? Infinity, belowSpotId - 1) })
-
-  function at({ market, outcome, timestampMs }: Parameters<MarketHistory['at']>[0]) {
-    const query = { market, outcome, toMs: timestampMs + 1, order: 'desc', limit: 1 } as const
-    const [found] = tops(query)
-    if (found === undefined) return undefined
-    const after = { timestampMs: found.timestampMs, id: found.id - 1 }
-    const read = (withReceived: boolean): Page =>
-      history.page({ market, order: 'asc', after, limit: 1, withReceived })
-    const text = (): Uint8Array => firstOf(read(false).texts())
-    return {
-      ...{ timestampMs: found.timestampMs, id: found.id, text },
-      snapshot() {
-        const bytes = text()
-        const { id, ...snapshot } = scanner.scan(bytes, 0, bytes.length)
-        return { ...snapshot, id: Number(id) }
-      },
-      receivedMs: () => read(true).received[0],
-    } satisfies StoredRow
-  }
-
-  return { fetch, tops, page, at, spot, trades: createKnownTrades(history, belowTradeId) }
-}
-
-const createKnownTrades =
-  (history: Pick<MarketHistory, 'trades'>, belowId: number) =>
-  (query: TradeQuery): StoredTrade[] =>
-    history.trades({ ...query, belowId: Math.min(query.belowId ?? belowId, belowId) })

@@ -1,4 +1,4 @@
-/** Pages with a step of a market as it was known: as `selectSteps` has them of all rows. */
+/** Pages with a step where rows are left out: as `selectSteps` has them of all rows. */
 import type { Outcome } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
@@ -6,20 +6,21 @@ import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, Page, RowQuery, RowRange, Top } from '../history.ts'
 import { readTops } from './fetched.ts'
-import { BLOCK, type Known } from './known.ts'
 import { firstOf, toPage } from './row-page.ts'
+import { BLOCK } from './with-rows.ts'
 
 /**
- * A history whose `page` has the rows of a query with `stepMs`, which are found here, in steps: of
- * each outcome the last one of every step, as `RowQuery` says. As many as the query has, and one
- * more, or all with `readsAll`.
+ * A history whose `page` has the rows of a query with `stepMs`: of each outcome the last one of every
+ * step, as `RowQuery` says. If rows are left out, they are found here, in steps: as many as the
+ * query has, and one more, or all with `readsAll`.
  */
 export function* withSteps(
-  { market, history }: Known,
-  { stepMs = 1, ...query }: RowQuery,
+  history: MarketHistory,
+  { stepMs, ...query }: RowQuery,
   readsAll: boolean,
 ): Steps<MarketHistory> {
-  const { order, after, outcome, limit } = query
+  if (stepMs === undefined || !history.leavesOutRows) return history
+  const { market, order, after, outcome, limit } = query
   const isUp = order === 'asc'
   let toMs = decidedStepsEndMs(market, { stepMs, outcome, toMs: query.toMs })
   if (!isUp && after !== undefined) {
@@ -29,7 +30,7 @@ export function* withSteps(
   }
   const isAhead = (place: Position): boolean =>
     after === undefined || comparePositions(place, after) * (isUp ? 1 : -1) > 0
-  const range = { ...query, market, toMs, limit: BLOCK }
+  const range = { ...query, toMs, limit: BLOCK }
   const picks = new StepPicks(stepMs, isUp)
   let from = isUp ? after : undefined
   for (;;) {
