@@ -89,7 +89,7 @@ export const panelRoutes = (api: Api, deps: Deps) => {
 }
 
 /** Markets whose books are fetched at once: they fit into memory. */
-const FETCHED_MARKETS = 64
+const FETCHED_MARKETS = 32
 
 /** Members that rows of the routes of `prices` say. */
 const priceMembers = ['lastTrade', 'spot']

@@ -43,6 +43,8 @@ const refColumns = [
   ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
 ] as const
 
+const NOTHING = new Uint8Array(0)
+
 /** What may be kept of a chunk: all of it, its rows of up and of down, and its tops. */
 const [WHOLE, TOPS, OWN] = [0, 1, 2]
 const FORMS = 4
@@ -175,7 +177,8 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     lackingPart(kind: Kind, ref: ChunkRef): ElsewherePart | undefined {
       const length = lengths.get(kind)?.values(ref.id)[0]?.[0]
       if (length === undefined || Number(length) > SEALED_POINTER_BYTES) return undefined
-      const part = partAt(kind, ref, cells.get(kind)?.(ref.id))
+      const stored = length === 0 ? NOTHING : cells.get(kind)?.(ref.id)
+      const part = partAt(kind, ref, stored)
       return part && elsewhere.isLacking(part) ? part : undefined
     },
 
