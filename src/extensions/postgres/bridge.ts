@@ -132,18 +132,22 @@ type ConnectOptions = {
   max?: number
   statementMsMax?: number
   lockMsMax?: number
+  /** PostgreSQL ends a connection that asks nothing for so long. */
+  silentMsMax?: number
   onclose?: () => void
 }
 
 /** Opens connections that find the tables in their schema. */
 export function connect({ url, schema }: Address, options: ConnectOptions = {}): SQL {
-  const { max = 1, statementMsMax, lockMsMax = patiences.usual.lockMs, onclose } = options
+  const { max = 1, statementMsMax, lockMsMax = patiences.usual.lockMs } = options
+  const { silentMsMax, onclose } = options
   return new SQL({
     ...{ url, max, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
     ...(onclose && { onclose }),
     connection: {
       ...{ search_path: schema, lock_timeout: lockMsMax, application_name: 'bookfeed', ...ALIVE },
       ...(statementMsMax !== undefined && { statement_timeout: statementMsMax }),
+      ...(silentMsMax !== undefined && { idle_session_timeout: silentMsMax }),
     },
   })
 }

@@ -1,6 +1,6 @@
 /**
  * Locks of jobs that several processes on one PostgreSQL share: advisory locks, which end with their
- * connection. So another process can do the job of one that was killed.
+ * connection. So another process can do the job of one that was killed, or is suspended.
  */
 
 import type { SQL } from 'bun'
@@ -16,6 +16,9 @@ const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
 /** A lock that was taken several times is held until it was given back as often. */
 const GIVE = 'SELECT pg_advisory_unlock_all()'
 const ANSWER_MS_MAX = 5000
+/** The holder shows so often that it goes on; PostgreSQL ends its connection after the other. */
+const SIGN_MS = 5000
+const SILENT_MS_MAX = 15_000
 
 type Job = {
   /** What is shared: the address of a database, or a file, whose jobs have no lock. */
@@ -34,6 +37,13 @@ export function createJobLock({ place, format, name, onFault }: Job): JobLock | 
   let connection: SQL | undefined
   let hasFailed = false
   let isHeld = false
+  let signs: NodeJS.Timeout | undefined
+
+  /** A process that is suspended gives none, so another one has the lock soon. */
+  function giveSigns(): void {
+    signs ??= setInterval(() => void connection?.unsafe('SELECT 1').catch(() => {}), SIGN_MS)
+    signs.unref()
+  }
 
   /**
    * The lock is free when this resolves. PostgreSQL notices the end of a connection later than its
@@ -44,6 +54,8 @@ export function createJobLock({ place, format, name, onFault }: Job): JobLock | 
     const wasHeld = isHeld
     connection = undefined
     isHeld = false
+    clearInterval(signs)
+    signs = undefined
     // Where no answer comes, the lock ends with the connection.
     if (wasHeld)
       await within(ANSWER_MS_MAX, given?.unsafe(GIVE) ?? Promise.resolve()).catch(() => {})
@@ -51,7 +63,7 @@ export function createJobLock({ place, format, name, onFault }: Job): JobLock | 
   }
 
   async function isTaken(): Promise<boolean> {
-    connection ??= connect(address)
+    connection ??= connect(address, { silentMsMax: SILENT_MS_MAX })
     // A connection that was lost is made again, and asks for the lock like any other.
     const [row] = await within(ANSWER_MS_MAX, connection.unsafe(TAKE, [key]))
     return row?.taken === true
@@ -62,7 +74,10 @@ export function createJobLock({ place, format, name, onFault }: Job): JobLock | 
       try {
         isHeld = await isTaken()
         hasFailed = false
-        if (isHeld) return true
+        if (isHeld) {
+          giveSigns()
+          return true
+        }
       } catch (error) {
         if (!hasFailed) onFault(errorOf(faultOf(error)))
         hasFailed = true

@@ -31,6 +31,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const TERMINATE = 0x58
 
+/** Longer than a holder may be silent. */
+const LONG_MS = 20_000
+/** A process that tries to take a lock at each line, and prints whether it has. */
+const takingAtEachLine = `
+  const { createJobLock } = await import('#src/extensions/postgres/job-lock.ts')
+  const { postgresHistory } = await import('#src/extensions/postgres/database.ts')
+  const place = process.argv.at(-1)
+  const lock = createJobLock({ place, format: postgresHistory, name: 'suspended', onFault() {} })
+  const { writeSync } = await import('node:fs')
+  for await (const _ of console) writeSync(1, (await lock.take()) + '\\n')
+`
+
 /** A proxy that does not pass on that a client ends its connection, until it is disposed. */
 async function startSilentEnd(port: string) {
   const sockets: Socket[] = []
@@ -93,6 +105,42 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       expect([await second.take(), await first.take()]).toEqual([true, false])
       await second.give()
       expect(first.faults.concat(second.faults)).toEqual([])
+    },
+    TEST_MS_MAX,
+  )
+
+  test(
+    'behavior: a process that is suspended loses it to another soon, and one that works keeps it',
+    async () => {
+      const place = `${postgres.url}?schema=turns`
+      const child = Bun.spawn([process.execPath, '-e', takingAtEachLine, place], {
+        ...{ stdin: 'pipe', stderr: 'inherit' },
+      })
+      const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+      const takes = async (): Promise<string | undefined> => {
+        child.stdin.write('\n')
+        child.stdin.flush()
+        return (await reader.read()).value
+      }
+      try {
+        expect(await takes()).toBe('true\n')
+        const other = turn('suspended')
+        const startedMs = performance.now()
+        while (performance.now() - startedMs < LONG_MS) {
+          expect(await other.take()).toBe(false)
+          await Bun.sleep(1000)
+        }
+        child.kill('SIGSTOP')
+        const suspendedMs = performance.now()
+        await untilTaken(other)
+        expect(performance.now() - suspendedMs).toBeLessThan(LONG_MS)
+        child.kill('SIGCONT')
+        expect(await takes()).toBe('false\n')
+        expect(other.faults).toEqual([])
+        await other.give()
+      } finally {
+        child.kill('SIGKILL')
+      }
     },
     TEST_MS_MAX,
   )
