@@ -8,6 +8,7 @@ import historyWindowOutcomes from './history/migrations/0001_window_outcomes.sql
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import postgresHistoryChanges from './history/postgres/0002_change_log.sql' with { type: 'text' }
+import postgresNoNotifications from './history/postgres/0003_no_notifications.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
 import postgresLedgerChanges from './ledger/postgres/0001_change_log.sql' with { type: 'text' }
@@ -25,7 +26,7 @@ export const historyMigrations: Migrations = {
 export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
-  sql: [historyPostgres, postgresWindowOutcomes, postgresHistoryChanges],
+  sql: [historyPostgres, postgresWindowOutcomes, postgresHistoryChanges, postgresNoNotifications],
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,

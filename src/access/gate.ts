@@ -4,6 +4,7 @@
  * caller that has used that up can still buy a larger one.
  */
 import { AppError } from '#src/domain/errors.ts'
+import { isWellFormedKey, tokenOf } from '#src/domain/selling/api-key.ts'
 import type { Caller, RateState } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -15,7 +16,7 @@ import {
   writeRatePolicy,
 } from '#src/http/common-headers.ts'
 import type { Arrival, Identify, PeerSource, Visit } from '#src/http/gate.ts'
-import { after, type Eventually } from '#src/platform/eventually.ts'
+import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 
 import type { Authenticator } from './authenticator.ts'
@@ -48,6 +49,8 @@ export type GateOptions = {
   isKeyless?: boolean
   /** Why a request is refused, before it is counted. */
   refuse?: Refuse | undefined
+  /** To be called once before a key counts as unknown. */
+  catchUp?: (() => Promise<void>) | undefined
 }
 
 export type Refuse = (arrival: Arrival) => AppError | undefined
@@ -75,6 +78,7 @@ export function createGate({
   sampleTerms,
   isKeyless,
   refuse,
+  catchUp,
 }: GateOptions) {
   const identify: Identify = ({ request, peers }) =>
     authenticator.authenticate(request.headers.get('authorization'), () =>
@@ -108,7 +112,7 @@ export function createGate({
     return { windows: limits.addresses[kind], key: address, limit: freeLimit(), nowMs, address }
   }
 
-  function admit(arrival: Arrival, caller: Caller | undefined): Eventually<Visit> {
+  function admit(arrival: Arrival, caller: Caller | undefined): MaybePromise<Visit> {
     const { request, peers, allowance } = arrival
     const window = findWindow(arrival, caller)
     const { address, nowMs: enteredMs } = window
@@ -130,6 +134,16 @@ export function createGate({
       : toVisit(common, window, taken)
   }
 
+  /** A key may have been made a moment ago by another server. */
+  async function admitLater(arrival: Arrival, newest: () => Promise<void>): Promise<Visit> {
+    try {
+      await newest()
+      return await admit(arrival, identify(arrival))
+    } catch (cause) {
+      return toClosed(arrival, timer(), cause)
+    }
+  }
+
   async function charge(visit: Visit, window: CallerWindow): Promise<void> {
     const { rate, isTaken } = await take(window)
     visit.rate = rate
@@ -140,9 +154,12 @@ export function createGate({
   return {
     identify,
 
-    admit(arrival: Arrival): Eventually<Visit> {
+    admit(arrival: Arrival): MaybePromise<Visit> {
       try {
-        return admit(arrival, identify(arrival))
+        const caller = identify(arrival)
+        if (caller === undefined && catchUp !== undefined && hasKey(arrival))
+          return admitLater(arrival, catchUp)
+        return admit(arrival, caller)
       } catch (cause) {
         return toClosed(arrival, timer(), cause)
       }
@@ -210,6 +227,9 @@ export function createGate({
   }
 }
 
+const hasKey = ({ request }: Arrival): boolean =>
+  isWellFormedKey(tokenOf(request.headers.get('authorization')) ?? '')
+
 /** The state of the window that a refusal reports. */
 function rateOfRefusal({ code, extras }: AppError, rate: RateState): RateState {
   const { retryAfterSeconds } = extras
@@ -245,7 +265,7 @@ function toVisit(
 }
 
 /** Reads the state of a window without counting a request. */
-const find = (window: CallerWindow): Eventually<RateState> =>
+const find = (window: CallerWindow): MaybePromise<RateState> =>
   after(window.windows.find(window.key, window.nowMs), (found) => toRateState(window, found))
 
 async function take(window: CallerWindow): Promise<{ rate: RateState; isTaken: boolean }> {

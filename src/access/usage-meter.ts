@@ -6,7 +6,6 @@
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { type Clock, DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
-import { after, type Eventually } from '#src/platform/eventually.ts'
 
 const DAYS_KEPT = 90
 /** Random, so that no two meters have the same name. */
@@ -38,24 +37,19 @@ export function createUsageMeter({
   let prunedDay = 0
 
   /** Forgets what is too old, once a day. */
-  function prune(day: number): Eventually<void> {
-    if (day === prunedDay) return undefined
-    return after(ledger.pruneUsage(toText(day - DAYS_KEPT + 1)), () => {
-      prunedDay = day
-    })
+  function prune(day: number): void {
+    if (day === prunedDay) return
+    ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
+    prunedDay = day
   }
 
-  function write(): Eventually<boolean> {
+  function write(): boolean {
     if (part.length === 0) part = [...counters.values().take(ENTRIES_PER_FLUSH)]
     for (const counter of part) forget(counter)
-    const written = part
-    return after(ledger.addUsage(part.map(toEntry), { meter, number }), () => {
-      if (part === written) {
-        part = []
-        number++
-      }
-      return counters.size > 0
-    })
+    ledger.addUsage(part.map(toEntry), { meter, number })
+    part = []
+    number++
+    return counters.size > 0
   }
 
   function use(caller: Caller, route: string): Counter {
@@ -98,7 +92,10 @@ export function createUsageMeter({
      * Moves a bounded number of counters into the ledger; true if there are more. What could not be
      * written, or may not have been, is written by the next flush.
      */
-    flush: (): Eventually<boolean> => after(prune(toDay(clock())), write),
+    flush(): boolean {
+      prune(toDay(clock()))
+      return write()
+    },
 
     /** Moves all counters out of here, to be given to `put` of another meter. */
     take(): Counter[] {

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 
 import { createLimits, type Limits } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
-import { isAddress } from '#src/database/stores.ts'
+import { isAddress, replicaAgeMs, type Replicas } from '#src/database/stores.ts'
 import { ifSound, isPassing, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
@@ -32,13 +32,20 @@ import {
 } from '../server/extension.ts'
 import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
-import { historyOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
+import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
 import { startBackups } from '../server/scheduled-backups.ts'
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
+import {
+  type AgeOf,
+  dataClockOf,
+  openServedHistory,
+  openServedLedger,
+  startReplicas,
+} from '../server/served-stores.ts'
 import {
   atMost,
   DRAIN_MS_MAX,
@@ -78,6 +85,12 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     await makeDayOfSample(context, history, extensions)
   }
   const timer = () => performance.now()
+  const replicas = await startReplicas(context, timer)
+  const ageOf: AgeOf | undefined =
+    replicas && ((store) => replicaAgeMs(replicas.freshness, store, timer()))
+  await using ends = new AsyncDisposableStack()
+  ends.defer(() => replicas?.close())
+  const served = ends.use(openServed(context, { history, ledger }, replicas))
   const steady = createSteadyClock({ clock, timer, ledger })
   const timed = { ...context, clock: steady.now }
   const log = createLogBuffer(context.writeLog)
@@ -97,8 +110,10 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...screening,
     limits: shared.limits,
     meters: shared.meters,
-    history,
+    history: served.history,
     ledger,
+    servedLedger: served.ledger,
+    dataClock: dataClockOf(context, steady.now, ageOf),
     config,
     signup,
     billing: shop.billing,
@@ -118,6 +133,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     app: front,
     meterMemory,
     limits,
+    replicas,
     server: name,
     timer,
   }) ?? listenHere(front, config))
@@ -146,11 +162,10 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, report?.retention))
   recorder = stack.use(await record(timed, history, server.wake ?? stream.wake))
-  await using ends = new AsyncDisposableStack()
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   await selling?.checked
   const facts = { payments: describeBilling(shop), signup: await patiently(signup) }
-  const state = { url: server.url, history, metrics: metrics?.url, ...facts }
+  const state = { url: server.url, history: served.history, metrics: metrics?.url, ...facts }
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : await greetOwner(timed, ledger, state, config.hasSample)
@@ -159,6 +174,31 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await drain(app, front, config)
   await server.stop()
   log.flush()
+}
+
+/** What requests read, which is closed by itself where it is no store that was opened before. */
+function openServed(
+  context: CliContext,
+  stores: Stores,
+  replicas: Replicas | undefined,
+): Stores & Disposable {
+  const { history, ledger } = stores
+  if (replicas === undefined) return { history, ledger, [Symbol.dispose]() {} }
+  const own: { history?: MarketHistory; ledger?: Ledger } = {}
+  if (isAddress(historyOf(context))) own.history = openServedHistory(context, context.config())
+  if (isAddress(ledgerOf(context))) own.ledger = openServedLedger(context)
+  return {
+    history: own.history
+      ? { ...own.history, probeWrite: () => replicas.probeWrite('history') }
+      : history,
+    ledger: own.ledger
+      ? { ...own.ledger, probeWrite: () => replicas.probeWrite('ledger') }
+      : ledger,
+    [Symbol.dispose]() {
+      own.history?.dispose()
+      own.ledger?.dispose()
+    },
+  }
 }
 
 /** Where there is no room, the sample has no such day. */

@@ -2,7 +2,6 @@
 import type { SQLQueryBindings } from 'bun:sqlite'
 
 import { AppError } from '#src/domain/errors.ts'
-import type { Eventually } from '#src/platform/eventually.ts'
 
 /**
  * What stores use of a database, and no more, so that another engine can offer it. Integers are
@@ -38,11 +37,6 @@ export type Engine = {
   indexedBy(index: string): string
   /** Makes the question for a number that changes with every commit of other connections. */
   createCommitCount(db: Database): () => unknown
-  /**
-   * Makes the question for one column of the row with an id; undefined where there is no such row.
-   * The row may be of a later state than all else that a read asks for.
-   */
-  createCell(db: Database, table: string, column: string): (id: number) => Cell | undefined
   /** Of the whole database, and without what was freed. */
   fileBytesOf(db: Database): number
   usedBytesOf(db: Database): number
@@ -52,13 +46,13 @@ export type Engine = {
    * Writes what changes nothing. Throws as `transact`; another process's lock is no fault. A
    * promise where the caller must not wait for another machine.
    */
-  probeWrite(db: Database): Eventually<void>
+  probeWrite(db: Database): void
   /**
    * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
-   * with it) nor for another process that writes: the caller tries again. A promise where its one
-   * transaction, which must ask nothing, is sent to another machine.
+   * with it) nor for another process that writes: the caller tries again. An engine elsewhere waits
+   * as for any other transaction.
    */
-  withoutWaiting(db: Database, body: () => void): Eventually<void>
+  withoutWaiting(db: Database, body: () => void): void
   /** Closes it; everything of a file is in the one file then. */
   close(db: Database): void
   /** What a failed write says of the storage, if that is at fault. */
@@ -159,7 +153,7 @@ export function readConsistently<T>(db: Database, body: () => T): T {
   }
 }
 
-/** As `Engine.createCell`, by a statement of its own. */
+/** Finds a column of the row with an id; undefined where there is no such row. */
 export function prepareCell(db: Database, table: string, column: string) {
   const find = db.prepare<unknown, [number]>(`SELECT ${column} FROM ${table} WHERE id = $1`)
   return (id: number): Cell | undefined => find.values(id)[0]?.[0]

@@ -3,7 +3,6 @@
  * store is opened synchronously, so what it needs is loaded before, by `prepareStore`.
  */
 
-import type { Eventual } from '#src/platform/eventually.ts'
 import type { JobLock } from '#src/platform/job.ts'
 
 import { type Database, storageError } from './database.ts'
@@ -40,22 +39,13 @@ export type ObjectReader = ChunkSource & {
 /** `place` is `s3://bucket/prefix`; a serving thread waits for a moment only. */
 export type OpenObjects = (place: string, isServing: boolean) => ObjectReader
 
-export type StoreName = 'history' | 'ledger'
+export const storeNames = ['history', 'ledger'] as const
+export type StoreName = (typeof storeNames)[number]
 
 /** A database that answers later than one in this process. */
 export type RemoteDatabase = Database & {
-  /** Of one that serves: how its reads are run, and what it announces. */
-  readonly reads:
-    | {
-        eventually: Eventual
-        /** Another number after each change of a market that the state which is read has. */
-        changeOf(conditionId: string): number
-        /** `read` reads a market with subscribers; it is called when the market changed. */
-        onChange(read: (conditionId: string) => void): void
-      }
-    | undefined
-  /** Bounds how long a statement is waited for. */
-  waitAs(purpose: 'serve' | 'record'): void
+  /** From now on an answer is waited for for seconds, as what serves or records may stand still. */
+  waitBriefly(): void
 }
 
 /** A store at an address, and the file that has a copy of it. */
@@ -64,22 +54,43 @@ export type Replicated = { store: StoreName; place: string; path: string }
 export type ReplicasOptions = {
   /** Names this server among those of the database. */
   server: string
+  /** Takes new chunks of markets that are recorded. */
+  chunkCache: ChunkCachePlace
+  /** Monotonic milliseconds. */
+  timer: () => number
   say: (line: string, level: 'error' | 'info') => void
-  /** Called when a replica has changed. */
-  onChange: () => void
 }
 
 /** Copies of stores in files, which are kept up to date. */
 export type Replicas = {
-  /**
-   * Of each store the moment before which all that was committed is in the file: milliseconds of
-   * the clock of `process.hrtime`, for all threads.
-   */
-  freshness: BigInt64Array
+  /** For `replicaAgeMs`, in all threads. */
+  freshness: Freshness
   /** Resolves when the file has all that was committed before; rejects after a second. */
   catchUp(store: StoreName): Promise<void>
-  close(): void
+  /**
+   * Writes what changes nothing, besides other writers. Rejects with `storage_unavailable` where
+   * nothing can be written, or soon no more.
+   */
+  probeWrite(store: StoreName): Promise<void>
+  /** Resolves when the files are used no more. */
+  close(): Promise<void>
 }
+
+/**
+ * Of each store the moment before which all that was committed is in the file, in milliseconds of
+ * the first thread's monotonic clock.
+ */
+export type Freshness = BigInt64Array
+
+export const createFreshness = (): Freshness =>
+  new BigInt64Array(new SharedArrayBuffer(8 * storeNames.length))
+
+export const noteFresh = (freshness: Freshness, store: StoreName, freshMs: number): void =>
+  void Atomics.store(freshness, storeNames.indexOf(store), BigInt(Math.floor(freshMs)))
+
+/** How much older a replica may be than its database. */
+export const replicaAgeMs = (freshness: Freshness, store: StoreName, nowMs: number): number =>
+  nowMs - Number(Atomics.load(freshness, storeNames.indexOf(store)))
 
 /** Databases at addresses. */
 export type RemoteEngine = {
@@ -91,7 +102,7 @@ export type RemoteEngine = {
   /** Where the chunks of a history are that its replica does not have. */
   openChunks(place: string): ChunkSource
   /** Opens what is at an address, which is made where there is none. Throws `storage_unavailable`. */
-  open(place: string, store: StoreName, isServing?: boolean): RemoteDatabase
+  open(place: string, store: StoreName): RemoteDatabase
   /** What to say when the store at an address cannot be opened. */
   openingFault(error: unknown, place: string, store: StoreName): Error
   /** The lock of a job that several processes share. `onFault`: it is not known who holds the lock. */

@@ -1,6 +1,4 @@
 /** The time by which everything expires: it never runs backwards, here or over a restart. */
-import type { Eventually } from '#src/platform/eventually.ts'
-
 import { type Clock, DAY_MS } from './time.ts'
 
 type Deps = {
@@ -8,7 +6,7 @@ type Deps = {
   /** Monotonic milliseconds. */
   timer: Clock
   /** Port: what keeps a time over a restart. */
-  ledger: { timeFloor(): number | undefined; putTimeFloor(nowMs: number): Eventually<void> }
+  ledger: { timeFloor(): number | undefined; putTimeFloor(nowMs: number): void }
 }
 
 /** A clock that is set back by more was far ahead: nothing would be valid until then. */

@@ -16,7 +16,7 @@ import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
-import type { Eventual, Eventually } from '#src/platform/eventually.ts'
+import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
@@ -95,7 +95,7 @@ export type HistoryWriter = {
   close(conditionId: string): void
 
   /** Writes what changes nothing. Throws `storage_unavailable` where nothing can be written. */
-  probeWrite(): Eventually<void>
+  probeWrite(): MaybePromise<void>
 
   dispose(): void
 }
@@ -109,61 +109,61 @@ export type OldMarket = Pick<Market, 'conditionId' | 'orderMs'> &
  * `StoredRow.text`) never do. Throws `damaged` as the writer does.
  */
 export type HistoryReader = {
-  findMarket(conditionId: string): Eventually<Market | undefined>
+  findMarket(conditionId: string): MaybePromise<Market | undefined>
 
   /**
    * The market of a name, the venue's or that of a simulated one, which begins with `sim-`; of several
    * (there should be none) the one listed first. No name of the venue's finds a simulated market.
    */
-  findMarketBySlug(slug: string): Eventually<Market | undefined>
+  findMarketBySlug(slug: string): MaybePromise<Market | undefined>
 
   /** The market that one of its outcomes' assets belongs to; of several the one listed first. */
-  findMarketByAsset(assetId: string): Eventually<Market | undefined>
+  findMarketByAsset(assetId: string): MaybePromise<Market | undefined>
 
   /** Markets of one coin by `orderMs`, then by conditionId. */
-  listMarkets(query: MarketQuery): Eventually<Market[]>
+  listMarkets(query: MarketQuery): MaybePromise<Market[]>
 
   /** Condition ids, of damaged markets too. */
-  listUnclosed(): Eventually<string[]>
+  listUnclosed(): MaybePromise<string[]>
 
   /** Which kinds of markets are held of a coin. Cheap: it looks at no market. */
-  sourcesOf(coin: Market['coin']): Eventually<readonly Source[]>
+  sourcesOf(coin: Market['coin']): MaybePromise<readonly Source[]>
 
   /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
-  coinTotals(nowMs: number): Eventually<CoinTotals[]>
+  coinTotals(nowMs: number): MaybePromise<CoinTotals[]>
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
-  trades(query: TradeQuery): Eventually<StoredTrade[]>
+  trades(query: TradeQuery): MaybePromise<StoredTrade[]>
 
   /** Reference prices of a coin by time, then by source and average. */
-  spot(query: SpotQuery): Eventually<StoredTick[]>
+  spot(query: SpotQuery): MaybePromise<StoredTick[]>
 
   /** The greatest id that a reference price of any coin has; 0 where there is none. */
-  lastSpotId(): Eventually<number>
+  lastSpotId(): MaybePromise<number>
 
   /**
    * Gaps of a market, ascending by `fromMs`: those recorded, and pauses between snapshots of an
    * outcome longer than `silenceMs`, from a millisecond after the former; none outside of them.
    */
-  gaps(market: Market): Eventually<readonly Gap[]>
+  gaps(market: Market): MaybePromise<readonly Gap[]>
 
   /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
-  page(query: RowQuery): Eventually<Page>
+  page(query: RowQuery): MaybePromise<Page>
 
   /** The last snapshot of one outcome. */
-  latest(query: OutcomeQuery): Eventually<StoredRow | undefined>
+  latest(query: OutcomeQuery): MaybePromise<StoredRow | undefined>
 
   /** The last one at or before `timestampMs`, never after. */
-  at(query: OutcomeQuery & { timestampMs: number }): Eventually<StoredRow | undefined>
+  at(query: OutcomeQuery & { timestampMs: number }): MaybePromise<StoredRow | undefined>
 
   /** The position of the last snapshot of a market; nothing has to be fetched for it. */
-  lastPosition(market: Market): Eventually<Position | undefined>
+  lastPosition(market: Market): MaybePromise<Position | undefined>
 
   /** The position of a snapshot of a market by its id. */
-  findPosition(market: Market, id: number): Eventually<Position | undefined>
+  findPosition(market: Market, id: number): MaybePromise<Position | undefined>
 
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
-  tops(query: RowQuery): Eventually<Top[]>
+  tops(query: RowQuery): MaybePromise<Top[]>
 
   /**
    * A stream of rows as lines (NDJSON), of one market after the other. Before each piece the next
@@ -172,7 +172,7 @@ export type HistoryReader = {
   lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
 
   /** A new stream of events in gzip. */
-  events(): EventStream<Eventually<RowEvents>>
+  events(): EventStream<MaybePromise<RowEvents>>
 
   /**
    * Rows ascending as columns, in runs of at most 100; each run is read when it is asked for, and
@@ -183,10 +183,10 @@ export type HistoryReader = {
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
   verify(onProgress?: (done: number, total: number) => void): Iterated<string>
 
-  totals(): Eventually<Totals>
+  totals(): MaybePromise<Totals>
 
   /** What is stored, without the room that was deleted and waits for what is written next. */
-  usedBytes(): Eventually<number>
+  usedBytes(): MaybePromise<number>
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
@@ -212,15 +212,12 @@ export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
     /** The file that it is in; undefined in memory. */
     readonly path: string | undefined
+    /** The address whose replica the file is; undefined of any other. */
+    readonly chunksAt: string | undefined
     /** The file that keeps chunks which were fetched; undefined where they are in memory alone. */
     readonly chunkCache: ChunkCachePlace | undefined
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts
-    /**
-     * Runs a read that must not wait: where something has to be fetched, returns a promise, and the
-     * read runs again from its start once it is there.
-     */
-    eventually: Eventual
     /**
      * Fetches what reads of these rows need and this machine does not have: to be called before
      * each of them, and again until it returns undefined, which it does without a promise where

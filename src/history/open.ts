@@ -11,6 +11,8 @@ import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'
 
+const openChunks = (place: string): ChunkSource | undefined => engineAt(place)?.openChunks(place)
+
 /** Loads what a history may be in besides a file; to be called before it is opened. */
 export const prepareHistory = (place: string): Promise<void> => prepareStore(place)
 
@@ -21,13 +23,15 @@ export type HistoryOptions = {
   lagMs?: number
   /** Of a file: whether checkpoints are made on a thread of their own, so that no request waits. */
   hasCheckpointThread?: boolean
-  /** Of an engine elsewhere: what is read `eventually` is not waited for, all else not for long. */
+  /** Of a file: what is elsewhere is fetched before it is read, and not waited for. */
   isServing?: boolean
   /** Of an engine elsewhere: nothing is waited for longer than a venue may remain unheard. */
   isRecording?: boolean
   /** Books may go to an archive while it is open. */
   isArchiving?: boolean
-  /** The database at an address of which a file is a replica: chunks without bytes are there. */
+  /** The address whose replica a file is: chunks without bytes are there. */
+  chunksAt?: string | undefined
+  /** In place of what is at an address. */
   chunkSource?: ChunkSource | undefined
   /** The file that keeps what was fetched, if this one is served; by default it is in memory alone. */
   chunkCache?: ChunkCachePlace | undefined
@@ -46,23 +50,23 @@ export type HistoryOptions = {
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
   const engine = engineAt(path)
-  const remote = engine?.open(path, 'history', options.isServing)
+  const remote = engine?.open(path, 'history')
   const db = remote ?? openDatabase(path, { isReadOnly, bytesMax })
   try {
     const { clock } = options
-    const { reads } = remote ?? {}
-    const { isServing, isArchiving, chunkSource, chunkCache } = options
+    const { isServing, isArchiving, chunksAt, chunkCache } = options
+    const { chunkSource = chunksAt === undefined ? undefined : openChunks(chunksAt) } = options
     const history = createSqliteHistory(db, {
       chunkCacheBytes,
       lagMs,
       clock,
-      reads,
       isServing,
       isArchiving,
+      chunksAt,
       chunkSource,
       chunkCache,
     })
-    if (isServing || options.isRecording) remote?.waitAs(isServing ? 'serve' : 'record')
+    if (options.isRecording) remote?.waitBriefly()
     if (!options.hasCheckpointThread || remote !== undefined) return history
     const checkpoints = startCheckpoints(db, path)
     const dispose = (): void => {

@@ -1,13 +1,12 @@
 /** The embedded engine: books in one SQLite file. */
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
-import type { ChunkCachePlace, ChunkSource, RemoteDatabase } from '#src/database/stores.ts'
+import type { ChunkCachePlace, ChunkSource } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
-import { atOnce } from '#src/platform/eventually.ts'
 
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
@@ -51,9 +50,9 @@ type FileVerbs =
   | 'manifests'
   | 'path'
   | 'archive'
-  | 'eventually'
   | 'fetch'
   | 'isWhole'
+  | 'chunksAt'
   | 'chunkCache'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
@@ -69,31 +68,24 @@ type Options = {
   isServing?: boolean | undefined
   /** Books may go to an archive while this is open. */
   isArchiving?: boolean | undefined
+  chunksAt?: string | undefined
   chunkSource?: ChunkSource | undefined
   chunkCache?: ChunkCachePlace | undefined
-  /** Of an engine elsewhere. */
-  reads?: RemoteDatabase['reads']
 }
 
 export function createSqliteHistory(
   db: Database,
-  { lagMs, reads, chunkCache, ...options }: Options,
+  { lagMs, chunksAt, chunkCache, ...options }: Options,
 ): MarketHistory {
   const stored = createTables(db, {
     ...options,
     fetched: createFetchedChunks(chunkCache),
-    runsAgain: reads !== undefined,
   })
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const bytesMax = Math.max(VIEW_BYTES_MIN, options.chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
-  const views = createViews(tables, { lagMs, bytesMax, changeOf: reads?.changeOf })
-  const { meta, chunks } = tables
-  reads?.onChange((conditionId) => {
-    const last = views.find(conditionId)?.refs.at(-1)
-    // Of rows that were sealed since some are still to be sent.
-    if (last !== undefined) chunks.load(last)
-  })
+  const views = createViews(tables, { lagMs, bytesMax })
+  const { meta } = tables
   const fetch = createFetch(stored, views)
   const cursorKey = meta.open()
   stored.revisions.begin()
@@ -103,6 +95,7 @@ export function createSqliteHistory(
     cursorKey,
     revisions: { ...createRevisionReads(db, stored.logMeta), ...createChangeReads(db) },
     manifests: stored.manifests,
+    chunksAt,
     chunkCache,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
@@ -114,7 +107,6 @@ export function createSqliteHistory(
     archive: createArchiver(tables),
     fetch,
     isWhole: () => !stored.elsewhere.mayLack(),
-    eventually: reads?.eventually ?? atOnce,
     dispose() {
       stored.closeElsewhere()
       db.engine.close(db)

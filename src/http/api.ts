@@ -16,7 +16,7 @@ import type { FindMarket } from '#src/domain/market-name.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { TierRoute } from '#src/domain/selling/tier.ts'
-import { after } from '#src/platform/eventually.ts'
+import { after } from '#src/platform/maybe-promise.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { readBody } from './body.ts'

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import { tagOf } from '#src/domain/tag.ts'
-import { after } from '#src/platform/eventually.ts'
+import { after } from '#src/platform/maybe-promise.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 import { mediaTypes } from '#src/tables/column.ts'

@@ -13,7 +13,7 @@ import {
 } from '#src/domain/selling/caller.ts'
 import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/domain/selling/tier.ts'
 import { assert } from '#src/platform/assert.ts'
-import type { Eventually } from '#src/platform/eventually.ts'
+import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import { readCoin } from './data-query.ts'
 import type { RequestTarget } from './route-table.ts'
@@ -115,7 +115,7 @@ export type Arrived = { request: Request; target: RequestTarget; visit: Visit }
 
 /** None of it may throw or reject. */
 export type Gate = {
-  admit(arrival: Arrival): Eventually<Visit>
+  admit(arrival: Arrival): MaybePromise<Visit>
   /** Reports its window to the caller, in the headers of any response. */
   writeHeaders(visit: Visit, response: Pick<Response, 'status' | 'headers'>): void
   /** Counts a piece of a body that is being sent; the request with the first. */

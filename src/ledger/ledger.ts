@@ -9,7 +9,7 @@ import type {
 import type { ScreeningGrounds, Verdict } from '#src/domain/selling/screening.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import type { Pack, Tier } from '#src/domain/selling/tier.ts'
-import type { Eventual, Eventually } from '#src/platform/eventually.ts'
+import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import type { PaymentStore } from './payments.ts'
 import type { Row } from './rows.ts'
@@ -29,14 +29,11 @@ export type Ledger = Disposable & {
   /** Changes with what decides who may do what: by others, within the store's lag. Cheap. */
   revision(): number
 
-  /** Runs a read without blocking the thread, again where it lacked something. */
-  readonly eventually: Eventual
-
   /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
-  probeWrite(): Eventually<void>
+  probeWrite(): MaybePromise<void>
 
   /** Where it was copied to, which goes on in its place; undefined where it is in use. */
   movedTo(): string | undefined
@@ -131,9 +128,9 @@ export type Ledger = Disposable & {
   timeFloor(): number | undefined
   /**
    * Keeps a time, unless a later one of that day is kept; a power cut may lose it. Never waits for
-   * that: throws, or rejects, while another process writes.
+   * that: throws while another process writes.
    */
-  putTimeFloor(nowMs: number): Eventually<void>
+  putTimeFloor(nowMs: number): void
 
   /** What was answered under an id less than a day ago. */
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
@@ -175,14 +172,14 @@ export type Ledger = Disposable & {
   /**
    * Adds to the counters of keys, and remembers when each was last used. Never waits, except within
    * `atomically`: a power cut may take the last ones, and while another process writes it throws
-   * and adds nothing. Where the ledger is on another machine, and serves, a promise: if it rejects,
-   * the outcome is not known, and the same call with the same `flush` adds nothing twice.
+   * and adds nothing. Where the ledger is on another machine, the outcome of a call that throws is
+   * not known; the same call with the same `flush` adds nothing twice.
    */
-  addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): Eventually<void>
+  addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): void
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
   usageOf(accountId: string, fromDay: string): UsageRow[]
   /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
-  pruneUsage(beforeDay: string): Eventually<void>
+  pruneUsage(beforeDay: string): void
 
   /** Writes into the audit chain that the operator starts a job of the server. */
   noteJob(job: { name: string; acceptsLoss: boolean }, by: AuditContext): void

@@ -51,8 +51,8 @@ export function createMeta(db: Database, { isAsItIs = false } = {}) {
     putTimeFloor(nowMs) {
       const aheadMs = (timeFloor() ?? 0) - nowMs
       // The clock of another server is ahead.
-      if (aheadMs >= 0 && aheadMs <= AHEAD_MS_MAX) return undefined
-      return db.engine.withoutWaiting(db, () => transact(db, () => void put.run(pack(nowMs))))
+      if (aheadMs >= 0 && aheadMs <= AHEAD_MS_MAX) return
+      db.engine.withoutWaiting(db, () => transact(db, () => void put.run(pack(nowMs))))
     },
   } satisfies Partial<Ledger>
 }

@@ -15,20 +15,17 @@ export function openLedger(
     isServing,
     ...options
   }: LedgerOptions & {
-    /** At an address: a call without an answer fails soon, and changes by others are noticed. */
+    /** At an address: an answer is waited for for seconds at most. */
     isServing?: boolean
   },
 ): Ledger {
   const engine = engineAt(path)
-  const remote = engine?.open(path, 'ledger', isServing)
+  const remote = engine?.open(path, 'ledger')
   const db = remote ?? openDatabase(path, { format: ledgerFormat, isReadOnly: options.isReadOnly })
   try {
     if (!options.isReadOnly) createMoved(db).assertInUse()
-    const ledger = createSqliteLedger(
-      db,
-      remote ? { ...options, isReadOnly: false, eventually: remote.reads?.eventually } : options,
-    )
-    if (isServing) remote?.waitAs('serve')
+    const ledger = createSqliteLedger(db, remote ? { ...options, isReadOnly: false } : options)
+    if (isServing) remote?.waitBriefly()
     return ledger
   } catch (error) {
     db.close()

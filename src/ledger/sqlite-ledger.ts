@@ -3,7 +3,6 @@
 import { type Database, nest, transact } from '#src/database/database.ts'
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
-import { atOnce, type Eventual } from '#src/platform/eventually.ts'
 
 import { createAccounts } from './accounts.ts'
 import { createAuditChain, createAuditedRows, type RowAction, verifyAudit } from './audit.ts'
@@ -27,12 +26,10 @@ export type LedgerOptions = {
   isReadOnly?: boolean
   /** Adds no row: neither a key or seals, nor the tiers and coins of this version. */
   isAsItIs?: boolean
-  /** Runs reads of an engine on another machine. */
-  eventually?: Eventual | undefined
 }
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
-  const { nowMs, lagMs = 0, isReadOnly = false, isAsItIs = false, eventually = atOnce } = options
+  const { nowMs, lagMs = 0, isReadOnly = false, isAsItIs = false } = options
   assertSealed(db)
   const meta = createMeta(db, { isAsItIs })
   const core = createCore(db, { lagMs, seals: createSeals(meta.challengeKey) })
@@ -61,7 +58,6 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
   return {
     revision: core.revision,
     atomically,
-    eventually,
     probeWrite: () => db.engine.probeWrite(db),
     movedTo: createMoved(db).get,
     ...meta,

@@ -1,6 +1,5 @@
 /** What keys were used for: see `Ledger`. */
 import { type Database, transact } from '#src/database/database.ts'
-import type { Eventually } from '#src/platform/eventually.ts'
 
 import type { Ledger, UsageEntry, UsageRow } from './ledger.ts'
 import { SEAL_PRIME, sealNames, type Seals } from './seals.ts'
@@ -46,16 +45,16 @@ export function createUsage(db: Database, seals: Seals) {
   )
 
   /** Never waits, except within a transaction. Throws while another process writes. */
-  const run = (body: () => void): Eventually<void> =>
+  const run = (body: () => void): void =>
     db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
 
   return {
     addUsage(entries, flush) {
-      if (entries.length === 0) return undefined
+      if (entries.length === 0) return
       const mark = toMark(flush)
       // Two processes that take the same rows take them in the same order.
       const ordered = entries.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1))
-      return run(() => {
+      run(() => {
         if (flush !== undefined) beginFlush.run({ ...mark, number: NO_NUMBER })
         for (const entry of ordered) {
           const name = sealNames.usage(entry)

@@ -2,7 +2,7 @@
  * Fixed windows that count up to a limit; each begins with its key's first request in it. Those of
  * one thread are in a `Map`; windows that threads or servers share are of the same type.
  */
-import type { Eventually } from './eventually.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 
 export type RateWindow = {
   readonly used: number
@@ -15,9 +15,9 @@ export type TakenWindow = RateWindow & { readonly isTaken: boolean }
 /** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
 export type RateWindows = {
   /** The window that a key is in; undefined if its next request begins one. */
-  find(key: string, nowMs: number): Eventually<RateWindow | undefined>
+  find(key: string, nowMs: number): MaybePromise<RateWindow | undefined>
   /** Takes one from a key's window, if any is left; the window then. */
-  take(key: string, limit: number, nowMs: number): Eventually<TakenWindow>
+  take(key: string, limit: number, nowMs: number): MaybePromise<TakenWindow>
 }
 
 /** Those that are counted in this process. */

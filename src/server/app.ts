@@ -46,7 +46,6 @@ import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { stillInReads } from '#src/platform/eventually.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { createCore } from './core.ts'
@@ -61,6 +60,8 @@ export type ReaderDeps = {
   history: MarketHistory
   ledger: Ledger
   clock: Clock
+  /** By which the history is read, if it may be older than now; `clock` by default. */
+  dataClock?: Clock | undefined
   /** Monotonic milliseconds. */
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
@@ -81,6 +82,8 @@ export type ReaderDeps = {
   gate?: Gate
   /** In place of one that reads the ledger. */
   authenticator?: Authenticator | undefined
+  /** Resolves when the ledger that keys are found in has what was committed before. */
+  catchUp?: (() => Promise<void>) | undefined
   /** Why a request is refused, before it is counted. */
   refuse?: Refuse | undefined
   /** What live streams follow, if it is not the history as it is written. */
@@ -95,6 +98,8 @@ export type ReaderDeps = {
 export type Followed = { history: MarketHistory; clock: Clock }
 
 export type AppDeps = ReaderDeps & {
+  /** A replica of the ledger, in which keys are found; `ledger` by default. */
+  servedLedger?: Ledger | undefined
   screen: Screen
   wallets: Wallets
   billing: Billing
@@ -196,7 +201,16 @@ export function createApp(options: AppDeps) {
     billingRoutes(api, { billing, listTiers, cursors, clock, idempotency, randomBytes }),
     healthRoutes(
       api,
-      { history, ledger, timer, signup, recording, billing, version, say },
+      {
+        history,
+        ledger: options.servedLedger ?? ledger,
+        timer,
+        signup,
+        recording,
+        billing,
+        version,
+        say,
+      },
       () => !isDraining,
     ),
     documentationRoutes(api),
@@ -270,13 +284,14 @@ export function createApp(options: AppDeps) {
 /** The routes that every serving thread answers, and what is behind them. */
 function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
   const { history, timer, createId, randomBytes, config, extensions, followed, silence } = options
-  const clock = stillInReads(options.clock)
-  const core = createCore(options, clock, operator)
+  const { clock: now, dataClock: clock = now } = options
+  const core = createCore(options, now, operator)
   const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
   const { authenticate } = core
   const streams = createStreams({
     history,
-    clock,
+    clock: now,
+    dataClock: clock,
     followed,
     silence,
     timer,
@@ -309,7 +324,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
       ({ dataRoutes }) => dataRoutes?.(api, { history, cursors, clock, config, listTiers }) ?? [],
     ),
   ])
-  return { app, clock, core, streams }
+  return { app, clock: now, core, streams }
 }
 
 /** Pages for people, which are loaded when one is first asked for: a start takes a third longer with them. */

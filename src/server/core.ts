@@ -19,16 +19,21 @@ import { createWork } from '#src/http/work.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 
-import type { ReaderDeps } from './app.ts'
+import type { AppDeps, ReaderDeps } from './app.ts'
 
 const noOperator: OperatorAccess = { token: '', trustsLoopback: false }
 
 export type Core = ReturnType<typeof createCore>
 
-export function createCore(options: ReaderDeps, clock: Clock, operator = noOperator) {
+export function createCore(
+  options: ReaderDeps & Pick<Partial<AppDeps>, 'servedLedger'>,
+  clock: Clock,
+  operator = noOperator,
+) {
   const { history, ledger, config, timer, randomBytes, extensions } = options
   const { limits = createLimits(config.streamsMax) } = options
-  const { authenticator = createAuthenticator({ ledger, clock }) } = options
+  const { servedLedger = ledger, catchUp } = options
+  const { authenticator = createAuthenticator({ ledger: servedLedger, clock }) } = options
   const { sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config)) } = options
   const { listTiers, authenticate } = authenticator
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
@@ -51,6 +56,7 @@ export function createCore(options: ReaderDeps, clock: Clock, operator = noOpera
     sampleTerms: sample.terms,
     isKeyless: sellsWithoutKey,
     refuse: options.refuse,
+    catchUp,
   })
   // One for all: whatever arrives waits for one step of the long work of all routes.
   const work = options.work ?? createWork({ timer, limits })

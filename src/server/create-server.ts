@@ -13,7 +13,7 @@ import { MissingRoute } from '#src/http/problem.ts'
 import { isRewritten } from '#src/http/raw-target.ts'
 import type { RouteTable } from '#src/http/route-table.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
-import { after } from '#src/platform/eventually.ts'
+import { after } from '#src/platform/maybe-promise.ts'
 
 import type { Core } from './core.ts'
 import type { Around, Handle } from './extension.ts'
@@ -66,7 +66,7 @@ export function createServer({
   waysIn: () => string
   /** Called when the server stops accepting requests. */
   onDrain: () => void
-  history: Pick<MarketHistory, 'eventually' | 'cacheCounts'>
+  history: Pick<MarketHistory, 'cacheCounts'>
   config: Pick<Config, 'log'>
   clock: Clock
   timer: Clock
@@ -98,11 +98,8 @@ export function createServer({
     }
   }
   const answer: Handle = (arrived) =>
-    history.eventually(
-      () =>
-        kept.answer(arrived) ??
-        after(inner.fetch(arrived.request), (response) => settle(arrived, response)),
-    )
+    kept.answer(arrived) ??
+    after(inner.fetch(arrived.request), (response) => settle(arrived, response))
   return {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({

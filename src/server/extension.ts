@@ -11,7 +11,7 @@ import type { Limits, LimitStore, ShareWindows } from '#src/access/limits.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
-import type { StoreLoader, StoreName } from '#src/database/stores.ts'
+import type { Replicas, StoreLoader, StoreName } from '#src/database/stores.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { FileDigest } from '#src/domain/manifest.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
@@ -114,6 +114,8 @@ export type ThreadsOptions = {
   app: Parameters<typeof listen>[0] & Pick<Dispatch, 'putUsage'>
   meterMemory: SharedArrayBuffer
   limits: Pick<Limits, 'clear'>
+  /** Of stores at addresses. */
+  replicas: Replicas | undefined
   /** Names this process where several have the same limits. */
   server: string
   timer: Clock

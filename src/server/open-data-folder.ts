@@ -68,7 +68,7 @@ export const LAG_MS = 1
 
 /**
  * Opens the history and the data folder, making both if absent. A server never waits for the disk in what
- * records and serves, nor for another machine in what serves. A failure says what to change.
+ * records and serves, and for another machine for seconds at most. A failure says what to change.
  */
 export function openDataFolder(
   context: CliContext,
@@ -85,8 +85,8 @@ export function openDataFolder(
     lagMs: LAG_MS,
     clock,
     hasCheckpointThread: purpose !== undefined,
-    isServing: purpose === 'serve',
-    isRecording: purpose === 'record',
+    isServing: purpose === 'serve' && !isAddress(place),
+    isRecording: purpose !== undefined,
     ...historyOptionsOf(config(), extensions),
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })

@@ -5,7 +5,6 @@ import type { Billing } from '#src/billing/billing.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Eventually } from '#src/platform/eventually.ts'
 import {
   createJob,
   createReportedJob,
@@ -53,9 +52,9 @@ const FAILURES_REPORTED = 5
 export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Log): Job {
   let failures = 0
 
-  async function flush(): Promise<boolean> {
+  function flush(): boolean {
     try {
-      const hasMore = await flushUsage()
+      const hasMore = flushUsage()
       failures = 0
       return hasMore
     } catch (error) {
@@ -66,7 +65,7 @@ export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Lo
     }
   }
   async function flushAll(): Promise<number> {
-    while (await flush()) await othersTurn()
+    while (flush()) await othersTurn()
     return FLUSH_MS
   }
   const job = createJob(startTimer, flushAll)
@@ -118,16 +117,16 @@ export function startForgetting(context: CliContext, ledger: Ledger, report?: Jo
 }
 
 /** Writes the time down each minute: a clock that was set back shows at the next start. */
-export function startTimeKeeping({ keep }: { keep: () => Eventually<void> }): Job {
-  const tryKeep = async () => {
+export function startTimeKeeping({ keep }: { keep: () => void }): Job {
+  const tryKeep = (): void => {
     try {
-      await keep()
+      keep()
     } catch {
       // Another process writes, or the disk is full: the next try comes later.
     }
   }
-  void tryKeep()
-  return every(MINUTE_MS, () => void tryKeep(), tryKeep)
+  tryKeep()
+  return every(MINUTE_MS, tryKeep, tryKeep)
 }
 
 /** What another process commits shows on live connections after so long. */
@@ -175,11 +174,7 @@ export function startSample(context: CliContext, history: MarketHistory): Job {
 }
 
 /** Does a step again and again, and `end` when it is disposed of. */
-export function every(
-  ms: number,
-  step: () => void,
-  end: () => Eventually<void> = () => undefined,
-): Job {
+export function every(ms: number, step: () => void, end: () => void = () => undefined): Job {
   const timer = setInterval(step, ms)
   return {
     dispose() {

@@ -60,7 +60,10 @@ export function createStreams({
   work,
   limits,
   unread,
+  dataClock,
 }: Source & {
+  /** By which the history is read. */
+  dataClock: Clock
   followed: Source | undefined
   /** When a recorder that fell silent last sent something; undefined while none is silent. */
   silence: (() => number | undefined) | undefined
@@ -79,7 +82,7 @@ export function createStreams({
   const recorded = { history: stored, rows: rowsOf(stored), clock: storedClock }
   const rows = followed === undefined ? recorded.rows : rowsOf(history)
   const markets = createMarketWatch(history, clock)
-  const gaps = createGapView({ history, clock, silence })
+  const gaps = createGapView({ history, clock: followed?.clock ?? dataClock, silence })
   const describeMarket = (market: Market | MarketAsOf, nowMs = clock()) =>
     createMarketText(history, nowMs)(market)
   const stream = createStreamService({

@@ -92,6 +92,9 @@ export function createTestServer<Deps extends ReaderDeps>({
     meters: undefined,
     sellsWithoutKey: false,
     silence: undefined,
+    dataClock: undefined,
+    servedLedger: undefined,
+    catchUp: undefined,
     recording: () => undefined,
     signup: () => ({
       isOpen: false,
@@ -221,8 +224,10 @@ export function createTestServer<Deps extends ReaderDeps>({
       forget()
       return all().filter((app) => app.tick()).length > 0
     },
-    flushUsage: async () =>
-      (await Promise.all(all().map((app) => app.flushUsage()))).includes(true),
+    flushUsage: () =>
+      all()
+        .map((app) => app.flushUsage())
+        .includes(true),
     takeUsage: () => all().flatMap((app) => app.takeUsage()),
     putUsage(taken: ReturnType<Reader['takeUsage']>): void {
       if (taken.length > 0) appOf('day')?.putUsage(taken)

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { storageError } from '#src/database/database.ts'
 import { createApiKey, digestOf, hintOf, KEY_LENGTH } from '#src/domain/selling/api-key.ts'
 import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
-import type { Eventually } from '#src/platform/eventually.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
@@ -37,15 +35,6 @@ async function withoutTraces(response: Response) {
   )
   return { status: response.status, body, headers }
 }
-
-/** Makes reads that fail as those of a database that does not answer. */
-const failingWhile =
-  (isAway: () => boolean) =>
-  <Given extends unknown[], T>(read: (...given: Given) => T) =>
-  (...given: Given): T => {
-    if (isAway()) throw storageError('The database cannot be reached.')
-    return read(...given)
-  }
 
 describe('authenticate', () => {
   test('default: a revoked key is refused from the next request on', async () => {
@@ -167,92 +156,31 @@ describe('authenticate', () => {
     expect(lookups()).toBe(1)
   })
 
-  test('behavior: while the ledger cannot be read, callers that are known pass for half a second', async () => {
+  test('behavior: a key counts as unknown once the newest state of the ledger was read', async () => {
     const { ledger, key, id } = createServer()
-    const other = addKey(ledger, 'pro')
-    let isDown = false
-    const unless = failingWhile(() => isDown)
-    const { listTiers, findKeyByDigest, findAccount } = ledger
-    const reads = { listTiers, findKeyByDigest, findAccount }
-    for (const name of ['listTiers', 'findKeyByDigest', 'findAccount'] as const) {
-      isDown = false
-      const failing = { ...ledger, [name]: unless(reads[name] as () => unknown) }
-      const { sendAs, advance } = createHarness({ ledger: failing })
-      const statusOf = async (token: string) => (await sendAs(token, path)).status
-      expect(await statusOf(key)).toBe(200)
-      isDown = true
-      ledger.labelKey(id, `while ${name} fails`, by)
-      expect([await statusOf(key), await statusOf(key)]).toEqual([200, 200])
-      expect(await statusOf(other)).toBe(name === 'listTiers' ? 200 : 503)
-      advance(501)
-      expect(await statusOf(key)).toBe(503)
-      isDown = false
-      expect(await statusOf(other)).toBe(200)
-    }
-    const { sendAs } = createHarness({
-      ledger: { ...ledger, findKeyByDigest: unless(findKeyByDigest) },
-    })
-    expect((await sendAs(key, path)).status).toBe(200)
-    isDown = true
-    ledger.revokeKey(id, by)
-    // Whether it was is not known yet.
-    expect((await sendAs(key, path)).status).toBe(200)
-    isDown = false
-    expect((await sendAs(key, path)).status).toBe(401)
-    isDown = true
-    // It is not among those that are known any more.
-    expect((await sendAs(key, path)).status).toBe(503)
-  })
-
-  test('behavior: a ledger that is late is read beside the requests, and a revoked key ends with it', async () => {
-    const { ledger, key, id } = createServer()
-    let isLate = false
-    const inTime = failingWhile(() => isLate)
-    const reads: PromiseWithResolvers<void>[] = []
-    const eventually = async <T>(read: () => Eventually<T>): Promise<T> => {
-      const coming = Promise.withResolvers<void>()
-      reads.push(coming)
-      await coming.promise
-      isLate = false
-      const found = await read()
-      isLate = true
-      return found
-    }
+    let isNew = false
+    let calls = 0
     const late = {
       ...ledger,
-      listTiers: inTime(ledger.listTiers),
-      findKeyByDigest: inTime(ledger.findKeyByDigest),
-      eventually,
+      findKeyByDigest: (digest: Uint8Array) => (isNew ? ledger.findKeyByDigest(digest) : undefined),
     }
-    const { sendAs, advance } = createHarness({ ledger: late })
-    const statuses = async (count: number): Promise<number[]> => {
-      const found: number[] = []
-      for (let sent = 0; sent < count; sent++) found.push((await sendAs(key, path)).status)
-      return found
+    const catchUp = async (): Promise<void> => {
+      calls++
+      isNew = true
     }
-    const arrive = async (): Promise<void> => {
-      for (const read of reads.splice(0)) read.resolve()
-      await Bun.sleep(0)
-    }
-    expect(await statuses(1)).toEqual([200])
-    isLate = true
-    ledger.labelKey(id, 'changed', by)
-    // The tiers first; one read for all who ask meanwhile.
-    expect([await statuses(3), reads.length]).toEqual([[200, 200, 200], 1])
-    await arrive()
-    expect([await statuses(3), reads.length]).toEqual([[200, 200, 200], 1])
-    await arrive()
-    advance(501)
-    expect([await statuses(1), reads.length]).toEqual([[200], 0])
-
+    const { sendAs } = createHarness({ ledger: late, catchUp })
+    expect([(await sendAs(key, path)).status, calls]).toEqual([200, 1])
+    expect([(await sendAs(key, path)).status, calls]).toEqual([200, 1])
+    // Nothing is asked for what is no key.
+    expect([(await sendAs('none', path)).status, calls]).toEqual([401, 1])
     ledger.revokeKey(id, by)
-    expect(await statuses(1)).toEqual([200])
-    await arrive()
-    expect(await statuses(1)).toEqual([200])
-    await arrive()
-    expect(await statuses(1)).toEqual([503])
-    isLate = false
-    expect(await statuses(1)).toEqual([401])
+    expect([(await sendAs(key, path)).status, calls]).toEqual([401, 2])
+
+    const unreachable = createHarness({
+      ledger,
+      catchUp: () => Promise.reject(new Error('No answer.')),
+    })
+    expect((await unreachable.sendAs(key, path)).status).toBe(503)
   })
 
   test('error: a ledger that fails lets nothing of /v1 pass, and leaves the rest alone', async () => {

@@ -49,7 +49,7 @@ onEachEngine(({ engine, placeOf }) => {
 
     /** Without a look at its format. */
     const openRaw = (place: string) =>
-      isFile ? new Driver(place) : new PostgresDatabase(place, formats.PostgreSQL, false)
+      isFile ? new Driver(place) : new PostgresDatabase(place, formats.PostgreSQL)
 
     /** As a release with these migrations does, where the operator lets it change PostgreSQL. */
     function openWith(place: string, given: Migrations): void {

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Market } from '#src/domain/market.ts'
@@ -22,6 +23,7 @@ import { type OnBucket, onBucket } from '../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { textOf } from '../support/event-client.ts'
 import { type Params, withParams } from '../support/page-client.ts'
+import { openReplicatedHistory, type ReplicatedHistory } from '../support/replicated-history.ts'
 
 // biome-ignore lint/style/noProcessEnv: how much is tested is not for the product's settings.
 const { CONFORM } = process.env
@@ -89,6 +91,7 @@ function inner({ placeOf }: OnBucket): void {
   const { pathOf, run } = createImportHarness()
   let postgres: Postgres | undefined
   let histories: MarketHistory[] = []
+  const servers: ReplicatedHistory[] = []
   let markets: Market[] = []
   beforeAll(async () => {
     postgres = await startPostgres()
@@ -103,14 +106,18 @@ function inner({ placeOf }: OnBucket): void {
     expect(await archiveAll(archiving, place, (id) => id % 2 === 0)).toBeGreaterThan(30)
     archiving.dispose()
     const { url } = postgres
-    const servers = [0, 1].map(() => openHistory(url, { isServing: true }))
-    histories = [file, ...servers]
+    for (const name of ['first', 'second']) {
+      await mkdir(pathOf(name))
+      servers.push(await openReplicatedHistory(url, pathOf(name)))
+    }
+    histories = [file, ...servers.map(({ history }) => history)]
     const all = file.listMarkets({ coin: 'btc', limit: 500, order: 'asc' })
     markets = all.filter(({ firstSnapshotMs }) => firstSnapshotMs !== undefined)
     expect([all.length, markets.length]).toEqual([211, 85])
   }, LIMIT_MS)
   afterAll(async () => {
-    for (const history of histories) history.dispose()
+    histories[0]?.dispose()
+    for (const server of servers) await server[Symbol.asyncDispose]()
     await postgres?.[Symbol.asyncDispose]()
   })
 

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { atOnce } from '#src/platform/eventually.ts'
 
 import { conform } from './conformance.ts'
 
@@ -71,9 +70,9 @@ function openForgetful(): MarketHistory {
     deleteOldest: (beforeMs) => again().deleteOldest(beforeMs),
     listOldest: (beforeMs) => again().listOldest(beforeMs),
     path: undefined,
-    eventually: atOnce,
     fetch: () => undefined,
     isWhole: () => true,
+    chunksAt: undefined,
     chunkCache: undefined,
     lastPosition: (market) => again().lastPosition(market),
     consistently: (market, read) => again().consistently(market, read),

@@ -9,7 +9,7 @@ import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { Problem } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
-import { after } from '#src/platform/eventually.ts'
+import { after } from '#src/platform/maybe-promise.ts'
 
 import { createHarness } from '../support/harness.ts'
 

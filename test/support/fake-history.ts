@@ -1,5 +1,4 @@
 import type { MarketHistory } from '#src/history/history.ts'
-import { atOnce } from '#src/platform/eventually.ts'
 
 const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')
@@ -42,9 +41,9 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     deleteOldest: refuse,
     listOldest: refuse,
     usedBytes: () => 0,
-    eventually: atOnce,
     fetch: () => undefined,
     isWhole: () => true,
+    chunksAt: undefined,
     chunkCache: undefined,
     consistently: (_, read) => read(),
     archive: {

@@ -14,7 +14,6 @@ import {
   isStorageError,
   type ListOf,
   olderStore,
-  prepareCell,
   readConsistently,
   type Statement,
   storageError,
@@ -259,7 +258,6 @@ const engine: Engine = {
     const commits = db.prepare<unknown, []>('PRAGMA data_version')
     return () => commits.values()[0]?.[0]
   },
-  createCell: prepareCell,
   fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
   usedBytesOf: (db) =>
     engine.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,

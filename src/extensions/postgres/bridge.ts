@@ -1,7 +1,7 @@
 /**
  * One connection to PostgreSQL for a caller that waits: the connection is in a thread of its own,
- * and the caller blocks until the answer arrives. For what records, imports and verifies;
- * a thread that serves requests must not wait like that (postgres/reads.ts).
+ * and the caller blocks until the answer arrives. For what records, imports and verifies, and for
+ * the ledger of a server; threads that serve data read a replica (postgres/replica.ts).
  */
 
 import { type ReservedSQL, SQL } from 'bun'
@@ -32,15 +32,13 @@ const patiences = {
   usual: { answerMs: 60_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
   /** Indexes of all rows may be made. */
   migrate: { answerMs: 24 * 3_600_000, commitMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
-  /** It hears the venue in between. */
-  record: { answerMs: 2000, commitMs: 2000, lockMs: 1500, pauseMsMax: 1000 },
-  /** Without the answer to a commit it is unknown whether it was done. */
-  serve: { answerMs: 50, commitMs: 250, lockMs: 25, pauseMsMax: 1000 },
+  /** It hears the venue in between, or answers what other threads cannot. */
+  brief: { answerMs: 2000, commitMs: 2000, lockMs: 1500, pauseMsMax: 1000 },
 } satisfies Record<string, Patience>
+export type Purpose = keyof typeof patiences
 const PAUSE_MS_MIN = 100
 /** PostgreSQL ends a statement so long after its caller has given it up. */
 const GIVEN_UP_MS = 1000
-export type Purpose = keyof typeof patiences
 const CONNECT_SECONDS_MAX = 5
 const END_MS_MAX = 2000
 const CLOSE = 'close'

@@ -67,7 +67,7 @@ const open = (store: Store, place: string): Database =>
 function isThere(store: Store, place: string): boolean {
   if (!isPostgres(place)) return existsSync(place)
   const format = formats[store].postgres
-  const db = new PostgresDatabase(place, format, false)
+  const db = new PostgresDatabase(place, format)
   try {
     const find = db.prepare<{ found: string | null }, [string]>(
       'SELECT CAST(to_regclass($1) AS TEXT) AS found',

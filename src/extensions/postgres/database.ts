@@ -9,15 +9,13 @@ import {
   type Database,
   type Engine,
   olderStore,
-  prepareCell,
   storageError,
   transact,
 } from '#src/database/database.ts'
 import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
 import { type AppError, SOON_SECONDS } from '#src/domain/errors.ts'
-import { Fault, isFault } from '#src/platform/fault.ts'
+import { Fault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
-import { within } from '#src/platform/patience.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import {
@@ -25,38 +23,27 @@ import {
   type Bridge,
   type Failure,
   MAY_STAND_STILL,
-  NO_ANSWER,
   openBridge,
   type Purpose,
   type Question,
   type Row,
 } from './bridge.ts'
-import { createCell } from './cells.ts'
-import { createReads, type Reads } from './reads.ts'
-
-const BEGIN_READING = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
   beginWriting:
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0))",
-  beginReading: `${BEGIN_READING}; ${MAY_STAND_STILL}`,
+  beginReading: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${MAY_STAND_STILL}`,
   now: 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS ms',
   mixesTypes: false,
   // A statement that failed would end the whole transaction.
   hasSavepoints: true,
   indexedBy: () => '',
   createCommitCount(db) {
-    if (db instanceof PostgresDatabase && db.reads !== undefined) return db.reads.changeCount
     const count = db.prepare<unknown, []>(
       db instanceof PostgresDatabase ? db.format.commitCount : '',
     )
     return () => count.values()[0]?.[0]
-  },
-  createCell(db, table, column) {
-    const alone = prepareCell(db, table, column)
-    const reads = db instanceof PostgresDatabase ? db.reads : undefined
-    return reads === undefined ? alone : createCell(reads, { table, column }, alone)
   },
   fileBytesOf(db) {
     const total = db.prepare<{ bytes: number }, []>(
@@ -69,14 +56,8 @@ const engine: Engine = {
     db.prepare<{ bytes: number }, []>('SELECT bytes FROM stored').get()?.bytes ?? 0,
   // Checksums of pages are the server's (initdb --data-checksums); it reports them as it reads.
   listFaults: () => [],
-  probeWrite(db) {
-    const postgres = db instanceof PostgresDatabase ? db : undefined
-    return postgres?.reads === undefined
-      ? transact(db, () => void db.run(TOUCH))
-      : postgres.probeRoom(postgres.reads)
-  },
-  withoutWaiting: (db, body) =>
-    db instanceof PostgresDatabase && db.reads ? db.sendLater(db.reads, body) : body(),
+  probeWrite: (db) => transact(db, () => void db.run(TOUCH)),
+  withoutWaiting: (_, body) => body(),
   close: (db) => db.close(),
   alone(db, body) {
     // Who comes later sees what was done. One that ended a moment ago may still be listed.
@@ -106,57 +87,35 @@ const NOT_ALONE =
 
 const FIND_VERSION = 'SELECT version FROM format'
 
-/** A write that changes nothing. It takes no room: a row may find some that another one has left. */
+/** A write that changes nothing. */
 const TOUCH = 'UPDATE format SET version = version'
-/**
- * Takes 16 MiB of the disk for a moment, in a temporary file: as much as the next file of a log may
- * need. A user whose temporary files are limited takes none.
- */
-const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
-  WITH room AS MATERIALIZED (
-    SELECT repeat('x', 8000) AS piece FROM generate_series(1,
-      CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
-  ) SELECT count(piece) FROM room`
-/** For so long there is room, once it was taken. */
-const ROOM_MS = 10_000
-const PROBE_MS_MAX = 2000
-
 /** Rows that are read at once where there may be very many. */
 const ROWS_AT_ONCE = 2000
 
 export class PostgresDatabase implements Database {
   readonly engine = engine
   readonly filename: string
-  readonly reads: Reads | undefined
   readonly #bridge: Bridge
   /** With its connection it is lost for good: whatever goes on in it fails in the same way. */
   #transaction: 'pending' | 'begun' | Error | undefined
   /** Statements of a transaction whose results are not needed, to be sent with the next one. */
   #pending: Question[] = []
-  /** What is to be sent later: see `sendLater`. */
-  #later: Question[] | undefined
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
-  #roomAtMs = Number.NEGATIVE_INFINITY
   /** Ends a transaction that writes if another version has changed the tables. */
   #checkVersion = ''
 
   readonly format: Format
 
-  constructor(place: string, format: Format, isServing: boolean) {
+  constructor(place: string, format: Format) {
     const address = addressOf(place, format.schema)
     this.format = format
     this.filename = place
     this.#bridge = openBridge(address)
-    const { connections } = format
-    this.reads = isServing
-      ? createReads({ address, connections, begin: BEGIN_READING, toError: errorOf })
-      : undefined
   }
 
-  /** What is read eventually is of one state anyway. */
   get inTransaction(): boolean {
-    return this.#transaction !== undefined || this.reads?.now() !== undefined
+    return this.#transaction !== undefined
   }
 
   run(text: string): { changes: number } {
@@ -176,14 +135,6 @@ export class PostgresDatabase implements Database {
       if (isBegun) this.#bridge.ask([question], true)
       return { changes: 0 }
     }
-    if (this.#later !== undefined && word === 'COMMIT') {
-      // Only those who decide by what they read need their turn to write.
-      const begin = { text: `BEGIN${this.#checkVersion}`, values: [] }
-      this.#later = [begin, ...this.#pending.slice(1), question]
-      this.#pending = []
-      this.#transaction = undefined
-      return { changes: 0 }
-    }
     try {
       const { changes } = this.#ask(question)
       return { changes }
@@ -193,40 +144,8 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Writes without blocking the caller. Rejects where nothing can be written, or soon no more. */
-  async probeRoom(reads: Reads): Promise<void> {
-    const isKnown = performance.now() - this.#roomAtMs < ROOM_MS
-    const writing = this.sendLater(reads, () =>
-      transact(this, () => {
-        if (!isKnown) this.prepare(TAKE_ROOM).run()
-        this.prepare(TOUCH).run()
-      }),
-    )
-    try {
-      await within(PROBE_MS_MAX, writing)
-    } catch (error) {
-      this.#roomAtMs = Number.NEGATIVE_INFINITY
-      throw isFault(error, 'no_answer') ? errorOf(NO_ANSWER) : error
-    }
-    if (!isKnown) this.#roomAtMs = performance.now()
-  }
-
-  /** Runs a transaction that reads nothing, and sends it without blocking the caller. */
-  sendLater(reads: Reads, body: () => void): Promise<void> {
-    this.#later = []
-    try {
-      body()
-      return reads.write(this.#later)
-    } finally {
-      this.#later = undefined
-    }
-  }
-
   #ask(question: Question): Answer {
-    if (this.#later !== undefined) throw new Error('What is sent later asks nothing.')
     const transaction = this.#transaction
-    const reading = transaction ? undefined : this.reads?.now()
-    if (reading !== undefined) return { rows: reading.ask(question), changes: 0 }
     if (transaction instanceof Error) throw transaction
     const questions = [...this.#pending, question]
     this.#pending = []
@@ -294,9 +213,12 @@ export class PostgresDatabase implements Database {
 
   /** From now on nothing is written while the tables have another format than this one. */
   writeOnlyAs(version: number): void {
-    this.#checkVersion = `; SELECT CAST(
-      CASE version WHEN ${version} THEN '${version}' ELSE '${OTHER_VERSION}' || version END AS bigint)
-      FROM format`
+    this.#checkVersion = `; ${assertVersion(version)}`
+  }
+
+  /** See `Bridge`. */
+  waitBriefly(): void {
+    this.#bridge.waitAs('brief')
   }
 
   /** See `Bridge`. */
@@ -305,7 +227,6 @@ export class PostgresDatabase implements Database {
   }
 
   close(): void {
-    this.reads?.close()
     this.#bridge.close()
   }
 }
@@ -329,6 +250,12 @@ export function numbered(sql: string) {
     },
   }
 }
+
+/** Fails on tables of another format. */
+export const assertVersion = (version: number): string =>
+  `SELECT CAST(
+    CASE version WHEN ${version} THEN '${version}' ELSE '${OTHER_VERSION}' || version END AS bigint)
+    FROM format`
 
 /** No number, so that the statement fails, and its message says which format it is. */
 const OTHER_VERSION = 'format '
@@ -374,8 +301,6 @@ export type Format = {
   migrations: Migrations
   /** A query of what changes with each commit that matters. */
   commitCount: string
-  /** Of a server, besides the one that waits and the one that listens. */
-  connections: number
 }
 
 export const postgresHistory: Format = {
@@ -384,7 +309,6 @@ export const postgresHistory: Format = {
   mark: 'market',
   migrations: postgresHistoryMigrations,
   commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
-  connections: 8,
 }
 export const postgresLedger: Format = {
   name: 'ledger',
@@ -392,16 +316,15 @@ export const postgresLedger: Format = {
   mark: 'account',
   migrations: postgresLedgerMigrations,
   commitCount: 'SELECT last_value FROM change_count',
-  connections: 2,
 }
 
 /**
- * Opens what is kept at an address, which is made where there is none. `isServing`: what is read
- * within `reads.eventually` is not waited for. Throws `storage_unavailable`, also where the tables
- * have an older format: `migratePostgres` changes them, when the operator says so.
+ * Opens what is kept at an address, which is made where there is none. Throws `storage_unavailable`,
+ * also where the tables have an older format: `migratePostgres` changes them, when the operator says
+ * so.
  */
-export function openPostgres(place: string, format: Format, isServing = false): PostgresDatabase {
-  const db = new PostgresDatabase(place, format, isServing)
+export function openPostgres(place: string, format: Format): PostgresDatabase {
+  const db = new PostgresDatabase(place, format)
   try {
     const version = versionOf(db)
     const known = formatOf(format.migrations)
@@ -431,7 +354,7 @@ export type Migration = { from: number; to: number }
  * version; format 0 where nothing is there. Throws `storage_unavailable`.
  */
 export function migratePostgres(place: string, format: Format, isWanted: boolean): Migration {
-  const db = new PostgresDatabase(place, format, false)
+  const db = new PostgresDatabase(place, format)
   const to = formatOf(format.migrations)
   try {
     db.waitAs('migrate')

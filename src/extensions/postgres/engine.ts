@@ -9,7 +9,7 @@ import { startReplicas } from './replica-worker.ts'
 const formats = { history: postgresHistory, ledger: postgresLedger } as const
 
 export const postgresEngine: RemoteEngine = {
-  open: (place, store, isServing) => openPostgres(place, formats[store], isServing),
+  open: (place, store) => openPostgres(place, formats[store]),
   openChunks,
   startReplicas,
   openingFault: (error, place, store) => openingFault(error, place, formats[store]),

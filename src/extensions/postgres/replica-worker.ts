@@ -4,15 +4,28 @@
  */
 import type { SQL } from 'bun'
 
-import type { Replicas, ReplicasOptions, Replicated, StoreName } from '#src/database/stores.ts'
+import { formatOf } from '#src/database/migrations.ts'
+import {
+  type ChunkCachePlace,
+  createFreshness,
+  type Freshness,
+  noteFresh,
+  type Replicas,
+  type ReplicasOptions,
+  type Replicated,
+  type StoreName,
+} from '#src/database/stores.ts'
+import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { formatCount } from '#src/platform/count.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { shownAddress } from './address.ts'
-import { connect } from './bridge.ts'
-import { openReplica, type Replica } from './replica.ts'
+import { connect, type Failure, faultOf, NO_ANSWER } from './bridge.ts'
+import { errorOf } from './database.ts'
+import { formats, openReplica, type Replica } from './replica.ts'
 
 const POLL_MS = 250
 const HEARTBEAT_MS = 500
@@ -22,46 +35,70 @@ const RETRY_MS = { min: 100, max: 1000 }
 /** Polls in turn that found something of which no notification came, before it is listened to anew. */
 const MISSED_MAX = 2
 const PROGRESS_EVERY_MS = 2000
+/** Before a thread that ended is replaced: one that cannot start must not take the processor. */
+const RESTART_MS = 1000
 
-type Start = { stores: readonly Replicated[]; server: string; freshness: BigInt64Array }
-type Said = { line: string; isFault: boolean } | { changed: StoreName } | { ready: true }
-type Asked = { catchUp: StoreName }
-
-/** Milliseconds of the clock that all threads share, which is never set. */
-const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n)
+type Start = {
+  stores: readonly (Replicated & { version: number })[]
+  server: string
+  chunkCache: ChunkCachePlace
+  freshness: Freshness
+  /** The first thread's monotonic clock at the start of this one. */
+  startedMs: number
+}
+type Said = { line: string; isFault: boolean } | { ready: true }
+type Asked = { catchUp: StoreName } | { probe: StoreName }
 
 /** Resolves once every replica has been as new as its database. */
 export async function startReplicas(
   stores: readonly Replicated[],
-  { server, say, onChange }: ReplicasOptions,
+  { server, chunkCache, timer, say }: ReplicasOptions,
 ): Promise<Replicas> {
-  // As monotonicMs, of each store in its order; see `Replica.freshMs`.
-  const freshness = new BigInt64Array(new SharedArrayBuffer(8 * stores.length))
+  const versioned = stores.map((each) => ({
+    ...each,
+    version: formatOf(formats[each.store].remote.migrations),
+  }))
+  const freshness = createFreshness()
   const ready = Promise.withResolvers<void>()
-  const thread = replicaWorker.start({ stores, server, freshness }, (said: Said) => {
-    if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
-    else if ('changed' in said) onChange()
-    else ready.resolve()
-  })
-  thread.result.catch((error) => {
-    say(
-      `bookfeed: the replica of the database is not kept up to date: ${messageOf(error)}`,
-      'error',
-    )
-    ready.reject(error)
-  })
+  let isClosing = false
+
+  function start() {
+    const begin = { stores: versioned, server, chunkCache, freshness, startedMs: timer() }
+    const started = replicaWorker.start(begin, (said: Said) => {
+      if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
+      else ready.resolve()
+    })
+    started.result.catch((error) => {
+      if (isClosing) return
+      // Of the first start it is the caller's.
+      ready.reject(error)
+      say(`bookfeed: the database is not copied: ${messageOf(error)}`, 'error')
+      setTimeout(() => {
+        if (!isClosing) thread = start()
+      }, RESTART_MS)
+    })
+    return started
+  }
+  let thread = start()
   await ready.promise
   return {
     freshness,
     catchUp: (store) => thread.ask({ catchUp: store }),
-    close: () => void thread.terminate(),
+    async probeWrite(store) {
+      const failure = await thread.ask<Failure | undefined>({ probe: store })
+      if (failure !== undefined) throw errorOf(failure)
+    },
+    close() {
+      isClosing = true
+      return thread.terminate()
+    },
   }
 }
 
 function follow(
   replica: Replica,
   { place, store }: Replicated,
-  tell: { onFresh: (freshMs: number) => void; onChange: () => void; say: (line: string) => void },
+  tell: { onFresh: (freshMs: number) => void; say: (line: string) => void },
 ) {
   const channel = `changes_${replica.address.schema}`
   let wake = Promise.withResolvers<void>()
@@ -98,7 +135,6 @@ function follow(
     waiting = []
     try {
       const isChanged = await replica.pull()
-      if (isChanged) tell.onChange()
       if (wasNotified) missed = 0
       else if (isChanged && served.length === 0) noteMissed()
       tell.onFresh(replica.freshMs())
@@ -109,7 +145,7 @@ function follow(
       waiting.push(...served)
       if (failures++ === 0)
         tell.say(
-          `bookfeed: the ${store} at ${shownAddress(place)} cannot be read: ${messageOf(error)}`,
+          `bookfeed: the ${store} at ${shownAddress(place)} cannot be read: ${textOf(error)}`,
         )
       await Bun.sleep(Math.min(RETRY_MS.max, RETRY_MS.min * 2 ** (failures - 1)))
     }
@@ -133,6 +169,15 @@ function follow(
 
   return {
     run,
+    /** Why nothing can be written, or soon no more; undefined where that is not so. */
+    async probe(): Promise<Failure | undefined> {
+      try {
+        await replica.beat({ takesRoom: true })
+        return undefined
+      } catch (error) {
+        return failureOf(error)
+      }
+    },
     /** Resolves when the file has all that was committed before the call. */
     catchUp(): Promise<void> {
       const caughtUp = Promise.withResolvers<void>()
@@ -142,6 +187,12 @@ function follow(
     },
   }
 }
+
+/** Of what the driver or the disk has thrown. */
+const textOf = (error: unknown): string => messageOf(errorOf(failureOf(error)))
+
+const failureOf = (error: unknown): Failure =>
+  isFault(error, 'no_answer') ? NO_ANSWER : faultOf(error)
 
 /** Says now and then how far a copy is. */
 function createProgress(store: StoreName, say: (line: string) => void) {
@@ -154,35 +205,39 @@ function createProgress(store: StoreName, say: (line: string) => void) {
 }
 
 async function keepReplicas(
-  { stores, server, freshness }: Start,
+  { stores, server, chunkCache, freshness, startedMs }: Start,
   parent: Parent<Said, Asked>,
 ): Promise<void> {
   const say = (line: string, isFault: boolean): void => parent.send({ line, isFault })
   const followers = new Map<StoreName, ReturnType<typeof follow>>()
-  for (const [index, replicated] of stores.entries()) {
+  const fetched = createFetchedChunks(chunkCache)
+  for (const replicated of stores) {
     const { store } = replicated
     const replica = openReplica({
       ...replicated,
       server,
-      timer: monotonicMs,
+      timer: () => startedMs + performance.now(),
       onProgress: createProgress(store, (line) => say(line, false)),
+      keepChunks: fetched.keep,
     })
     await replica.beat()
     await replica.pull()
-    const onFresh = (freshMs: number): void =>
-      void Atomics.store(freshness, index, BigInt(Math.floor(freshMs)))
+    const onFresh = (freshMs: number): void => noteFresh(freshness, store, freshMs)
     onFresh(replica.freshMs())
     followers.set(
       store,
       follow(replica, replicated, {
         onFresh,
-        onChange: () => parent.send({ changed: store }),
         say: (line) => say(line, true),
       }),
     )
   }
   parent.send({ ready: true })
-  void parent.receive(({ catchUp }) => followers.get(catchUp)?.catchUp())
+  void parent.receive((asked) =>
+    'catchUp' in asked
+      ? followers.get(asked.catchUp)?.catchUp()
+      : followers.get(asked.probe)?.probe(),
+  )
   await Promise.all([...followers.values()].map((follower) => follower.run()))
 }
 

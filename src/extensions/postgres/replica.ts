@@ -13,6 +13,7 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as historySchema from '#db/history/schema.ts'
 import * as ledgerSchema from '#db/ledger/schema.ts'
 import type { Cell, Database } from '#src/database/database.ts'
+import { formatOf } from '#src/database/migrations.ts'
 import { packedInBytes } from '#src/database/packing.ts'
 import {
   type FileFormat,
@@ -20,13 +21,13 @@ import {
   ledgerFormat,
   openDatabase,
 } from '#src/database/sqlite/database.ts'
-import type { StoreName } from '#src/database/stores.ts'
+import { type ChunkKind, chunkKinds, type StoreName } from '#src/database/stores.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import { type Answer, connect, type Question, runOn } from './bridge.ts'
-import { type Format, postgresHistory, postgresLedger } from './database.ts'
+import { assertVersion, type Format, postgresHistory, postgresLedger } from './database.ts'
 
 /** For a connection, and for what PostgreSQL answers at once. */
 const ANSWER_MS_MAX = 2000
@@ -38,31 +39,51 @@ const ROWS_AT_ONCE = 5000
 const STATEMENTS_AT_ONCE = 8
 /** Longer cells of chunks are books, which are not copied; others say where in an archive they are. */
 const CELL_BYTES_MAX = 128
+/** More new chunks than these are imported, and not followed by live streams. */
+const NEW_CHUNKS_MAX = 256
 /** After these a heartbeat is of a server that is gone. */
 const HEARTBEAT_KEPT_MS = 86_400_000
 
-const BEGIN: Question = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', values: [] }
+const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 const COMMIT: Question = { text: 'COMMIT', values: [] }
 const NOW_MS = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)'
-const FIND_STATE = `SELECT last.serial, last.at_ms, version,
+const FIND_STATE = `SELECT last.serial, last.at_ms,
     CAST(EXISTS (SELECT 1 FROM change WHERE serial = $1 AND at_ms = $2) AS INT),
     coalesce((SELECT number FROM heartbeat WHERE server = $3), 0)
-  FROM format, (SELECT serial, at_ms FROM change ORDER BY serial DESC LIMIT 1) AS last`
+  FROM (SELECT serial, at_ms FROM change ORDER BY serial DESC LIMIT 1) AS last`
 const LIST_CHANGES = 'SELECT DISTINCT name, key FROM change WHERE serial > $1 ORDER BY name, key'
+const FIND_OPEN_CHUNKS = `SELECT chunk.id, ${chunkKinds.map((kind) => `chunk.${kind}`)} FROM chunk
+  JOIN market ON market.id = market_id AND is_closed = 0
+  WHERE chunk.id = ANY (CAST(CAST($1 AS TEXT) AS BIGINT[]))`
 const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NOW_MS})
   ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms`
+/**
+ * Takes 16 MiB of the disk for a moment, in a temporary file: as much as the next file of a log may
+ * need. A user whose temporary files are limited takes none.
+ */
+const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
+  WITH room AS MATERIALIZED (
+    SELECT repeat('x', 8000) AS piece FROM generate_series(1,
+      CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
+  ) SELECT count(piece) FROM room`
+/** For so long there is room, once it was taken. */
+const ROOM_MS = 10_000
 const REMOVE_HEARTBEATS = `DELETE FROM heartbeat WHERE at_ms < ${NOW_MS} - $1`
 
-const formats: Record<StoreName, { file: FileFormat; schema: object; remote: Format }> = {
+/** What each store is in a file, and at an address. */
+export const formats: Record<StoreName, { file: FileFormat; schema: object; remote: Format }> = {
   history: { file: historyFormat, schema: historySchema, remote: postgresHistory },
   ledger: { file: ledgerFormat, schema: ledgerSchema, remote: postgresLedger },
 }
 
-/** The last entry of the log that is in the file, and the format of the database then. */
+/** The last entry of the log that is in the file, and the format that its rows had. */
 type State = { serial: number; atMs: number; version: number }
 const NO_STATE: State = { serial: -1, atMs: 0, version: 0 }
 
 export type Replica = ReturnType<typeof openReplica>
+
+/** Sealed bytes of a part of a chunk. */
+type ChunkPart = { chunkId: number; kind: ChunkKind; bytes: Uint8Array }
 
 type Options = {
   /** An address of PostgreSQL, whose store was opened before. */
@@ -74,12 +95,25 @@ type Options = {
   server: string
   /** Monotonic milliseconds. */
   timer: () => number
-  /** Takes lines on how far a copy is. */
+  /** The format of the database, without which nothing is read or written; that of this version by default. */
+  version?: number | undefined
+  /** Called with how many rows of a copy are there, and the table of the last. */
   onProgress?: ((rows: number, table: string) => void) | undefined
+  /** Takes new chunks of markets that are recorded, before a reader of the file knows of them. */
+  keepChunks?: ((parts: readonly ChunkPart[]) => void) | undefined
 }
 
 /** Opens the file of a replica; `pull` brings it to the current state of the database. */
-export function openReplica({ place, store, path, server, timer, onProgress }: Options) {
+export function openReplica({
+  place,
+  store,
+  path,
+  server,
+  timer,
+  onProgress,
+  keepChunks,
+  version = formatOf(formats[store].remote.migrations),
+}: Options) {
   const { file, schema, remote } = formats[store]
   const address = addressOf(place, remote.schema)
   const tables = describeTables(schema)
@@ -90,6 +124,8 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
   const heartbeats: { number: number; begunMs: number }[] = []
   let lastHeartbeat = 0
   let freshMs = Number.NEGATIVE_INFINITY
+  /** When there was room, the last time that some was taken. */
+  let roomMs = Number.NEGATIVE_INFINITY
 
   function noteHeartbeat(number: number): void {
     while (heartbeats[0] !== undefined && heartbeats[0].number <= number)
@@ -100,12 +136,13 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
     const known = local.state()
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
-    const asked = [BEGIN, state, changes].map((question) => runOn(connection, question))
+    const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
+    const asked = [begin, state, changes].map((question) => runOn(connection, question))
     // All of them are waited for below.
     const listing = Promise.all(asked)
     listing.catch(() => {})
     const found = await within(ANSWER_MS_MAX, Promise.all(asked.slice(0, 2)))
-    const [serial = 0, atMs = 0, version = 0, isKnown, heartbeat = 0] = numbersIn(found[1])
+    const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found[1])
     const [, , list] = await within(ROWS_MS_MAX, listing)
     const isContinued = isKnown === 1 && version === known.version
     const entries = (list?.rows ?? []) as [name: string, key: string][]
@@ -124,6 +161,7 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
     connection: ReservedSQL,
     entries: readonly [name: string, key: string][],
   ): Promise<void> {
+    await keepNewChunks(connection, entries)
     const keysOf = Map.groupBy(entries, ([name]) => name)
     const slices = tables.flatMap((table) => {
       const keys = keysOf.get(table.name)?.map(([, key]) => key) ?? []
@@ -139,6 +177,22 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
         local.insert(table, answers[at]?.rows as Cell[][])
       }
     }
+  }
+
+  /** Live streams never wait for a chunk. */
+  async function keepNewChunks(
+    connection: ReservedSQL,
+    entries: readonly [name: string, key: string][],
+  ): Promise<void> {
+    const ids = entries.flatMap(([name, key]) => (name === 'chunk' ? [key.slice(1, -1)] : []))
+    if (keepChunks === undefined || ids.length === 0 || ids.length > NEW_CHUNKS_MAX) return
+    const [answer] = await ask(connection, [
+      { text: FIND_OPEN_CHUNKS, values: [`{${ids}}`], isBare: true },
+    ])
+    const parts = ((answer?.rows ?? []) as [id: number, ...Uint8Array[]][]).flatMap(
+      ([chunkId, ...cells]) => chunkKinds.map((kind, at) => ({ chunkId, kind, bytes: cells[at] })),
+    )
+    keepChunks(parts.filter((part) => part.bytes !== undefined) as ChunkPart[])
   }
 
   async function copyAll(connection: ReservedSQL): Promise<void> {
@@ -173,15 +227,26 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
      */
     pull: (): Promise<boolean> => withConnection(pulling, pullOn),
 
-    /** Commits a row: once a pull has read it, the file is known to be as new as this call. */
-    async beat(): Promise<void> {
+    /**
+     * Commits a row: once a pull has read it, the file is known to be as new as this call. With
+     * `takesRoom` it also fails where the disk is nearly full.
+     */
+    async beat({ takesRoom = false } = {}): Promise<void> {
       const number = ++lastHeartbeat
-      heartbeats.push({ number, begunMs: timer() })
-      const questions = [{ text: BEAT, values: [server, number] }]
+      const begunMs = timer()
+      heartbeats.push({ number, begunMs })
+      const isRoomDue = takesRoom && begunMs - roomMs > ROOM_MS
+      const questions: Question[] = [{ text: `BEGIN; ${assertVersion(version)}`, values: [] }]
+      if (isRoomDue) questions.push({ text: TAKE_ROOM, values: [] })
       if (number === 1) questions.push({ text: REMOVE_HEARTBEATS, values: [HEARTBEAT_KEPT_MS] })
-      await withConnection(beating, (connection) =>
-        within(ANSWER_MS_MAX, Promise.all(questions.map((each) => runOn(connection, each)))),
-      )
+      questions.push({ text: BEAT, values: [server, number] }, COMMIT)
+      try {
+        await withConnection(beating, (connection) => ask(connection, questions, ANSWER_MS_MAX))
+        if (isRoomDue) roomMs = begunMs
+      } catch (error) {
+        roomMs = Number.NEGATIVE_INFINITY
+        throw error
+      }
     },
 
     /** The file has all that was committed before this moment of `timer`. */
@@ -197,9 +262,9 @@ export function openReplica({ place, store, path, server, timer, onProgress }: O
 async function ask(
   connection: ReservedSQL,
   questions: readonly Question[],
+  msMax = ROWS_MS_MAX,
 ): Promise<readonly Answer[]> {
-  const answers = Promise.all(questions.map((question) => runOn(connection, question)))
-  return within(ROWS_MS_MAX, answers)
+  return within(msMax, Promise.all(questions.map((question) => runOn(connection, question))))
 }
 
 /** Runs `body` on a connection, which is given up where that fails. */
@@ -249,7 +314,7 @@ function describeTable(table: SQLiteTable) {
   // An entry is of all books of an unfinished run from a time on.
   const logged = name === 'tail' ? [keys[0], { ...keys[1], operator: '>=' }] : keys
   const isBook = (column: string): boolean =>
-    name === 'chunk' && ['tops', 'rows', 'hashes', 'notes'].includes(column)
+    name === 'chunk' && chunkKinds.some((kind) => kind === column)
   const cells = columns.map((column) =>
     isBook(column.name)
       ? `CASE WHEN octet_length(${column.name}) <= ${CELL_BYTES_MAX} THEN ${column.name} ELSE '' END`

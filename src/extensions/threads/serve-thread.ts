@@ -4,26 +4,31 @@
  */
 
 import { createLimits } from '#src/access/limits.ts'
+import { type Freshness, replicaAgeMs } from '#src/database/stores.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
-import { openHistory } from '#src/history/open.ts'
 import { REQUEST_ID_HEADER } from '#src/http/common-headers.ts'
 import { trackDelivery } from '#src/http/delivery.ts'
 import { openMeters } from '#src/http/meters.ts'
 import { problemResponse } from '#src/http/problem.ts'
 import { createUnread, type Unread } from '#src/http/unread.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { createReader, type Reader, type ReaderDeps } from '#src/server/app.ts'
 import type { CliContext } from '#src/server/context.ts'
 import { dispatchByKey, type Usage } from '#src/server/dispatch.ts'
-import { historyOptionsOf, loadExtensions, shareWindows } from '#src/server/extension.ts'
+import { loadExtensions, shareWindows } from '#src/server/extension.ts'
 import { listen } from '#src/server/listen.ts'
 import { startMeasuring } from '#src/server/metrics.ts'
-import { historyOf, LAG_MS, ledgerOf, prepareStores } from '#src/server/open-data-folder.ts'
+import { prepareStores } from '#src/server/open-data-folder.ts'
 import { watchSilence } from '#src/server/recorder-status.ts'
+import {
+  type AgeOf,
+  dataClockOf,
+  openServedHistory,
+  openServedLedger,
+} from '#src/server/served-stores.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from '#src/server/server-jobs.ts'
 import { asService } from '#src/server/service-lines.ts'
 import { openTestData } from '#src/server/test-data.ts'
@@ -45,6 +50,8 @@ export type ThreadStart = {
   startedMs: number
   /** Each live thread increments its counter once a second. */
   beats: Int32Array
+  /** How new replicas are; undefined where the stores are files. */
+  freshness: Freshness | undefined
 }
 
 /** A request as it goes from thread to thread. */
@@ -67,6 +74,8 @@ export type ToThread = 'wake' | 'stop'
 export type FromThread =
   | { listening: true }
   | { ask: Asked }
+  /** Answered when the ledger of this thread has what was committed before. */
+  | { catchUp: true }
   | { sent: { id: number; isWhole: boolean } }
   | { used: Usage }
   | { log: string }
@@ -89,25 +98,15 @@ async function serveThread(
   start: ThreadStart,
   parent: Parent<FromThread, ToThread>,
 ): Promise<void> {
-  const { thread, threads, port, startedMs, beats } = start
+  const { thread, threads, port, startedMs, beats, freshness } = start
   const context = asService(given)
   const config = shareOf(context.config(), threads)
-  const { dataPath, chunkCacheBytes } = config
+  const { dataPath } = config
   await prepareStores(context)
-  const history = openHistory(historyOf(context), {
-    chunkCacheBytes,
-    lagMs: LAG_MS,
-    isReadOnly: true,
-    isServing: true,
-    ...historyOptionsOf(config, context.extensions),
-  })
-  const ledger = openLedger(ledgerOf(context), {
-    nowMs: context.clock(),
-    lagMs: LAG_MS,
-    isReadOnly: true,
-    isServing: true,
-  })
   const timer = () => startedMs + performance.now()
+  const ageOf: AgeOf | undefined = freshness && ((store) => replicaAgeMs(freshness, store, timer()))
+  const history = openServedHistory(context, config)
+  const ledger = openServedLedger(context)
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
   const meters = start.meters && openMeters(start.meters, thread)
   const extensions = await loadExtensions(context.extensions)
@@ -119,6 +118,7 @@ async function serveThread(
   // All memory is there.
   const store = createSharedStore(start.limits, { seed: 0, threads: 0, thread })
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
+  const clock = createSteadyClock({ clock: context.clock, timer, ledger }).now
   const real = {
     ...context,
     history,
@@ -126,7 +126,9 @@ async function serveThread(
     timer,
     config,
     silence: watchSilence(dataPath, context.clock),
-    clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
+    clock,
+    dataClock: dataClockOf(context, clock, ageOf),
+    catchUp: freshness && (() => parent.ask<void>({ catchUp: true })),
     limits: createLimits(config.streamsMax, { store, share: joint?.share }),
     meters,
     log: log.write,

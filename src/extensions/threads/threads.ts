@@ -31,7 +31,7 @@ const END_MS_MAX = DRAIN_MS_MAX + 2000
 /** How many threads are to answer besides the first; none where that one answers. */
 function threadsOf(config: Config): number {
   const { workers } = settingsOf(config, variables)
-  return workers === 'auto' ? availableParallelism() : workers
+  return workers === 'auto' ? availableParallelism() : Math.max(1, workers)
 }
 
 export function openThreads(context: CliContext): ServingThreads {
@@ -46,7 +46,7 @@ export function openThreads(context: CliContext): ServingThreads {
 }
 
 async function startThreads(
-  { context, app, meterMemory, limits, server, timer }: ThreadsOptions,
+  { context, app, meterMemory, limits, replicas, server, timer }: ThreadsOptions,
   threads: number,
   memory: LimitMemory,
 ): Promise<ListeningServer> {
@@ -64,7 +64,8 @@ async function startThreads(
 
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
-    const own = { thread, threads, port, limits: memory, server, meters, beats }
+    const { freshness } = replicas ?? {}
+    const own = { thread, threads, port, limits: memory, server, meters, beats, freshness }
     /** By request: what to call once this thread has handed the answer over, whole or not. */
     const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {
@@ -77,8 +78,16 @@ async function startThreads(
       else if ('log' in message) context.writeLog(message.log)
       else if ('used' in message) app.putUsage(message.used)
       else if ('sent' in message) endDelivery(message.sent)
-      else return answer(app, message.ask, (then) => void deliveries.set(message.ask.id, then))
+      else if ('catchUp' in message) return replicas?.catchUp('ledger')
+      else return answerAsked(message.ask)
       return undefined
+    }
+    async function answerAsked(ask: Asked): Promise<Answered> {
+      const answered = await answer(app, ask, (then) => void deliveries.set(ask.id, then))
+      // What the caller has changed shows to its next request, which another thread answers.
+      if (ask.method !== 'GET' && ask.method !== 'HEAD')
+        await replicas?.catchUp('ledger').catch(() => {})
+      return answered
     }
     const started = worker.start({ ...own, startedMs: timer() }, receive)
     running.set(thread, started)

@@ -1,11 +1,6 @@
 /** The bytes of an export, piece by piece. */
 
-import {
-  type Encoding,
-  type MarketHistory,
-  PIECE_ROWS,
-  type StreamQuery,
-} from '#src/history/history.ts'
+import { type MarketHistory, PIECE_ROWS, type StreamQuery } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
 import {
   type Book,
@@ -22,7 +17,7 @@ import type { Columns } from '#src/tables/column.ts'
 import { csvHeader } from '#src/tables/csv-text.ts'
 import { createCsv } from '#src/tables/csv.ts'
 import { conditionIdColumn, sourceColumn } from '#src/tables/markets.ts'
-import { linesWithMembers, type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
+import { linesWithMembers, type Pieces, type Progress } from '#src/tables/ndjson.ts'
 import { createParquet } from '#src/tables/parquet.ts'
 
 import { queriesOf, type Rows, type Shape } from './rows.ts'
@@ -37,19 +32,16 @@ export type Job = {
   format: Format
   shape: Shape
   rows: Rows
-  /** Of what is sent as it is stored. */
-  encoding?: Encoding | undefined
 }
 
 /** A piece is its reader's. Where there is none others have their turn, after a promise is settled. */
 export function makePieces(
   history: MarketHistory,
-  { format, shape, rows, encoding }: Job,
+  { format, shape, rows }: Job,
   progress: Progress,
 ): Pieces {
   const queries = queriesOf(history, rows)
   const { withReceived = false, withSource = false } = shape
-  if (encoding !== undefined) return storedLines(history, queries, progress, encoding)
   if (format === 'ndjson')
     return linesWithMembers(history, queries, progress, { withReceived, withSource })
   return tablePieces(history, queries, progress, {

@@ -5,7 +5,6 @@ import { createGzip } from 'node:zlib'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/platform/cache.ts'
-import { atOnce } from '#src/platform/eventually.ts'
 import { release } from '#src/platform/release.ts'
 import { type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
 
@@ -34,15 +33,13 @@ const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
 export function createExportService({ history, clock, createId, work }: ExportDeps) {
-  // A database at an address is waited for, and so is what of it is in a bucket.
-  const isFile = history.eventually === atOnce
   const thread =
     history.path === undefined
       ? undefined
       : createExportThread({
           path: history.path,
+          chunksAt: history.chunksAt,
           chunkCache: history.chunkCache,
-          isServing: isFile,
         })
   const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
 
@@ -53,7 +50,7 @@ export function createExportService({ history, clock, createId, work }: ExportDe
     records.set(accountId, [record, ...kept], { size: 1 })
   }
 
-  /** What is stored in a file, or in memory, is made here, the rest on a thread. */
+  /** What is sent as it is stored is made here, the rest on a thread. */
   function piecesOf(
     { format, shape, rows }: ExportPlan,
     progress: Progress,
@@ -61,12 +58,9 @@ export function createExportService({ history, clock, createId, work }: ExportDe
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const turn = () => work.turn(accountId, level)
     const encoding = isGzip ? 'gzip' : 'identity'
-    if (isStored({ format, shape }) && isFile)
+    if (isStored({ format, shape }))
       return inTurns(storedLines(history, queriesOf(history, rows), progress, encoding), turn)
-    const job: Job = {
-      ...{ format, shape, rows },
-      encoding: isStored({ format, shape }) ? encoding : undefined,
-    }
+    const job: Job = { format, shape, rows }
     return (
       thread?.(job, progress, { owner: accountId, level }) ??
       inTurns(madeHere(history, job, progress), turn)

@@ -14,7 +14,7 @@ import type { Pieces, Progress } from '#src/tables/ndjson.ts'
 import type { Job } from './pieces.ts'
 
 /** Where the history is; of a file, rows are fetched as for one that is served. */
-type Store = Pick<MarketHistory, 'chunkCache'> & { path: string; isServing: boolean }
+type Store = Pick<MarketHistory, 'chunksAt' | 'chunkCache'> & { path: string }
 
 /** Whose an export is, and the level of the caller. */
 type By = { owner: string; level: number }
@@ -67,19 +67,25 @@ function toFault(error: unknown): SentError {
 }
 
 async function makeExports(
-  { path, chunkCache, isServing }: Store,
+  { path, chunksAt, chunkCache }: Store,
   parent: Parent<never, Ask>,
 ): Promise<never> {
   // Not where the thread is only asked: a start is spared the writer of Parquet.
   const { makePieces } = await import('./pieces.ts')
-  await prepareHistory(path)
+  await prepareHistory(chunksAt ?? path)
   let history: MarketHistory | undefined
   const scheduler = createScheduler()
   const running = new Map<number, { pieces: Pieces; progress: Progress }>()
 
   function begin(job: Job) {
     const progress = { snapshots: 0 }
-    history ??= openHistory(path, { isReadOnly: true, chunkCacheBytes: 0, isServing, chunkCache })
+    history ??= openHistory(path, {
+      chunkCacheBytes: 0,
+      isReadOnly: true,
+      isServing: true,
+      chunksAt,
+      chunkCache,
+    })
     return { pieces: makePieces(history, job, progress), progress }
   }
 

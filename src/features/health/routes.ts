@@ -6,8 +6,8 @@ import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { after, type Eventually, Missing } from '#src/platform/eventually.ts'
 import type { Log } from '#src/platform/log.ts'
+import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import { Health, Readiness } from './schema.ts'
 
@@ -60,7 +60,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
   const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
   const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
   /** Begins both before it waits for one. */
-  function checkStores(): Eventually<Stores> {
+  function checkStores(): MaybePromise<Stores> {
     const ofHistory = checkHistory()
     const ofLedger = checkLedger()
     return after(ofHistory, (first) =>
@@ -152,11 +152,11 @@ function toReadiness(
 /** Reads each time, and writes once a second at most; what that threw counts meanwhile. */
 function createCheck(
   read: () => void,
-  write: () => Eventually<void>,
+  write: () => MaybePromise<void>,
   timer: Clock,
-): () => Eventually<Check> {
+): () => MaybePromise<Check> {
   let triedMs = Number.NEGATIVE_INFINITY
-  let written: Eventually<Check> = { holds: true }
+  let written: MaybePromise<Check> = { holds: true }
   return () => {
     const unread = tryOut(read)
     if (unread instanceof Promise || !unread.holds) return unread
@@ -168,13 +168,12 @@ function createCheck(
   }
 }
 
-function tryOut(use: () => Eventually<void>): Eventually<Check> {
+function tryOut(use: () => MaybePromise<void>): MaybePromise<Check> {
   const held: Check = { holds: true }
   try {
     const used = use()
     return used instanceof Promise ? used.then(() => held, toFailed) : held
   } catch (error) {
-    if (error instanceof Missing) throw error
     return toFailed(error)
   }
 }

@@ -12,7 +12,6 @@ import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { createCache } from '#src/platform/cache.ts'
-import { together } from '#src/platform/eventually.ts'
 import { isFault } from '#src/platform/fault.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
@@ -47,8 +46,6 @@ export type ViewOptions = {
   lagMs: number
   /** Of all views together. */
   bytesMax: number
-  /** Where each market has a number of its own that changes with it. */
-  changeOf?: ((conditionId: string) => number) | undefined
 }
 
 /** The generation of a view that is read again at its next use. */
@@ -57,10 +54,10 @@ const STALE = -1
 /** Makes the views of a file. */
 export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
-  { lagMs, bytesMax, changeOf }: ViewOptions,
+  { lagMs, bytesMax }: ViewOptions,
 ) {
-  const commitCount = changeOf === undefined ? db.engine.createCommitCount(db) : () => 0
-  type Kept = { generation: number; change: number; view: MarketView }
+  const commitCount = db.engine.createCommitCount(db)
+  type Kept = { generation: number; view: MarketView }
   const cache = createCache<string, Kept>(bytesMax)
   let generation = 0
   let seenCommits: unknown
@@ -83,12 +80,10 @@ export function createViews(
     if (isSame) return before
     const isSameLayout = market.layout === before?.market.layout
     const listGaps = () => (market.gapRevision === 0 ? NO_GAPS : gaps.list(market))
-    const [refs, { tail }, ofMarket] = together(
-      () => (isSameLayout ? before.refs : chunks.listRefs(market.id)),
-      () => runs.find(market) ?? { tail: tails.read(market.id) },
-      () => (market.gapRevision === before?.market.gapRevision ? before.gaps : listGaps()),
-    )
-    const view = { market, refs, tail, gaps: ofMarket }
+    const refs = isSameLayout ? before.refs : chunks.listRefs(market.id)
+    const { tail } = runs.find(market) ?? { tail: tails.read(market.id) }
+    const hasSameGaps = market.gapRevision === before?.market.gapRevision
+    const view = { market, refs, tail, gaps: hasSameGaps ? before.gaps : listGaps() }
     assertWhole(view)
     return view
   }
@@ -97,13 +92,12 @@ export function createViews(
     /** Throws a `damage` fault. */
     find(conditionId: string): MarketView | undefined {
       const now = currentGeneration()
-      const change = changeOf?.(conditionId) ?? 0
       const kept = cache.get(conditionId)
-      if (kept?.generation === now && kept.change === change) return kept.view
+      if (kept?.generation === now) return kept.view
       const view = readConsistently(db, () => load(conditionId, kept?.view))
       if (view === undefined) return undefined
       // What was committed since the number was read shows at the next use.
-      cache.set(conditionId, { generation: now, change, view }, { size: bytesOf(view) })
+      cache.set(conditionId, { generation: now, view }, { size: bytesOf(view) })
       return view
     },
 

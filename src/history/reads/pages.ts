@@ -4,7 +4,6 @@ import { assertSound } from '#src/database/checksum.ts'
 import type { Market, Outcome } from '#src/domain/market.ts'
 import { type Beside, comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { LevelColumns } from '#src/domain/wire/level-columns.ts'
-import { readAhead, together } from '#src/platform/eventually.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'
 import {
@@ -136,13 +135,9 @@ const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
   const { slices } = selectRows({ view, chunks }, query)
-  const columns = together(
-    ...slices.map(({ chunk, ref }) => () => {
-      return ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
-    }),
-  )
-  for (const [at, slice] of slices.entries()) {
-    const ofSlice = columns[at]
+  for (const slice of slices) {
+    const { chunk, ref } = slice
+    const ofSlice = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
     if (ofSlice !== undefined) addTops(tops, slice, ofSlice)
   }
   if (query.withReceived) {
@@ -236,7 +231,7 @@ const listReceived = (
       return besideOf?.(whole.seek(timeMs, chunk.id(row)), timeMs).receivedMs
     })
   }
-  return together(...parts.map((part) => () => ofPart(part))).flat()
+  return parts.flatMap(ofPart)
 }
 
 /** Ids rise with positions except where rows came late, so likely chunks are searched first. */
@@ -259,7 +254,7 @@ export function findPosition(
   }
   let found = tail && positionIn(tail.chunk, id)
   for (let at = 0, ref = ordered[0]; !found && ref !== undefined; ref = ordered[++at])
-    found = readAhead(ref, search, (count) => ordered.slice(at + 1, at + 1 + count))
+    found = search(ref)
   return found
 }
 

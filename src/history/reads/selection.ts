@@ -1,7 +1,6 @@
 /** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
-import { readAhead } from '#src/platform/eventually.ts'
 
 import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
@@ -55,41 +54,27 @@ function* refsWithin(
   refs: readonly ChunkRef[],
   { start, end, order, outcome }: Bounds,
   isIdle?: Source['isIdle'],
-): Generator<{ ref: ChunkRef; at: number }> {
+): Generator<ChunkRef> {
   const isUp = order === 'asc'
   const first = isUp ? findRef(refs, start) : Math.min(findRef(refs, end), refs.length - 1)
   const step = isUp ? 1 : -1
   for (let at = first, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
     if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) return
     const isChosen = outcome === undefined || ref.counts[outcome] !== 0
-    if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { ref, at }
+    if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield ref
   }
 }
 
-/**
- * Runs that may hold rows within the bounds, in their direction; each is read when asked for, with
- * those that a page of `limit` rows needs besides.
- */
+/** Runs that may hold rows within the bounds, in their direction; each is read when asked for. */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
-  { limit = 0, ...bounds }: Bounds & { limit?: number },
+  bounds: Bounds,
 ): Generator<Run> {
   const unfinished = tail === undefined ? [] : [{ chunk: tail.chunk, ref: undefined }]
   const isUp = bounds.order === 'asc'
-  function* following(from: number, count: number): Generator<ChunkRef> {
-    const rest = isUp ? refs.slice(from + 1) : refs.slice(0, from)
-    let [asked, rows] = [0, 0]
-    for (const { ref } of refsWithin(rest, bounds, isIdle)) {
-      if (asked >= count && rows > limit) return
-      asked++
-      yield ref
-      rows += rowsOf(ref, bounds.outcome)
-    }
-  }
   if (!isUp) yield* unfinished
-  for (const { ref, at } of refsWithin(refs, bounds, isIdle))
-    yield { chunk: readAhead(ref, chunks.load, (count) => [...following(at, count)]), ref }
+  for (const ref of refsWithin(refs, bounds, isIdle)) yield { chunk: chunks.load(ref), ref }
   if (isUp) yield* unfinished
 }
 
@@ -108,7 +93,7 @@ export function* chunksOf(
   if (stepMs === undefined) {
     const bounds = toBounds(range)
     let rows = 0
-    for (const { ref } of refsWithin(view.refs, bounds)) {
+    for (const ref of refsWithin(view.refs, bounds)) {
       yield ref
       if (isWithin(ref, bounds)) rows += rowsOf(ref, bounds.outcome)
       if (rows > limit) return
@@ -123,7 +108,7 @@ export function* chunksOf(
   const isIdle = isUp ? createIsIdleUp(bounds) : seen.isIdle
   let steps = 0
   let countedMs = !isUp && range.after !== undefined ? range.after.timestampMs : undefined
-  for (const { ref } of refsWithin(view.refs, bounds, isIdle)) {
+  for (const ref of refsWithin(view.refs, bounds, isIdle)) {
     yield ref
     if (!isWithin(ref, bounds)) continue
     seen.add(ref)
@@ -146,7 +131,7 @@ const isWithin = (ref: ChunkRef, { start, end }: Bounds): boolean =>
 function* chunksAfter(refs: readonly ChunkRef[], bounds: StepBounds): Generator<ChunkRef> {
   const rest = restOfStep(bounds)
   const seen: Seen = [false, false]
-  for (const { ref } of refsWithin(refs, rest)) {
+  for (const ref of refsWithin(refs, rest)) {
     if (isCovered(ref, bounds, (code) => seen[code] === true)) continue
     yield ref
     if (!isWithin(ref, rest)) continue

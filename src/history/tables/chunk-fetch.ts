@@ -7,7 +7,6 @@ import { type Place, unseal } from '#src/database/checksum.ts'
 import { storageError } from '#src/database/database.ts'
 import type { ChunkKind, ChunkSource } from '#src/database/stores.ts'
 import { SOON_SECONDS } from '#src/domain/errors.ts'
-import { Missing, readingNow } from '#src/platform/eventually.ts'
 import { Fault } from '#src/platform/fault.ts'
 
 import { type Archive, decodePointer, nameOf, type Pointer } from './archive.ts'
@@ -18,6 +17,8 @@ const PART_BYTES = 12 * 1024
 /** What was not found is not asked for again for so long. */
 const ABSENT_MS = 10_000
 const ABSENT_MAX = 10_000
+/** How long is waited for other chunks in place of those that are gone. */
+const CUT_ANEW_MS = 100
 
 export type FetchedPart = { chunkId: number; kind: ChunkKind; bytes: Uint8Array }
 
@@ -44,14 +45,12 @@ export type ChunkFetchOptions = {
   isUsed: boolean
   /** The database at an address, of which the file is a replica. */
   source: ChunkSource | undefined
-  /** Whether a read that lacks something runs again when it is here. */
-  runsAgain: boolean
 }
 
 export function createChunkFetch(
   archive: Archive,
   fetched: FetchedChunks,
-  { isServing, isUsed, source, runsAgain }: ChunkFetchOptions,
+  { isServing, isUsed, source }: ChunkFetchOptions,
 ) {
   const coming = new Map<string, Promise<void>>()
   const absent = new Map<string, { untilMs: number; fault: Error }>()
@@ -85,9 +84,12 @@ export function createChunkFetch(
       if (pointer !== undefined) archived.push({ ...part, pointer })
       else if (bytes !== undefined && unseal(bytes, part.place) !== undefined)
         sound.push({ chunkId: part.chunkId, kind: part.kind, bytes })
-      else noteAbsent(part, `${part.kind} of chunk ${part.chunkId} are not as they were written.`)
+      else if (bytes !== undefined)
+        noteAbsent(part, `${part.kind} of chunk ${part.chunkId} are not as they were written.`)
     }
     fetched.keep(sound)
+    // Cut anew since the replica was read, which is about to name others.
+    if (found.includes(undefined)) await Bun.sleep(CUT_ANEW_MS)
     return archived
   }
 
@@ -140,7 +142,7 @@ export function createChunkFetch(
     fetch,
 
     /** Whether reads have to be planned: something may be elsewhere, and nothing waits for it. */
-    mayLack: (): boolean => mayLack && isServing && !runsAgain,
+    mayLack: (): boolean => mayLack && isServing,
 
     /** Whether a part has to be fetched before it can be read. */
     isLacking: (part: ElsewherePart): boolean =>
@@ -158,23 +160,12 @@ export function createChunkFetch(
       if (bytes !== undefined) return bytes
       const fault = faultOf(part)
       if (fault !== undefined) throw fault
-      if (runsAgain) return pointer && readAgain(part, pointer)
       // Another process moved it since this one looked.
       mayLack = true
       throw storageError('These books are being fetched. Try again in a moment.', {
         retryAfterSeconds: SOON_SECONDS,
       })
     },
-  }
-
-  function readAgain(part: ElsewherePart, pointer: Pointer): Uint8Array | undefined {
-    const found = readingNow()?.found
-    if (found === undefined) return unseal(archive.read(pointer), part.place)
-    const fault = found.get(keyOf(part))
-    if (fault instanceof Error) throw fault
-    // A read, too.
-    archive.open()
-    throw new Missing(fetch([part]).catch((error: unknown) => found.set(keyOf(part), error)))
   }
 }
 

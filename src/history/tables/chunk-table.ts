@@ -3,10 +3,9 @@
 import { chunk as chunkTable } from '#db/history/schema.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, prepareCell } from '#src/database/database.ts'
 import { type ChunkKind as Kind, chunkKinds as kinds } from '#src/database/stores.ts'
 import type { Beside, Position } from '#src/domain/snapshot.ts'
-import { together } from '#src/platform/eventually.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { createPartCache, type Movable, type Part } from '#src/platform/parts.ts'
 
@@ -145,7 +144,7 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Fault =>
  * `ChunkFetch.read` does.
  */
 function createBlobs(db: Database, elsewhere: ChunkFetch) {
-  const cells = new Map(kinds.map((kind) => [kind, db.engine.createCell(db, 'chunk', kind)]))
+  const cells = new Map(kinds.map((kind) => [kind, prepareCell(db, 'chunk', kind)]))
   const lengths = new Map(
     kinds.map((kind) => [
       kind,
@@ -185,10 +184,8 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     readBlob,
 
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
-      const [hashes, notes] = together(
-        () => readBlob('hashes', ref),
-        () => decodeNotes(readBlob('notes', ref), count),
-      )
+      const hashes = readBlob('hashes', ref)
+      const notes = decodeNotes(readBlob('notes', ref), count)
       return (row, timestampMs) => ({
         sourceHash: readHash(hashes, row),
         ...withReceipt(notes[row], timestampMs),

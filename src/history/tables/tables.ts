@@ -31,8 +31,6 @@ type Options = {
   /** The database at an address, of which this one is a replica. */
   chunkSource?: ChunkSource | undefined
   fetched: FetchedChunks
-  /** Whether a read that lacks something runs again. */
-  runsAgain?: boolean | undefined
 }
 
 export function createTables(
@@ -44,7 +42,6 @@ export function createTables(
     isArchiving = false,
     chunkSource: source,
     fetched,
-    runsAgain = false,
   }: Options,
 ) {
   const meta = createMetaTable(db)
@@ -54,9 +51,8 @@ export function createTables(
     db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1').get() !== null
   const elsewhere = createChunkFetch(archive, fetched, {
     isServing,
-    isUsed: isArchiving || source !== undefined || (!runsAgain && hasSegment()),
+    isUsed: isArchiving || source !== undefined || hasSegment(),
     source,
-    runsAgain,
   })
   const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
   const clock = given ?? createClock(db)

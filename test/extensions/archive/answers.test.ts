@@ -19,6 +19,7 @@ import { onBucket } from '../../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { createHarness } from '../../support/harness.ts'
 import { readProblem } from '../../support/page-client.ts'
+import { openReplicatedHistory } from '../../support/replicated-history.ts'
 
 const LIMIT_MS = 240_000
 const SECOND_MS = 1000
@@ -90,9 +91,9 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       expect([...archiving.verify()]).toEqual([])
       archiving.dispose()
       const whole = openHistory(pathOf('whole'))
-      const archived = openHistory(place, { isServing: true })
-      await expectSameAnswers([whole, archived], requestsFor(whole))
-      for (const each of [whole, archived]) each.dispose()
+      await using archived = await openReplicatedHistory(place, folder)
+      await expectSameAnswers([whole, archived.history], requestsFor(whole))
+      whole.dispose()
     },
     LIMIT_MS,
   )

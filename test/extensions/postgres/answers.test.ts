@@ -1,6 +1,6 @@
 /** A server on PostgreSQL answers as one on a file does, byte for byte, and waits for nothing. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,6 +13,7 @@ import { START_MS } from '../../history/books.ts'
 import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { createHarness } from '../../support/harness.ts'
+import { openReplicatedHistory } from '../../support/replicated-history.ts'
 
 const START_MS_MAX = 120_000
 
@@ -23,6 +24,7 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
   beforeAll(async () => {
     postgres = await startPostgres()
     folder = await mkdtemp(join(tmpdir(), 'bookfeed-answers-'))
+    for (const name of ['first', 'second']) await mkdir(join(folder, name))
     place = `${postgres.url}?schema=answers`
     const history = openHistory(join(folder, 'history.db'))
     fillAnswers(history)
@@ -43,13 +45,13 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
     'default: the same texts, tags, coverage and cursors as from the file it was copied from',
     async () => {
       const file = openHistory(join(folder, 'history.db'))
-      const remote = openHistory(place, { isServing: true })
+      await using remote = await openReplicatedHistory(place, join(folder, 'first'))
       const asked = [...requestsFor(file), ...requestsFor(file)]
       const waited = spyOn(Atomics, 'wait')
-      await expectSameAnswers([file, remote], asked)
+      await expectSameAnswers([file, remote.history], asked)
       expect(waited).not.toHaveBeenCalled()
       waited.mockRestore()
-      for (const history of [file, remote]) history.dispose()
+      file.dispose()
     },
     START_MS_MAX,
   )
@@ -57,12 +59,12 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
   test(
     'behavior: what takes longer than a millisecond to fetch is answered, too',
     async () => {
-      const history = openHistory(place, { isServing: true })
+      await using replicated = await openReplicatedHistory(place, join(folder, 'second'))
+      const { history } = replicated
       let nowMs = START_MS
       const { send } = createHarness({ history, clock: () => ++nowMs })
       const asked = [...requestsFor(history), '/v1/btc/prices?interval=1h', '/v1/eth/panel']
       for (const path of asked) expect([path, (await send(path)).status]).not.toEqual([path, 500])
-      history.dispose()
     },
     START_MS_MAX,
   )

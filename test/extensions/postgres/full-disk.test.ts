@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { postgresEngine } from '#src/extensions/postgres/engine.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { freeBytesOf } from '#src/server/room.ts'
@@ -46,6 +47,11 @@ function mountDisk() {
   }
 }
 
+function makeFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-replicas-'))
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
 const canMount = (() => {
   if (postgresPrograms === undefined) return false
   using disk = mountDisk()
@@ -59,12 +65,27 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
       using disk = mountDisk()
       if (disk === undefined) throw new Error('The disk is not there any more.')
       await using postgres = await startPostgres({ parent: disk.folder })
+      using replicaFolder = makeFolder()
+      const { folder } = replicaFolder
       const place = `${postgres.url}?schema=nearly_full`
-      const history = openHistory(place, { isServing: true })
       const ledgerPlace = `${postgres.url}?schema=nearly_full_ledger`
       const writer = openLedger(ledgerPlace, { nowMs: NOW_MS })
       createKeyOne(writer)
-      const ledger = openLedger(ledgerPlace, { nowMs: NOW_MS, isServing: true })
+      const writing = openHistory(place)
+      const replicas = await postgresEngine.startReplicas(
+        [
+          { store: 'history', place, path: join(folder, 'history.db') },
+          { store: 'ledger', place: ledgerPlace, path: join(folder, 'ledger.db') },
+        ],
+        {
+          server: 'test',
+          chunkCache: { path: join(folder, 'chunks.db'), bytesMax: 1e6 },
+          timer: () => performance.now(),
+          say: () => {},
+        },
+      )
+      const history = { ...writing, probeWrite: () => replicas.probeWrite('history') }
+      const ledger = { ...writer, probeWrite: () => replicas.probeWrite('ledger') }
       const { send, advance } = createHarness({ history, ledger })
       const read = async () => {
         // It writes once a second at most.
@@ -90,7 +111,8 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
       await rm(ballast)
       await untilRead([200, undefined])
       expect([...writer.verifyAudit()]).toEqual([])
-      for (const store of [history, ledger, writer]) store.dispose()
+      await replicas.close()
+      for (const store of [history, writer]) store.dispose()
     },
     MS_MAX,
   )

@@ -1,4 +1,4 @@
-/** A ledger of a thread that serves, on a PostgreSQL that is slow, silent or busy. */
+/** The ledger of a server, on a PostgreSQL that is slow, silent or busy. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
@@ -17,8 +17,8 @@ import { openProxy } from '../../support/proxy-thread.ts'
 const MS_MAX = 120_000
 const TRIES_MAX = 1000
 const TRY_MS = 50
-/** Longer than anybody stands still. */
-const SLOW_MS = 600
+/** Longer than an answer is waited for. */
+const SLOW_MS = 2500
 
 describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
   const { server, placeOf } = usePostgres()
@@ -89,9 +89,9 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
         const firstMs = performance.now() - begunMs
         for (let asks = 0; asks < 100; asks++) expect(codeOf(find)).toBe('storage_unavailable')
         const allMs = performance.now() - begunMs
-        expect(firstMs).toBeGreaterThan(40)
-        expect(firstMs).toBeLessThan(200)
-        expect(allMs - firstMs).toBeLessThan(200)
+        expect(firstMs).toBeGreaterThan(1500)
+        expect(firstMs).toBeLessThan(4000)
+        expect(allMs - firstMs).toBeLessThan(1000)
       } finally {
         await server().wake()
       }
@@ -124,31 +124,6 @@ describe.skipIf(postgresPrograms === undefined)('a ledger that serves', () => {
       await until('Wrote', isRefused).finally(() => holder.close({ timeout: 0 }))
       await until('Wrote', () => codeOf(create) === 'done')
       expect([...other.verifyAudit()]).toEqual([])
-    },
-    MS_MAX,
-  )
-
-  test(
-    'behavior: changes are heard of though every connection is dead without knowing it',
-    async () => {
-      await until('Asked', canFind)
-      // It listens.
-      const first = ledger.revision()
-      other.labelKey(aKey(1).id, 'heard', by())
-      await until('Heard', () => ledger.revision() !== first)
-      proxy.freeze()
-      const before = ledger.revision()
-      let changes = 0
-      await until('Listened', () => {
-        other.labelKey(aKey(1).id, `missed ${++changes}`, by())
-        return ledger.revision() !== before
-      })
-      other.labelKey(aKey(1).id, 'missed', by())
-      await until('Asked', canFind)
-      expect(ledger.findKey(aKey(1).id)?.label).toBe('missed')
-      const again = ledger.revision()
-      other.labelKey(aKey(1).id, 'heard again', by())
-      await until('Heard', () => ledger.revision() !== again)
     },
     MS_MAX,
   )

@@ -1,15 +1,12 @@
-/** Chunks that are read for one use give their memory back after it, and are read few at a time. */
-import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+/** Chunks that are read for one use give their memory back after it. */
+import { describe, expect, spyOn, test } from 'bun:test'
 
-import { PostgresReading } from '#src/extensions/postgres/reading.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, getMarket, someSnapshots } from '../../history/books.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { appendAll, getMarket, someSnapshots } from './books.ts'
 
-const START_MS_MAX = 120_000
 const CHUNKS = 20
 const NO_ID = 1_000_000_000
 
@@ -56,26 +53,5 @@ describe('memory of passing chunks', () => {
       for (const _ of history.runs({ market: getMarket(history) })) break
     })
     expect(released).toBe(1)
-  })
-})
-
-describe.skipIf(postgresPrograms === undefined)('on PostgreSQL', () => {
-  let postgres: Postgres | undefined
-  beforeAll(async () => {
-    postgres = await startPostgres()
-    const history = openHistory(postgres.url)
-    fill(history)
-    history.dispose()
-  }, START_MS_MAX)
-  afterAll(() => postgres?.[Symbol.asyncDispose]())
-
-  test('behavior: an id that no chunk has is looked for in a few rounds', async () => {
-    const history = openHistory(postgres?.url ?? '', { isServing: true, chunkCacheBytes: 0 })
-    const fetch = spyOn(PostgresReading.prototype, 'fetch')
-    const found = history.eventually(() => history.findPosition(getMarket(history), NO_ID))
-    expect(await found).toBeUndefined()
-    expect(fetch.mock.calls.length).toBeLessThan(CHUNKS / 2)
-    fetch.mockRestore()
-    history.dispose()
   })
 })

@@ -1,0 +1,98 @@
+/**
+ * What requests are answered from: the stores themselves, or where they are at addresses, replicas
+ * of them in the data folder.
+ */
+import { join } from 'node:path'
+
+import {
+  engineAt,
+  isAddress,
+  type Replicas,
+  type StoreName,
+  storeNames,
+} from '#src/database/stores.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+
+import type { CliContext } from './context.ts'
+import { historyOptionsOf } from './extension.ts'
+import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
+
+const replicaPathOf = (dataPath: string, store: StoreName): string =>
+  join(dataPath, `replica-${store}.db`)
+/** Chunks of an address are kept in a file up to this size, or that of the configuration. */
+const CHUNK_CACHE_BYTES_MIN = 1e9
+/** Nothing is known of what was written since to a replica that is older. */
+const AGE_MS_MAX = 3000
+
+/** How much older the replica of a store may be than its database, in milliseconds. */
+export type AgeOf = (store: StoreName) => number
+
+type Caches = Pick<ReturnType<CliContext['config']>, 'chunkCacheBytes'>
+
+const placeOf = (context: CliContext, store: StoreName): string =>
+  store === 'history' ? historyOf(context) : ledgerOf(context)
+
+/** Copies what is at addresses, and keeps the copies up to date; undefined where nothing is. */
+export async function startReplicas(
+  context: CliContext,
+  timer: Clock,
+): Promise<Replicas | undefined> {
+  const { dataPath } = context.config()
+  const stores = storeNames
+    .map((store) => ({
+      store,
+      place: placeOf(context, store),
+      path: replicaPathOf(dataPath, store),
+    }))
+    .filter(({ place }) => isAddress(place))
+  return engineAt(stores[0]?.place ?? '')?.startReplicas(stores, {
+    server: context.createId(),
+    chunkCache: chunkCacheOf(context),
+    timer,
+    say: context.printError,
+  })
+}
+
+function chunkCacheOf(context: CliContext) {
+  const { chunkCache } = historyOptionsOf(context.config(), context.extensions)
+  const path = join(context.config().dataPath, 'chunks.db')
+  return { path, bytesMax: Math.max(CHUNK_CACHE_BYTES_MIN, chunkCache?.bytesMax ?? 0) }
+}
+
+/** Opens the history that requests read: the file, or its replica. What writes to it fails. */
+export function openServedHistory(context: CliContext, { chunkCacheBytes }: Caches): MarketHistory {
+  const place = historyOf(context)
+  const options = {
+    chunkCacheBytes,
+    lagMs: LAG_MS,
+    isReadOnly: true,
+    isServing: true,
+    ...historyOptionsOf(context.config(), context.extensions),
+  }
+  if (!isAddress(place)) return openHistory(place, options)
+  return openHistory(replicaPathOf(context.config().dataPath, 'history'), {
+    ...options,
+    chunksAt: place,
+    chunkCache: chunkCacheOf(context),
+  })
+}
+
+/** The same of the ledger. */
+export function openServedLedger(context: CliContext): Ledger {
+  const place = ledgerOf(context)
+  const path = isAddress(place) ? replicaPathOf(context.config().dataPath, 'ledger') : place
+  return openLedger(path, { nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true })
+}
+
+/**
+ * The clock by which the history is read. It stands still while nothing is known of what was written
+ * since, so that nothing is taken for silence, or for over.
+ */
+export const dataClockOf = (context: CliContext, clock: Clock, ageOf: AgeOf | undefined): Clock =>
+  ageOf === undefined || !isAddress(historyOf(context))
+    ? clock
+    : () => clock() - Math.max(0, Math.floor(ageOf('history') - AGE_MS_MAX))
