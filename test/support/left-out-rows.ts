@@ -22,6 +22,8 @@ type LeftRows = {
   params?: Params
   isState: (state: Snapshot) => boolean
   isTrade: (trade: Trade) => boolean
+  /** Values of the parameter that are refused, such as `[60, 'x']`. */
+  refused?: readonly (string | number)[]
   /** Opens the history that a server reads. */
   open?: (history: MarketHistory) => MarketHistory
 }
@@ -99,7 +101,8 @@ const comparable = (rows: readonly Row[]): unknown =>
  * ladders, and compares them with a history that holds no other rows. At least ten states and ten
  * trades must be left, and ten rows left out.
  */
-export async function expectLeftOut({ params = {}, isState, isTrade, open }: LeftRows) {
+export async function expectLeftOut(rows: LeftRows): Promise<void> {
+  const { params = {}, isState, isTrade, refused = [], open } = rows
   const whole = { isState: () => true, isTrade: () => true }
   const all = serve(whole, open)
   const alone = serve({ isState, isTrade })
@@ -113,8 +116,8 @@ export async function expectLeftOut({ params = {}, isState, isTrade, open }: Lef
       const asked = { ...own, order }
       const expected = comparable(await alone.rowsOf(path, asked))
       const compare = async (more: Params, limits: number[]) => {
-        const rows = await all.rowsOf(path, { ...asked, ...params, ...more }, limits)
-        expect({ path, asked, more, rows: comparable(rows) }).toEqual({
+        const found = await all.rowsOf(path, { ...asked, ...params, ...more }, limits)
+        expect({ path, asked, more, rows: comparable(found) }).toEqual({
           path,
           asked,
           more,
@@ -137,14 +140,22 @@ export async function expectLeftOut({ params = {}, isState, isTrade, open }: Lef
     return state ? [{ time, outcome, timestamp: new Date(state.timestampMs).toISOString() }] : []
   })
   for (const order of ['asc', 'desc']) {
-    const rows = await all.rowsOf('quotes', { interval: '1m', order, ...params }, [5, 11])
-    const seen = rows.map(({ time, outcome, timestamp }) => ({ time, outcome, timestamp }))
+    const quotes = await all.rowsOf('quotes', { interval: '1m', order, ...params }, [5, 11])
+    const seen = quotes.map(({ time, outcome, timestamp }) => ({ time, outcome, timestamp }))
     expect(seen).toEqual(order === 'asc' ? prevailing : prevailing.toReversed())
   }
 
-  if (Object.keys(params).length === 0) return
-  for (const path of ['snapshots', 'quotes', 'prices', 'trades'])
-    await expectBound(all.send, `${market}/${path}?limit=2`, params)
+  for (const path of ['snapshots', 'quotes', 'prices', 'trades']) {
+    for (const param of Object.keys(params)) {
+      await expectBound(all.send, `${market}/${path}?limit=2`, params)
+      for (const value of refused) {
+        const problem = await readProblem(
+          await all.send(withParams(`${market}/${path}`, { [param]: value })),
+        )
+        expect(problem).toMatchObject({ status: 400, code: 'invalid_parameter', param })
+      }
+    }
+  }
 }
 
 /** Neither a tag nor a cursor of a list without the parameters is one with them. */
