@@ -68,7 +68,9 @@ print(
   `Changed since ${ref}: ${changed.length} files, which can affect ${affected.length} of ${count} test files.`,
 )
 list('First, the nearest tests:', [`${TIDY} reads all files`, ...near.map(reasonOf)])
-list(values.near ? 'Not run, because of --near:' : 'Then, if those pass:', far.map(reasonOf))
+if (values.near && !values.list)
+  print(`\nNot run, because of --near: ${far.length} test files, which --list shows.`)
+else list(values.near ? 'Not run, because of --near:' : 'Then, if those pass:', far.map(reasonOf))
 list('Not run: they need the machine to themselves, as in `bun run test`:', apart.map(reasonOf))
 list('Their tests are skipped, because of ENGINES:', skippedEngines)
 list(`Read by no test but ${TIDY}:`, selection.withoutTests)
