@@ -207,9 +207,7 @@ export function createApi(ports: ApiPorts) {
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
     const schemas = hook.schemas ?? {}
     if (access !== 'signup') return readRequest(matched, visit, schemas)
-    // Charged once, also if the read runs again (decision 0028).
-    visit.signup ??= chargeSignup(request, visit)
-    return visit.signup.then(() => readRequest(matched, visit, schemas))
+    return chargeSignup(request, visit).then(() => readRequest(matched, visit, schemas))
   }
 
   function readRequest(

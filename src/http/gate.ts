@@ -60,8 +60,6 @@ export type Visit = {
   query?: unknown
   json?: unknown
   reading?: Promise<unknown>
-  /** What was taken from the signups of the address. */
-  signup?: Promise<void>
   target?: RequestTarget
   /** Names the request in lines of the log; the front door sets it. */
   requestId?: string
