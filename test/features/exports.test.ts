@@ -102,7 +102,7 @@ describe('GET …/export as CSV', () => {
     )
     expect(lines).toHaveLength(edge.rows.length)
     expect(lines[0]?.split(',').slice(4)).toEqual(['', '', '', '', '', '', '', ''])
-    expect(lines[1]?.split(',').slice(4)).toEqual([
+    expect(lines[2]?.split(',').slice(4)).toEqual([
       '0.1',
       '0.1',
       '0.000001',
@@ -197,8 +197,8 @@ describe('GET …/export as Parquet', () => {
     )
     expect(rows.slice(0, 3)).toEqual([
       { bid: null, ask: null },
-      { bid: '0.100000', ask: null },
       { bid: null, ask: '9007199254.740991' },
+      { bid: '0.100000', ask: null },
     ])
   })
 

@@ -274,7 +274,8 @@ describe('a follower of X-Resume-Cursor', () => {
       }
       for (let at = 0; at < books.length;) {
         const count = 1 + random.integer(12)
-        appendAll(history, books.slice(at, at + count))
+        const snapshots = books.slice(at, at + count)
+        history.record({ source: 'simulated', snapshots, trades: [], gaps: [] })
         at += count
         await read(1 + random.integer(20))
       }

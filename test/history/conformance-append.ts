@@ -271,7 +271,78 @@ function conformMoments(use: Use): void {
       }
     }),
   )
+
+  test(
+    'behavior: imported rows of Up come before those of Down in their millisecond, whichever came first',
+    use((history) => {
+      const up = aSnapshot({ sequence: 1 }, 1)
+      const downs = [aSnapshot({ outcome: 'down' }, 2), aSnapshot({ outcome: 'down' }, 3)]
+      const imports = [
+        [[up], downs],
+        [downs, [up]],
+        [downs.slice(1), [up], downs.slice(0, 1)],
+        [downs.slice(0, 1), [up], downs, [up]],
+        [[...downs, up]],
+      ]
+      for (const [index, batches] of imports.entries()) {
+        for (const rows of batches) {
+          const inOwnMarket = rows.map((row) => inMarket(index + 1, row))
+          appendAll(history, inOwnMarket)
+        }
+        expect(booksOf(history, index + 1)).toEqual([up, ...downs].map(bookOf))
+        expect(getMarket(history, conditionIdOf(index + 1)).snapshotCounts).toEqual({
+          up: 1,
+          down: 2,
+        })
+      }
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: a recorder sorts the outcomes of one write, and moves no row of the other outcome',
+    use((history) => {
+      const up = aSnapshot({}, 1)
+      const down = aSnapshot({ outcome: 'down' }, 2)
+      const record = (snapshots: Snapshot[]) => history.record({ snapshots, trades: [], gaps: [] })
+      record([down, up].map((row) => inMarket(2, row)))
+      expect(booksOf(history, 2)).toEqual([up, down].map(bookOf))
+      record([down])
+      const stored = idsHeld(history)
+      record([up])
+      expect(booksOf(history, 1)).toEqual([down, up].map(bookOf))
+      expect(idsHeld(history)).toEqual([...stored, Math.max(...stored) + 1])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: an import moves a recorded row of Down only behind a row of Up that is new',
+    use((history) => {
+      const up = aSnapshot({}, 1)
+      const down = aSnapshot({ outcome: 'down' }, 2)
+      const other = aSnapshot({}, 3)
+      const record = (row: Snapshot, isImport: boolean) =>
+        history.record({ snapshots: [row], trades: [], gaps: [], isImport })
+      for (const row of [down, up]) record(row, false)
+      const recorded = idsHeld(history)
+      for (const row of [up, down]) record(row, true)
+      expect(idsHeld(history)).toEqual(recorded)
+      expect(booksOf(history, 1)).toEqual([down, up].map(bookOf))
+      record(other, true)
+      expect(booksOf(history, 1)).toEqual([up, other, down].map(bookOf))
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
 }
+
+const bookOf = ({ outcome, bids }: Snapshot) => [outcome, bids.sizes[0]]
+
+/** The books of a market in order. */
+const booksOf = (history: MarketHistory, number: number) =>
+  [...snapshotRuns(history, { market: getMarket(history, conditionIdOf(number)) })]
+    .flat()
+    .map(bookOf)
 
 const hashed = (sourceHash: string, size: number): Snapshot => aSnapshot({ sourceHash }, size)
 

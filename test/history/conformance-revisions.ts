@@ -60,6 +60,18 @@ export function conformRevisions(use: Use): void {
       }),
     )
 
+    test(
+      'behavior: a row that moves within its millisecond counts as added and as removed',
+      use((history) => {
+        appendAll(history, [
+          aSnapshot({ outcome: 'down', timestampMs: START_MS + 1000 }),
+          atSecond(2),
+        ])
+        appendAll(history, [atSecond(1)])
+        expect(last(history)).toMatchObject({ added: 2, changed: 0, removed: 1 })
+      }),
+    )
+
     conformFactsAndGaps(use)
     conformOrder(use)
   })

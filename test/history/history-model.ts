@@ -56,6 +56,8 @@ export class HistoryModel {
         const lastId = lastIds[row.outcome]
         lastIds[row.outcome] = id > lastId ? id : Number.POSITIVE_INFINITY
         if (id > lastId) return row
+        // Rows of Down come after a row of Up that is new.
+        lastIds.down = Number.POSITIVE_INFINITY
         const places = arrivals.filter(({ snapshot }) => id === 0 && keyOf(snapshot) === key)
         lastPlace = Math.max(lastPlace, ...places.slice(0, 1).map(({ place }) => place))
         fresh.push({ row, key, place: lastPlace })
@@ -165,8 +167,8 @@ function settle(all: readonly Snapshot[]): Snapshot[] {
     .filter((state) => !isCovered(state))
     .sort(
       (x, y) =>
-        (x.sequence ?? 0) - (y.sequence ?? 0) ||
         outcomes.indexOf(x.outcome) - outcomes.indexOf(y.outcome) ||
+        (x.sequence ?? 0) - (y.sequence ?? 0) ||
         compareBooks(x, y) ||
         (x.sourceHash ?? '').localeCompare(y.sourceHash ?? ''),
     )

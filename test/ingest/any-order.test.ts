@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
+import { type Outcome, outcomes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -12,7 +13,7 @@ import { createImportHarness, NOW_MS } from './import-harness.ts'
 
 const { aHistory, run, write } = createImportHarness()
 
-/** More of them by hand: `ANY_ORDER_SEEDS=300 bun test test/ingest/any-order.test.ts`. */
+/** More of them by hand: `ANY_ORDER_SEEDS=300 bun test --timeout 600000 test/ingest/any-order.test.ts`. */
 // biome-ignore lint/style/noProcessEnv: how much is drawn is not for the product's settings.
 const { ANY_ORDER_SEEDS = '4' } = process.env
 const SEEDS = Array.from({ length: Number(ANY_ORDER_SEEDS) }, (_, at) => `seed ${at}`)
@@ -37,11 +38,11 @@ const levels = (cents: readonly number[], size: number): Level[] =>
   cents.map((each) => ({ price: (each / 100).toFixed(2), size: String(size) }))
 
 /** A book of the venue with its own hash of it; each moment has another one. */
-function aBook(ms: number) {
+function aBook(ms: number, outcome: Outcome = 'up') {
   const isNext = ms >= NEXT_MS - START_MS
   const book = {
     market: isNext ? next.conditionId : conditionId,
-    asset_id: isNext ? next.tokens.up : tokens.up,
+    asset_id: (isNext ? next.tokens : tokens)[outcome],
     timestamp: String(START_MS + ms),
     hash: '',
     bids: levels([48, 49], 1 + (ms % 977)),
@@ -56,11 +57,11 @@ function aBook(ms: number) {
 }
 
 /** A book with its hash, without one, or with one that is not its own. */
-const aLine = (ms: number, id = aBook(ms).hash): string => {
-  const { bids, asks, market, asset_id: assetId } = aBook(ms)
+const aLine = (ms: number, outcome: Outcome = 'up', id = aBook(ms, outcome).hash): string => {
+  const { bids, asks, market, asset_id: assetId } = aBook(ms, outcome)
   const names = { id, assetId, conditionId: market, symbol: 'btc', timeframe: '5m' }
   const timestamp = new Date(START_MS + ms).toISOString()
-  return JSON.stringify({ ...names, outcome: 'up', timestamp, bids, asks })
+  return JSON.stringify({ ...names, outcome, timestamp, bids, asks })
 }
 
 const hashOf = (number: number): string => `0x${String(number).padStart(64, '0')}`
@@ -100,11 +101,16 @@ function someMessages(random: Random): string[] {
 }
 
 /** Lines of a window from one time to another, every 100 ms; some are not proved, some wrong. */
-function someLines(random: Random, fromMs: number, toMs: number): string[] {
+function someLines(
+  random: Random,
+  fromMs: number,
+  toMs: number,
+  outcome: Outcome = 'up',
+): string[] {
   return Array.from({ length: (toMs - fromMs) / 100 }, (_, at) => {
     const ms = fromMs + at * 100
-    if (random.integer(12) === 0) return aLine(ms + 30, '7')
-    return random.integer(40) === 0 ? aLine(ms + 60, 'f'.repeat(40)) : aLine(ms)
+    if (random.integer(12) === 0) return aLine(ms + 30, outcome, '7')
+    return random.integer(40) === 0 ? aLine(ms + 60, outcome, 'f'.repeat(40)) : aLine(ms, outcome)
   })
 }
 
@@ -143,6 +149,9 @@ const someMaterial = (random: Random) => {
     ...{ names, gamma, trades, lastPrices, outcomes, twin },
     lines: [...someLines(random, 0, 7800), ...someLines(random, 11_000, 15_500)],
     nextLines: someLines(random, NEXT_MS - START_MS, NEXT_MS - START_MS + 5000),
+    // In the milliseconds of the other outcome, in files of their own.
+    downLines: someLines(random, 0, 12_000, 'down'),
+    nextDownLines: someLines(random, NEXT_MS - START_MS, NEXT_MS - START_MS + 5000, 'down'),
     messages: someMessages(random),
   }
 }
@@ -210,13 +219,14 @@ async function answersOf(history: MarketHistory): Promise<string[]> {
   const ofMarket = [
     ...['', '/coverage', '/snapshots?limit=1000', '/quotes?limit=1000', '/trades'],
     ...['/prices?limit=1000', '/prices?interval=1s', '/export?include=receivedAt'],
-    ...[
-      '/export?format=csv',
-      '/quotes?interval=500ms&limit=1000',
-      '/fill?outcome=up&side=buy&size=5',
-    ],
+    ...['/export?format=csv', '/quotes?interval=1s&limit=1000'],
     '/heatmap?outcome=up&timeBins=50&priceBins=20',
-    ...[0, 4321, 9999].map((ms) => `/snapshots/at?outcome=up&ts=${START_MS + ms}`),
+    ...[0, 4321, 9999].flatMap((ms) =>
+      outcomes.flatMap((outcome) => [
+        `/snapshots/at?outcome=${outcome}&ts=${START_MS + ms}`,
+        `/fill?outcome=${outcome}&side=buy&size=5&ts=${START_MS + ms}`,
+      ]),
+    ),
     '/snapshots?view=consolidated&limit=1000',
   ]
   const paths = [conditionId, next.conditionId, twinId].flatMap((id) =>
@@ -310,7 +320,7 @@ describe('importFiles of mixed material', () => {
         const history = aHistory()
         const texts = [
           ...[shuffled(random, trades), shuffled(random, lastPrices), names, prices],
-          ...[books.lines, books.nextLines, books.messages],
+          ...[books.lines, books.nextLines, books.messages, books.downLines, books.nextDownLines],
         ].flatMap((all) => split(random, all))
         texts.push(gamma, twin, ...recordings)
         const tables = split(random, shuffled(random, outcomes)).map(
@@ -336,6 +346,6 @@ describe('importFiles of mixed material', () => {
       expect(reference?.join('\n')).toContain('recorder_down')
       expect(reference?.at(-1)).toContain('coinbase')
     },
-    60_000,
+    180_000,
   )
 })

@@ -161,8 +161,8 @@ function addSimulated(
 function addEdges(history: MarketHistory): KnownMarket {
   const sides: [bids: Ladder, asks: Ladder][] = [
     [ladder([], []), ladder([], [])],
-    [ladder([100_000, 1], [100_000, 1]), ladder([], [])],
     [ladder([], []), ladder([100_001, 999_999], [Number.MAX_SAFE_INTEGER, 1_000_000])],
+    [ladder([100_000, 1], [100_000, 1]), ladder([], [])],
     [ladder([300_000], [10_000_000]), ladder([700_000], [300_000])],
     [ladder([530_000, 520_010], [12_480_060_000, 100_000_000_000_000]), ladder([], [])],
   ]
@@ -170,11 +170,11 @@ function addEdges(history: MarketHistory): KnownMarket {
     coin: 'xrp',
     conditionId: conditionIdOf('d'),
     timeframe: '15m',
-    assetId: index % 2 === 0 ? '7' : '9'.repeat(77),
-    outcome: index % 2 === 0 ? 'up' : 'down',
+    assetId: index % 4 < 2 ? '7' : '9'.repeat(77),
+    outcome: index % 4 < 2 ? 'up' : 'down',
     timestampMs: START_MS + (index === 4 ? 1 : 0),
     // As their source gave them, those of one moment too.
-    sequence: index === 4 ? 0 : Math.floor(index / 2),
+    sequence: index % 2,
     bids,
     asks,
   }))

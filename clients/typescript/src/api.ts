@@ -2321,7 +2321,7 @@ export interface components {
             added: number;
             /** @description Snapshots that kept their id and their book, of which something else is better known, such as the time of receipt. */
             changed: number;
-            /** @description Snapshots that are gone: a better one says the same. */
+            /** @description Snapshots that are gone: a better one replaced them, they have a new id, or the market was deleted. */
             removed: number;
             /**
              * Format: date-time

@@ -50,7 +50,10 @@ export const RevisionRow = object(
       'Snapshots that kept their id and their book, of which something else is better known, such as the time of receipt.',
       0,
     ),
-    removed: count('Snapshots that are gone: a better one says the same.', 0),
+    removed: count(
+      'Snapshots that are gone: a better one replaced them, they have a new id, or the market was deleted.',
+      0,
+    ),
     from: timeOrNull('First time that is concerned, inclusive.', '2026-04-14T08:01:10.004Z'),
     to: timeOrNull('Last time that is concerned, exclusive.', '2026-04-14T08:01:12.871Z'),
     facts: Type.Array(

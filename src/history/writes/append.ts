@@ -33,6 +33,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
   const settle = createArrivals(tables)
 
   function sortOut(batch: Batch): Group[] {
+    const isImport = batch.gapReason === undefined
     const byCondition = Map.groupBy(
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
@@ -41,7 +42,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       changing(conditionId, () => {
         const market = toMarket(arrivals, batch)
         arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
-        return { market, change: settle(market, arrivals) }
+        return { market, change: settle(market, arrivals, isImport) }
       }),
     )
   }
@@ -166,26 +167,31 @@ function createArrivals({ chunks, tails, snapshots }: Tables) {
     return held
   }
 
-  return (market: Market, arrivals: readonly Arrival[]): MarketChange => {
+  return (market: Market, arrivals: readonly Arrival[], isImport: boolean): MarketChange => {
     const held = findHeld(market, arrivals)
     const change: MarketChange = { gone: [], made: [], accepted: 0 }
     const byMoment = Map.groupBy(arrivals, ({ snapshot }) => snapshot.timestampMs)
     for (const [timestampMs, moment] of byMoment)
-      settle(change, { timestampMs, states: held.get(timestampMs) ?? [] }, moment)
+      settle(change, { timestampMs, states: held.get(timestampMs) ?? [] }, moment, isImport)
     return change
   }
 }
 
 type Moment = { timestampMs: number; states: readonly State[] }
 
-function settle(change: MarketChange, { timestampMs, states }: Moment, arrivals: Arrival[]): void {
+function settle(
+  change: MarketChange,
+  { timestampMs, states }: Moment,
+  arrivals: Arrival[],
+  isImport: boolean,
+): void {
   const [only] = arrivals
   if (states.length === 0 && arrivals.length === 1 && only !== undefined) {
     change.made.push({ ...only, id: undefined })
     change.accepted++
     return
   }
-  const { gone, made } = settleMoment(states, arrivals.map(toState))
+  const { gone, made } = settleMoment(states, arrivals.map(toState), isImport)
   for (const { id = 0, outcome, isVerified } of gone)
     change.gone.push({ timestampMs, id, outcome, isVerified })
   for (const { id, index, snapshot, isVerified, sequence, receivedMs, sourceHash } of made) {
@@ -240,12 +246,13 @@ type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 'receivedM
  *   it is not known which of them the hash meant, and all of them stay, the last one last;
  * - a book that is not verified is dropped where the same book is verified.
  *
- * What is removed could never win later, so nothing about it has to be remembered. The order of an
- * outcome's states is that of their sequences, then of their content. The two outcomes are not
- * ordered against each other: what is held of one keeps its ids whatever arrives of the other.
- * `held` is in the order of ids; their `occurrence` is found here.
+ * What is removed could never win later, so nothing about it has to be remembered. States of Up come
+ * before those of Down; the order of an outcome's states is that of their sequences, then of their
+ * content. A recorder stores each state as soon as it is proved and moves no row of Down, so a row
+ * of Up that it stores later comes after it. `held` is in the order of ids; their `occurrence` is
+ * found here.
  */
-function settleMoment(held: readonly State[], arriving: readonly State[]) {
+function settleMoment(held: readonly State[], arriving: readonly State[], isImport: boolean) {
   const states: State[] = []
   for (const state of held) {
     const before = states.filter((other) => isSameContent(other, state))
@@ -255,7 +262,7 @@ function settleMoment(held: readonly State[], arriving: readonly State[]) {
   const kept = withoutUnproved(states)
   raiseSequences(kept)
   kept.sort(compareStates)
-  return arrange(held, kept)
+  return arrange(held, kept, isImport)
 }
 
 /** Adds a state to those of its millisecond, unless these hold it or better. */
@@ -332,8 +339,11 @@ function raiseSequences(states: readonly State[]): void {
   }
 }
 
-/** Rows of an outcome keep their ids up to the first that another has to come before. */
-function arrange(held: readonly State[], kept: readonly State[]) {
+/**
+ * Rows of an outcome keep their ids up to the first that another has to come before. In an import,
+ * a row of Up that gets a new id has to come before all rows of Down.
+ */
+function arrange(held: readonly State[], kept: readonly State[], isImport: boolean) {
   const made: State[] = []
   const untouched = new Set<number>()
   const lastIds: Record<Outcome, number | undefined> = { up: 0, down: 0 }
@@ -342,6 +352,7 @@ function arrange(held: readonly State[], kept: readonly State[]) {
     const id =
       lastId !== undefined && state.id !== undefined && state.id > lastId ? state.id : undefined
     lastIds[state.outcome] = id
+    if (isImport && id === undefined) lastIds.down = undefined
     if (id === undefined || state.isChanged) made.push({ ...state, id })
     else untouched.add(id)
   }
@@ -357,8 +368,8 @@ function isSameContent(a: State, b: State): boolean {
 }
 
 const compareStates = (a: State, b: State): number =>
-  a.sequence - b.sequence ||
   outcomeCodes[a.outcome] - outcomeCodes[b.outcome] ||
+  a.sequence - b.sequence ||
   compareLevels(a.snapshot(), b.snapshot()) ||
   compareTexts(a.sourceHash ?? '', b.sourceHash ?? '') ||
   a.occurrence - b.occurrence
