@@ -9,9 +9,11 @@ import historyPostgres from './history/postgres/0000_initial.sql' with { type: '
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import postgresHistoryChanges from './history/postgres/0002_change_log.sql' with { type: 'text' }
 import postgresNoNotifications from './history/postgres/0003_no_notifications.sql' with { type: 'text' }
+import postgresHistoryLog from './history/postgres/0004_log_for_any_connection.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
 import postgresLedgerChanges from './ledger/postgres/0001_change_log.sql' with { type: 'text' }
+import postgresLedgerLog from './ledger/postgres/0002_log_for_any_connection.sql' with { type: 'text' }
 
 export type Migrations = {
   /** The format of 0.5.0, which the first makes. Each other raises it by one. */
@@ -26,9 +28,15 @@ export const historyMigrations: Migrations = {
 export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
-  sql: [historyPostgres, postgresWindowOutcomes, postgresHistoryChanges, postgresNoNotifications],
+  sql: [
+    historyPostgres,
+    postgresWindowOutcomes,
+    postgresHistoryChanges,
+    postgresNoNotifications,
+    postgresHistoryLog,
+  ],
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,
-  sql: [ledgerPostgres, postgresLedgerChanges],
+  sql: [ledgerPostgres, postgresLedgerChanges, postgresLedgerLog],
 }

@@ -143,7 +143,14 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)
   const stream = startStream(front)
-  const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
+  const metrics = startMetrics({
+    context: timed,
+    app,
+    ledger: served.ledger,
+    timer,
+    ageOf,
+    ...shared,
+  })
   const jobs = [
     selling,
     startTimeKeeping(steady),

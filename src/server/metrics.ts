@@ -14,6 +14,7 @@ import type { SharedWindows } from './extension.ts'
 import { serveAt } from './listen.ts'
 import { diskOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'
+import { type AgeOf, replicatedStores } from './served-stores.ts'
 import { every, type Job } from './server-jobs.ts'
 
 /** What is due after so long and is late shows how long everything else waited. */
@@ -44,6 +45,8 @@ type Sources = {
   /** Of several servers, where they have the same limits. */
   joint: Pick<SharedWindows, 'isUp'> | undefined
   meterMemory: SharedArrayBuffer
+  /** Of stores that are replicated. */
+  ageOf: AgeOf | undefined
 }
 
 /** Answers `GET /metrics` at the address of the configuration; undefined where there is none. */
@@ -65,7 +68,7 @@ export function startMetrics(sources: Sources & Measuring) {
 }
 
 function printMetrics(sources: Sources): string {
-  const parts = [printServer, printProcess, printPayments, printRecorder, printDisk]
+  const parts = [printServer, printReplicas, printProcess, printPayments, printRecorder, printDisk]
   return `${parts.flatMap((print) => print(sources)).join('\n')}\n`
 }
 
@@ -144,6 +147,15 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
       ],
     }),
   ]
+}
+
+function printReplicas({ context, ageOf }: Sources): string[] {
+  const stores = ageOf === undefined ? [] : replicatedStores(context)
+  return printFamily({
+    ...{ name: 'bookfeed_replica_age_seconds', type: 'gauge' },
+    help: 'How much older the copy of a store may be than its database.',
+    samples: stores.map((store) => [{ store }, (ageOf?.(store) ?? 0) / MS]),
+  })
 }
 
 function printProcess({ context }: Sources): string[] {

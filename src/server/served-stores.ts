@@ -36,19 +36,21 @@ type Caches = Pick<ReturnType<CliContext['config']>, 'chunkCacheBytes'>
 const placeOf = (context: CliContext, store: StoreName): string =>
   store === 'history' ? historyOf(context) : ledgerOf(context)
 
+/** The stores that are at addresses. */
+export const replicatedStores = (context: CliContext): StoreName[] =>
+  storeNames.filter((store) => isAddress(placeOf(context, store)))
+
 /** Copies what is at addresses, and keeps the copies up to date; undefined where nothing is. */
 export async function startReplicas(
   context: CliContext,
   timer: Clock,
 ): Promise<Replicas | undefined> {
   const { dataPath } = context.config()
-  const stores = storeNames
-    .map((store) => ({
-      store,
-      place: placeOf(context, store),
-      path: replicaPathOf(dataPath, store),
-    }))
-    .filter(({ place }) => isAddress(place))
+  const stores = replicatedStores(context).map((store) => ({
+    store,
+    place: placeOf(context, store),
+    path: replicaPathOf(dataPath, store),
+  }))
   return engineAt(stores[0]?.place ?? '')?.startReplicas(stores, {
     server: context.createId(),
     chunkCache: chunkCacheOf(context),
