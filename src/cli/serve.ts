@@ -113,6 +113,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     history: served.history,
     ledger,
     servedLedger: served.ledger,
+    catchUp: replicas && (() => replicas.catchUp('ledger')),
     dataClock: dataClockOf(context, steady.now, ageOf),
     config,
     signup,
