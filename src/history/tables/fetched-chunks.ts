@@ -29,6 +29,10 @@ const schema = `CREATE TABLE IF NOT EXISTS part (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS part_used ON part (used_s)`
 
+/** What SQLite says of a file that can be used later, and of one that cannot. */
+const passing: ReadonlySet<string> = new Set(['SQLITE_BUSY', 'SQLITE_FULL'])
+const damaged: ReadonlySet<string> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
+
 const keyOf = (chunkId: number, kind: ChunkKind): number =>
   chunkId * chunkKinds.length + chunkKinds.indexOf(kind)
 
@@ -37,7 +41,7 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
   let file: ReturnType<typeof openFile> | undefined
   let isUsable = place !== undefined
 
-  /** Runs what uses the file, if there is one; a file that fails is not used any more. */
+  /** Runs what uses the file, if there is one. */
   function withFile<T>(use: (opened: ReturnType<typeof openFile>) => T): T | undefined {
     if (!isUsable || place === undefined) return undefined
     try {
@@ -45,11 +49,12 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
       return use(file)
     } catch (error) {
       const code = codeOf(error)
-      if (code === 'SQLITE_BUSY') return undefined
+      // It is locked, or has no room, which may be otherwise the next time.
+      if (passing.has(code)) return undefined
       isUsable = false
       file?.close()
       // The next process begins with an empty one.
-      if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB')
+      if (damaged.has(code))
         for (const end of ['', '-wal', '-shm']) rmSync(place.path + end, { force: true })
       return undefined
     }
