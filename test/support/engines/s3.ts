@@ -25,10 +25,14 @@ export type S3 = AsyncDisposable & {
   wake(): void
 }
 
+/** Where it listens, and who may use it; without a port on a free one. */
+export type S3Place = { port?: number; key: string; secret: string }
+
 const BUCKET = 'books'
 const REGION = 'us-east-1'
 const KEY = 'AKIDBOOKFEED'
 const SECRET = 'a/secret+key'
+const anywhere: S3Place = { key: KEY, secret: SECRET }
 const DISK_BYTES = 4 * 2 ** 30
 const INSTALL_MS_MAX = 180_000
 const START_MS_MAX = 120_000
@@ -52,26 +56,28 @@ function install(): boolean {
 }
 
 /** With an empty bucket. Somebody else may take a free port first: there are several attempts. */
-export async function startS3(attempt = 1): Promise<S3> {
+export async function startS3(attempt = 1, at: S3Place = anywhere): Promise<S3> {
   const folder = await mkdtemp(join(tmpdir(), 'bookfeed-s3-'))
-  const cluster = createCluster(folder)
+  const cluster = createCluster(folder, at)
   try {
     await cluster.create()
     return cluster
   } catch (error) {
     await cluster[Symbol.asyncDispose]()
-    if (attempt < ATTEMPTS_MAX) return startS3(attempt + 1)
+    if (attempt < ATTEMPTS_MAX) return startS3(attempt + 1, at)
     throw error
   }
 }
 
-function createCluster(folder: string): S3 & { create(): Promise<void> } {
-  const [monitorPort, port] = [findFreePort(), findFreePort()]
+function createCluster(folder: string, at: S3Place): S3 & { create(): Promise<void> } {
+  const monitorPort = findFreePort()
+  const port = at.port ?? findFreePort()
+  const address = at.port === undefined ? '127.0.0.1' : '0.0.0.0'
   const [fsid, disk] = [crypto.randomUUID(), crypto.randomUUID()]
   const conf = join(folder, 'ceph.conf')
   const client = {
     ...{ endpoint: `http://127.0.0.1:${port}`, region: REGION },
-    ...{ accessKeyId: KEY, secretAccessKey: SECRET },
+    ...{ accessKeyId: at.key, secretAccessKey: at.secret },
   }
   const { spawn, kill, untilDone } = createPrograms()
   const inFolder = ['-c', conf]
@@ -82,7 +88,7 @@ function createCluster(folder: string): S3 & { create(): Promise<void> } {
   const spawnGateway = (): void => {
     gateway = spawn(
       ...['radosgw', ...inFolder, '-f', '-n', 'client.rgw'],
-      `--rgw_frontends=beast endpoint=127.0.0.1:${port} tcp_nodelay=1`,
+      `--rgw_frontends=beast endpoint=${address}:${port} tcp_nodelay=1`,
     )
   }
 
@@ -92,14 +98,14 @@ function createCluster(folder: string): S3 & { create(): Promise<void> } {
     wake: () => gateway?.kill('SIGCONT'),
     env: {
       ...{ S3_ENDPOINT: client.endpoint, S3_REGION: REGION },
-      ...{ S3_ACCESS_KEY_ID: KEY, S3_SECRET_ACCESS_KEY: SECRET },
+      ...{ S3_ACCESS_KEY_ID: at.key, S3_SECRET_ACCESS_KEY: at.secret },
     },
     async create() {
       for (const name of ['mon', 'osd', 'run']) await mkdir(join(folder, name))
       await Bun.write(conf, settings(folder, fsid, monitorPort))
       const monmap = join(folder, 'monmap')
-      const address = `[v2:127.0.0.1:${monitorPort}/0]`
-      await run('monmaptool', '--create', '--fsid', fsid, '--addv', 'a', address, monmap)
+      const monitor = `[v2:127.0.0.1:${monitorPort}/0]`
+      await run('monmaptool', '--create', '--fsid', fsid, '--addv', 'a', monitor, monmap)
       await run('ceph-mon', ...inFolder, '-i', 'a', '--mkfs', '--monmap', monmap)
       spawnMonitor()
       await run('ceph-osd', ...inFolder, '-i', '0', '--mkfs', '--osd-uuid', disk)
@@ -114,7 +120,7 @@ function createCluster(folder: string): S3 & { create(): Promise<void> } {
           '--uid=bookfeed',
           '--display-name=Bookfeed',
         ],
-        ...[`--access-key=${KEY}`, `--secret-key=${SECRET}`],
+        ...[`--access-key=${at.key}`, `--secret-key=${at.secret}`],
       )
       spawnGateway()
       // Bun's client cannot make a bucket: to the service, this object of a host is one.
