@@ -68,8 +68,21 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
+/**
+ * The runtime reads the certificates of private authorities when it starts, and no later: so it
+ * starts again, as the same process, with the file in its own variable.
+ */
+function trustCertificates(): void {
+  const { BOOKFEED_CA_FILE: file = '', NODE_EXTRA_CA_CERTS: trusted } = process.env
+  if (file === '' || file === trusted) return
+  const args = process.argv.slice(Bun.isStandaloneExecutable ? 2 : 1)
+  const words = [process.execPath, ...process.execArgv, ...args]
+  process.execve?.(process.execPath, words, { ...process.env, NODE_EXTRA_CA_CERTS: file })
+}
+
 /** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
+  trustCertificates()
   const args = process.argv.slice(2)
   if (args[0] === 'serve') compileLittle()
   const { runCli } = await import('./cli/program.ts')

@@ -1,4 +1,8 @@
 /** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
+
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
 import { isTimeframe, type Timeframe } from '#src/domain/market.ts'
 import { findChain, homeChain } from '#src/domain/selling/payment-chain.ts'
 import { bytes, integer } from '#src/platform/setting.ts'
@@ -17,6 +21,20 @@ export function parseListener(text: string): { host: string; port: number } | ''
     /^(?:\[?([A-Za-z0-9.:_-]+?)\]?:)?(\d+)$/.exec(text) ?? []
   const port = integer(0, 65_535).parse(number)
   return port === undefined ? undefined : { host, port }
+}
+
+/** The path of a file in which all certificates can be read, and there is one; empty for none. */
+export function parseCertificates(path: string): string | undefined {
+  if (path === '') return path
+  try {
+    const blocks = readFileSync(path, 'utf8').match(
+      /-----BEGIN CERTIFICATE-----[^-]+-----END[^-]+-----/g,
+    )
+    for (const block of blocks ?? []) new X509Certificate(block)
+    return blocks === null ? undefined : path
+  } catch {
+    return undefined
+  }
 }
 
 /** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */

@@ -18,6 +18,7 @@ import {
 import {
   isHttpUrl,
   megabytes,
+  parseCertificates,
   parseListener,
   parseNodes,
   parseOrigin,
@@ -273,6 +274,14 @@ export const variables = {
     accepts: 'IP addresses and networks such as 10.0.0.0/8, separated by commas',
     description: 'Proxies whose X-Forwarded-For the server trusts.',
     parse: parseNetworks,
+  },
+  caFile: {
+    name: 'BOOKFEED_CA_FILE',
+    default: '',
+    accepts: 'the path of a file with certificates (PEM)',
+    description:
+      'Certificates of private authorities, which are trusted besides the public ones for every connection: to PostgreSQL, Redis, a bucket, nodes and the facilitator. Empty: public ones alone.',
+    parse: parseCertificates,
   },
   rpcUrls: {
     name: 'BOOKFEED_RPC_URL',

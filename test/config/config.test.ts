@@ -6,6 +6,7 @@ import { Fault } from '#src/platform/fault.ts'
 import { configVariables, readConfig } from '../support/config.ts'
 
 const MIB = 1024 * 1024
+const authority = new URL('authority.pem', import.meta.url).pathname
 
 describe('readConfig', () => {
   test('default: an empty environment is a working configuration', () => {
@@ -54,6 +55,7 @@ describe('readConfig', () => {
       admin: 'auto',
       adminToken: '',
       trustedProxies: [],
+      caFile: '',
       rpcUrls: {},
       sanctionsList: '',
       sanctionsDaysMax: 7,
@@ -112,6 +114,7 @@ describe('readConfig', () => {
       BOOKFEED_ADMIN: 'token',
       BOOKFEED_ADMIN_TOKEN: '0123456789abcdef0123456789abcdef',
       BOOKFEED_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+      BOOKFEED_CA_FILE: authority,
       BOOKFEED_RPC_URL: 'http://127.0.0.1:8545/key',
       BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML',
       BOOKFEED_SANCTIONS_DAYS_MAX: '3',
@@ -170,6 +173,7 @@ describe('readConfig', () => {
         { address: '10.0.0.0', bits: 8, family: 'ipv4' },
         { address: '::1', bits: 128, family: 'ipv6' },
       ],
+      caFile: authority,
       rpcUrls: { 'eip155:137': 'http://127.0.0.1:8545/key' },
       sanctionsList: '/srv/SDN.XML',
       sanctionsDaysMax: 3,
@@ -217,6 +221,8 @@ describe('readConfig', () => {
     ['BOOKFEED_PUBLIC_URL', 'http://bookfeed:3000'],
     ['BOOKFEED_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['BOOKFEED_TRUSTED_PROXIES', 'proxy'],
+    ['BOOKFEED_CA_FILE', '/absent.pem'],
+    ['BOOKFEED_CA_FILE', import.meta.filename],
     ['BOOKFEED_RPC_URL', 'node:8545'],
     ['BOOKFEED_RPC_URL', 'eip155:1=https://node'],
     ['BOOKFEED_RPC_URL', 'https://node,eip155:137=https://node'],
