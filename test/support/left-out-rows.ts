@@ -48,9 +48,10 @@ const states: readonly Snapshot[] = (() => {
     })
 })()
 
+/** At 25 to more than 32 cents: a bound between best bids leaves some states and some trades. */
 const trades: readonly Trade[] = states.map(({ timestampMs, outcome }, index) => ({
   timestampMs: timestampMs + (index % 3),
-  price: 400_000 + index,
+  price: 250_000 + index * 100,
   size: 1_000_000 + index,
   outcome,
   side: 'buy',
