@@ -1,7 +1,8 @@
 /**
  * From the header `Authorization` to a caller. What was found stays in memory until the ledger
  * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
- * next request on, and a valid one costs a hash.
+ * next request on, and a valid one costs a hash. While the ledger is stale for longer than keys are
+ * honoured without it, no key is.
  */
 import { timingSafeEqual } from 'node:crypto'
 
@@ -15,6 +16,7 @@ import {
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
+import { alwaysCurrent, assertConfirmed, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 
@@ -23,7 +25,7 @@ const CALLERS_MAX = 100_000
 export type Authenticator = {
   /**
    * The caller whose valid key the header holds; undefined for anything else. `addressOf` returns
-   * the network address of the caller.
+   * the network address of the caller. Throws `unavailable` while keys cannot be checked.
    */
   authenticate(authorization: string | null, addressOf: () => string): Caller | undefined
   /** The live catalogue by ascending rank. */
@@ -35,9 +37,11 @@ type Entry = { digest: Uint8Array; caller: Caller; untilMs: number; revision: nu
 export function createAuthenticator({
   ledger,
   clock,
+  staleSince = alwaysCurrent,
 }: {
   ledger: Ledger
   clock: Clock
+  staleSince?: StaleSince
 }): Authenticator {
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()
@@ -80,6 +84,7 @@ export function createAuthenticator({
     authenticate(authorization) {
       const token = tokenOf(authorization)
       if (token?.length !== KEY_LENGTH) return undefined
+      assertConfirmed(staleSince, clock())
       refresh()
       digestOf(token, digest)
       const slot = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)

@@ -295,7 +295,10 @@ function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError
 function toClosed({ allowance }: Arrival, enteredMs: number, cause: unknown): Visit {
   const rate = { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS }
   const message = 'Keys cannot be checked just now. Try again in a moment.'
-  const refusal = new AppError('unavailable', message, { cause, retryAfterSeconds: 5 })
+  const isSaid = cause instanceof AppError && cause.code === 'unavailable'
+  const refusal = isSaid
+    ? cause
+    : new AppError('unavailable', message, { cause, retryAfterSeconds: 5 })
   const visit = { caller: undefined, rate, isCounted: false, enteredMs, route: NO_ROUTE }
   return { ...visit, refusal: allowance === 'none' ? undefined : refusal }
 }

@@ -41,14 +41,15 @@ import { startBackups } from '../server/scheduled-backups.ts'
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   type AgeOf,
-  dataClockOf,
   openServedHistory,
   openServedLedger,
+  staleSinceOf,
   startReplicas,
 } from '../server/served-stores.ts'
 import {
   atMost,
   DRAIN_MS_MAX,
+  startAgeWatch,
   startForgetting,
   startSample,
   startStream,
@@ -93,6 +94,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const served = ends.use(openServed(context, { history, ledger }, replicas))
   const steady = createSteadyClock({ clock, timer, ledger })
   const timed = { ...context, clock: steady.now }
+  const staleSince = staleSinceOf(context, steady.now, ageOf)
   const log = createLogBuffer(context.writeLog)
   const screening = createScreening(timed, ledger)
   const signup = () => signupStateOf(config, screening.signup())
@@ -114,7 +116,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ledger,
     servedLedger: served.ledger,
     catchUp: replicas && (() => replicas.catchUp('ledger')),
-    dataClock: dataClockOf(context, steady.now, ageOf),
+    staleSince,
     config,
     signup,
     billing: shop.billing,
@@ -155,6 +157,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const jobs = [
     selling,
     startTimeKeeping(steady),
+    ...(staleSince ? [startAgeWatch(staleSince, context.printError)] : []),
     test,
     startForgetting(timed, ledger, report?.forgetting),
     startUsageFlush(front, context.printError),

@@ -1,6 +1,7 @@
 /** What is recorded of a market and what is missing: what is not known to be recorded is a gap. */
 import { exactMillionths, type Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
+import { toIso } from './time.ts'
 
 /** What each means is said where it is documented: features/coverage/schema.ts. */
 export const gapReasons = [
@@ -38,6 +39,8 @@ export type CoverageQuestion = {
   fromMs?: number | undefined
   toMs?: number | undefined
   nowMs: number
+  /** The copy that is read is stale: of an open market nothing after `nowMs` is known. */
+  isStale?: boolean | undefined
 }
 
 /** End of a stored gap that has none yet: it reaches to the end of `marketSpanOf`. */
@@ -81,13 +84,21 @@ export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
 }
 
 /** The span that a question is about; empty when its bounds leave nothing of the market's. */
-export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
+export function spanOf(question: CoverageQuestion): Span {
+  const { market, fromMs, toMs, nowMs } = question
   const whole = marketSpanOf(market, nowMs)
   const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
-  const endMs = toMs ?? whole?.toMs ?? startMs
+  const endMs = Math.min(toMs ?? whole?.toMs ?? startMs, knownEndOf(question))
   if (endMs > startMs) return { fromMs: startMs, toMs: endMs }
   const momentMs = fromMs ?? (toMs === undefined ? startMs : Math.max(0, toMs - 1))
   return { fromMs: momentMs, toMs: momentMs }
+}
+
+/** Where what is known of a market ends, while the copy that is read is stale. */
+function knownEndOf({ market, nowMs, isStale = false }: CoverageQuestion): number {
+  if (!isStale || isOver(market)) return MAX
+  const endMs = marketSpanOf(market, nowMs)?.toMs ?? nowMs
+  return endMs < (market.windowEndMs ?? MAX) ? endMs : MAX
 }
 
 /**
@@ -120,6 +131,7 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
   const asked = askedOutcomes(question)
   const gaps = new Map<TallyReason, Tallied>()
+  if (fromMs >= knownEndOf(question)) return { totalMs: 0, coveredMs: 0, gaps }
   let coveredMs = 0
   for (const outcome of asked) {
     eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
@@ -286,6 +298,16 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
     })
   }
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
+}
+
+/** The same header where nothing is known after `sinceMs`: it is never `full` then. */
+export function staleCoverage(text = 'unknown', sinceMs: number): string {
+  let whole = text
+  if (text === 'full') whole = 'partial;covered=1.0;gaps=0;reasons=""'
+  if (text === 'unknown') whole = 'unknown;gaps=0;reasons=""'
+  const [share = '', names = ''] = whole.slice(0, -1).split('reasons="')
+  const reasons = [...names.split(' ').filter((name) => name !== ''), 'stale'].sort()
+  return `${share}reasons="${reasons.join(' ')}";until="${toIso(sinceMs)}"`
 }
 
 /** For a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=1;reasons="import"`. */

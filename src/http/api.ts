@@ -16,6 +16,7 @@ import type { FindMarket } from '#src/domain/market-name.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { TierRoute } from '#src/domain/selling/tier.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import { after } from '#src/platform/maybe-promise.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -163,6 +164,7 @@ export type ApiPorts = AccessPorts & {
   chargeSignup: ChargeSignup
   work: Work
   kept: KeptAnswers
+  staleSince: StaleSince
 }
 
 /** What a handler passes to `reply`: a value, a promise of it, or work in steps that ends with it. */
@@ -186,7 +188,7 @@ const withOptions = (options: Partial<RouteOptions>) => ({
 
 /** Creates the macros, and `reply`, with which handlers send data. */
 export function createApi(ports: ApiPorts) {
-  const { findMarket, chargeSignup, work, kept } = ports
+  const { findMarket, chargeSignup, work, kept, staleSince } = ports
 
   /** Admits the caller, then reads the request; the results are members of its `Visit`. */
   function admitAndRead(matched: MatchedRequest, hook: Hook): Visit | Promise<Visit> {
@@ -279,7 +281,7 @@ export function createApi(ports: ApiPorts) {
   ): Response | Promise<Response> =>
     send(request, result, (data) => {
       const isClosed = data.isClosed ?? visitOf(request).market?.isClosed
-      return answerData(request, data, isClosed ? 'closed' : 'open')
+      return answerData(request, { ...data, isClosed }, isClosed ? 'closed' : 'open', staleSince)
     })
 
   return new Elysia({ name: 'api' })
@@ -289,7 +291,7 @@ export function createApi(ports: ApiPorts) {
 
       /** Sends data without an `ETag`. */
       unkept: (request: Request, result: HandlerResult<DataAnswer>) =>
-        send(request, result, (data) => answerData(request, data, 'unkept')),
+        send(request, result, (data) => answerData(request, data, 'unkept', staleSince)),
 
       /** Sends a page of the market in the path, or the page as a table, which is data. */
       page: (request: Request, result: HandlerResult<PageAnswer | DataAnswer>) =>

@@ -3,7 +3,9 @@ import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
+import { staleCoverage } from '#src/domain/coverage.ts'
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { after } from '#src/platform/maybe-promise.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
@@ -84,12 +86,24 @@ export type DataAnswer = Notes & {
   isClosed?: boolean | undefined
 }
 
+/** `X-Coverage` of an answer; where it may still change, it says that the server's copy is stale. */
+export function coverageNow(
+  text: string | undefined,
+  isClosed: boolean | undefined,
+  staleSince: StaleSince,
+): string | undefined {
+  const sinceMs = isClosed ? undefined : staleSince('history')
+  return sinceMs === undefined ? text : staleCoverage(text, sinceMs)
+}
+
 /** Answers with data whose digest is its `ETag`; `unkept` has none, such as that of a POST. */
 export function answerData(
   request: Request,
-  { body, mediaType, isOfPage, isClosed: _, ...notes }: DataAnswer,
+  { body, mediaType, isOfPage, isClosed, ...made }: DataAnswer,
   caching: keyof typeof inits,
+  staleSince: StaleSince,
 ): Response | Promise<Response> {
+  const notes = { ...made, coverage: coverageNow(made.coverage, isClosed, staleSince) }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const isGzip =
     body.length >= GZIP_BYTES_MIN &&
@@ -118,15 +132,18 @@ export type PageAnswer = Pick<Notes, 'vary'> & {
   sent?: { page: Page | undefined; init: ResponseInit }
 }
 
-export type PagePorts = { pages: PageCache; work: Work }
+export type PagePorts = { pages: PageCache; work: Work; staleSince: StaleSince }
 
 /** The same for what is known by a tag, so that a 304 costs nothing. */
 export function answerPage(
   request: Request,
   answer: PageAnswer,
-  { pages, work }: PagePorts,
+  { pages, work, staleSince }: PagePorts,
 ): Response | Promise<Response> {
-  const { tag, isGzip, isClosed, coverage, vary, findPage, join, make, sent } = answer
+  const { tag, isGzip, isClosed, vary, findPage, join, make } = answer
+  const coverage = coverageNow(answer.coverage, isClosed, staleSince)
+  const isStale = coverage !== answer.coverage
+  const sent = isStale ? undefined : answer.sent
   const caching = isClosed ? 'closed' : 'open'
   const etag = `"${tag}"`
   if (hasTag(request, etag)) return respond(null, { caching, isGzip, etag, coverage, vary })

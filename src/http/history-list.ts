@@ -106,6 +106,8 @@ export type HistoryListDeps = {
   history: MarketHistory
   cursors: CursorCodec
   clock: Clock
+  /** Whether the copy that is read is stale; `clock` stands still then. */
+  isStale: () => boolean
   pages: PageCache
 }
 
@@ -116,6 +118,7 @@ type View = {
   history: MarketHistory
   market: Market
   nowMs: number
+  isStale: boolean
   /** What `X-Coverage` says of the text that it says now. */
   coverageAs: (text: string) => string
 }
@@ -123,7 +126,7 @@ type View = {
 /** Makes what answers requests for a list. */
 export function createHistoryList<Query extends HistoryQuery, Filters extends HistoryFilters>(
   options: HistoryListOptions<Query, Filters>,
-  { history, cursors, clock, pages }: HistoryListDeps,
+  { history, cursors, clock, isStale, pages }: HistoryListDeps,
 ) {
   const { list } = options
   const historyTag = historyTagOf(history.cursorKey)
@@ -144,6 +147,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     history: leave(history, filters),
     market,
     nowMs: clock(),
+    isStale: isStale(),
     coverageAs: (text) => text,
   })
 
@@ -157,16 +161,18 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       history: leave(known.history, filters),
       market: known.market,
       nowMs: moment.atMs,
+      isStale: false,
       coverageAs: (text) => coverageAt(moment, text),
     }
   }
 
   function coverageOf(view: View, { filters, range }: Asked): string {
-    const { market, nowMs } = view
+    const { market, nowMs, isStale: isViewStale } = view
     const { fromMs, toMs } = range
     const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
     const gaps = view.history.gaps(market)
-    return view.coverageAs(coverageText({ market, gaps, outcome, fromMs, toMs, nowMs }))
+    const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale: isViewStale }
+    return view.coverageAs(coverageText(question))
   }
 
   function* make(view: View, { filters, range, walk }: Asked) {

@@ -1,6 +1,7 @@
 /** Pages that are asked for again are answered by their address, before any route is looked for. */
 import { isOver } from '#src/domain/coverage.ts'
 import type { FindMarket } from '#src/domain/market-name.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import type { PageCache } from '#src/platform/page-cache.ts'
 
 import { answerPage, type PageAnswer } from './data-response.ts'
@@ -15,6 +16,7 @@ type Ports = AccessPorts & {
   work: Work
   /** Where the front door finds a target again by its URL. */
   targets: Pick<TargetCache, 'set'>
+  staleSince: StaleSince
 }
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 

@@ -385,4 +385,4 @@ function cachingTextsOf({ caching, isCovered, isReplayable }: DeclaredRoute): He
 }
 
 const coverageText =
-  'How much of the time asked for is recorded, over the outcomes asked for (RFC 9651): `full`; or `partial` or `none` with `covered` (share, rounded down), `gaps` (their number) and `reasons`; or `unknown`, without a share, if the trading window of a market is not known (send `from` and `to` to have its rows measured). An empty page of a `full` range is a fact; of any other it is not. GET …/coverage lists the gaps.'
+  'How much of the time asked for is recorded, over the outcomes asked for (RFC 9651): `full`; or `partial` or `none` with `covered` (share, rounded down), `gaps` (their number) and `reasons`; or `unknown`, without a share, if the trading window of a market is not known (send `from` and `to` to have its rows measured). On what may still change, the reason `stale` and `until` say that the server has not heard from its database, and up to when everything is known. An empty page of a `full` range is a fact; of any other it is not. GET …/coverage lists the gaps.'

@@ -13,6 +13,7 @@ import { coins, coinTable } from '#src/domain/market.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
+import { alwaysCurrent, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
@@ -60,8 +61,8 @@ export type ReaderDeps = {
   history: MarketHistory
   ledger: Ledger
   clock: Clock
-  /** By which the history is read, if it may be older than now; `clock` by default. */
-  dataClock?: Clock | undefined
+  /** Since when what is served is stale, where it is a copy. */
+  staleSince?: StaleSince | undefined
   /** Monotonic milliseconds. */
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
@@ -205,6 +206,7 @@ export function createApp(options: AppDeps) {
         history,
         ledger: options.servedLedger ?? ledger,
         timer,
+        staleSince: options.staleSince ?? alwaysCurrent,
         signup,
         recording,
         billing,
@@ -284,14 +286,17 @@ export function createApp(options: AppDeps) {
 /** The routes that every serving thread answers, and what is behind them. */
 function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
   const { history, timer, createId, randomBytes, config, extensions, followed, silence } = options
-  const { clock: now, dataClock: clock = now } = options
+  const { clock: now, staleSince = alwaysCurrent } = options
+  // The history is read by a clock that stands still while it is stale: our silence is no gap.
+  const clock = (): number => staleSince('history') ?? now()
+  const isStale = (): boolean => staleSince('history') !== undefined
   const core = createCore(options, now, operator)
   const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
   const { authenticate } = core
   const streams = createStreams({
     history,
     clock: now,
-    dataClock: clock,
+    staleSince,
     followed,
     silence,
     timer,
@@ -305,19 +310,19 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     limits,
     unread,
   })
-  const lists = { history, cursors, clock, pages }
+  const lists = { history, cursors, clock, pages, isStale }
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
-    coverageRoutes(api, { history, clock }),
+    coverageRoutes(api, { history, clock, isStale }),
     snapshotRoutes(api, lists),
-    asOfRoutes(api, { history, clock, findMarket }),
-    fillRoutes(api, { history, clock }),
+    asOfRoutes(api, { history, clock, findMarket, isStale }),
+    fillRoutes(api, { history, clock, isStale }),
     quoteRoutes(api, lists),
     ...priceRoutes(api, lists),
     tradeRoutes(api, lists),
     panelRoutes(api, { history, cursors, clock }),
-    heatmapRoutes(api, { history, pages, clock }),
-    exportRoutes(api, { history, clock, createId, work, findMarket }),
+    heatmapRoutes(api, { history, pages, clock, isStale }),
+    exportRoutes(api, { history, clock, createId, work, findMarket, staleSince }),
     liveRoutes(api, streams.live, { identify: gate.identify, listTiers, work }),
     spotRoutes(api, createSpotService({ history, cursors })),
     ...extensions.flatMap(

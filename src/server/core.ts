@@ -8,6 +8,7 @@ import { createSample } from '#src/access/sample.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import { createCursorCodec } from '#src/domain/cursor.ts'
 import { createMarketFinder } from '#src/domain/market-name.ts'
+import { alwaysCurrent } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { createApi } from '#src/http/api.ts'
@@ -32,8 +33,9 @@ export function createCore(
 ) {
   const { history, ledger, config, timer, randomBytes, extensions } = options
   const { limits = createLimits(config.streamsMax) } = options
-  const { servedLedger = ledger, catchUp } = options
-  const { authenticator = createAuthenticator({ ledger: servedLedger, clock }) } = options
+  const { servedLedger = ledger, catchUp, staleSince = alwaysCurrent } = options
+  const { authenticator = createAuthenticator({ ledger: servedLedger, clock, staleSince }) } =
+    options
   const { sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config)) } = options
   const { listTiers, authenticate } = authenticator
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
@@ -71,6 +73,7 @@ export function createCore(
     pages,
     work,
     targets,
+    staleSince,
   })
   const { chargeSignup } = gate
   const api = createApi({
@@ -81,6 +84,7 @@ export function createCore(
     chargeSignup,
     work,
     kept,
+    staleSince,
   })
   return {
     api,

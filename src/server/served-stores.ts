@@ -11,6 +11,7 @@ import {
   type StoreName,
   storeNames,
 } from '#src/database/stores.ts'
+import { createStaleSince, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -25,8 +26,6 @@ const replicaPathOf = (dataPath: string, store: StoreName): string =>
   join(dataPath, `replica-${store}.db`)
 /** Chunks of an address are kept in a file up to this size, or that of the configuration. */
 const CHUNK_CACHE_BYTES_MIN = 1e9
-/** Nothing is known of what was written since to a replica that is older. */
-const AGE_MS_MAX = 3000
 
 /** How much older the replica of a store may be than its database, in milliseconds. */
 export type AgeOf = (store: StoreName) => number
@@ -90,11 +89,16 @@ export function openServedLedger(context: CliContext): Ledger {
   return openLedger(path, { nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true })
 }
 
-/**
- * The clock by which the history is read. It stands still while nothing is known of what was written
- * since, so that nothing is taken for silence, or for over.
- */
-export const dataClockOf = (context: CliContext, clock: Clock, ageOf: AgeOf | undefined): Clock =>
-  ageOf === undefined || !isAddress(historyOf(context))
-    ? clock
-    : () => clock() - Math.max(0, Math.floor(ageOf('history') - AGE_MS_MAX))
+/** Since when each store is stale; undefined where both are files. */
+export function staleSinceOf(
+  context: CliContext,
+  clock: Clock,
+  ageOf: AgeOf | undefined,
+): StaleSince | undefined {
+  if (ageOf === undefined) return undefined
+  const isCopied = {
+    history: isAddress(historyOf(context)),
+    ledger: isAddress(ledgerOf(context)),
+  }
+  return createStaleSince((store) => (isCopied[store] ? ageOf(store) : 0), clock)
+}

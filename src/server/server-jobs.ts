@@ -2,7 +2,9 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 
 import type { Billing } from '#src/billing/billing.ts'
-import { type Clock, DAY_MS } from '#src/domain/time.ts'
+import { type StoreName, storeNames } from '#src/database/stores.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
+import { type Clock, DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import {
@@ -45,6 +47,8 @@ export async function atMost(promise: Promise<void>, ms: number): Promise<void> 
 
 /** Well below the ten seconds of usage that a killed process may lose. */
 export const FLUSH_MS = 2 * SECOND_MS
+/** The age of what is served is looked at so often. */
+const AGE_MS = 200
 /** In a row, before the operator hears of it. */
 const FAILURES_REPORTED = 5
 
@@ -114,6 +118,23 @@ export function startForgetting(context: CliContext, ledger: Ledger, report?: Jo
       return job.dispose()
     },
   }
+}
+
+/** Prints a line when what is served becomes stale, and one when it is current again. */
+export function startAgeWatch(staleSince: StaleSince, say: Log): Job {
+  const stale = new Set<StoreName>()
+  function look(): void {
+    for (const store of storeNames) {
+      const sinceMs = staleSince(store)
+      if (sinceMs !== undefined && !stale.has(store)) {
+        stale.add(store)
+        const since = toIso(sinceMs)
+        say(`bookfeed: the ${store} is stale: nothing after ${since} is known`, 'warn')
+      } else if (sinceMs === undefined && stale.delete(store))
+        say(`bookfeed: the ${store} is current again`)
+    }
+  }
+  return every(AGE_MS, look)
 }
 
 /** Writes the time down each minute: a clock that was set back shows at the next start. */

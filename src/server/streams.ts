@@ -6,6 +6,7 @@ import type { CursorCodec } from '#src/domain/cursor.ts'
 import { createMarketFinder, type FindMarket } from '#src/domain/market-name.ts'
 import type { Market, MarketAsOf } from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
+import { type StaleSince, unconfirmedSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createLiveService, type LiveService } from '#src/features/live/service.ts'
 import { createMarketText } from '#src/features/markets/routes.ts'
@@ -60,10 +61,9 @@ export function createStreams({
   work,
   limits,
   unread,
-  dataClock,
+  staleSince,
 }: Source & {
-  /** By which the history is read. */
-  dataClock: Clock
+  staleSince: StaleSince
   followed: Source | undefined
   /** When a recorder that fell silent last sent something; undefined while none is silent. */
   silence: (() => number | undefined) | undefined
@@ -78,11 +78,16 @@ export function createStreams({
   limits: Pick<Limits, 'connections'>
   unread: Unread
 }): Streams {
-  const { history, clock } = followed ?? { history: stored, clock: storedClock }
-  const recorded = { history: stored, rows: rowsOf(stored), clock: storedClock }
+  let lastMs = 0
+  // It stands still while the history is stale, and never runs backwards.
+  const dataClock = (): number =>
+    (lastMs = Math.max(lastMs, staleSince('history') ?? storedClock()))
+  const { history, clock } = followed ?? { history: stored, clock: dataClock }
+  const recorded = { history: stored, rows: rowsOf(stored), clock: dataClock }
+  const isUnconfirmed = () => unconfirmedSince(staleSince, storedClock()) !== undefined
   const rows = followed === undefined ? recorded.rows : rowsOf(history)
   const markets = createMarketWatch(history, clock)
-  const gaps = createGapView({ history, clock: followed?.clock ?? dataClock, silence })
+  const gaps = createGapView({ history, clock, silence })
   const describeMarket = (market: Market | MarketAsOf, nowMs = clock()) =>
     createMarketText(history, nowMs)(market)
   const stream = createStreamService({
@@ -92,7 +97,9 @@ export function createStreams({
     gaps,
     cursors,
     findMarket: followed === undefined ? findMarket : createMarketFinder(history),
-    clock,
+    clock: followed?.clock ?? storedClock,
+    staleSince,
+    isUnconfirmed,
     timer,
     describeMarket,
     recorded,
@@ -116,6 +123,8 @@ export function createStreams({
     timer,
     describeMarket,
     randomBytes,
+    staleSince,
+    isUnconfirmed,
   })
   return { stream, live }
 }

@@ -92,7 +92,7 @@ export function createTestServer<Deps extends ReaderDeps>({
     meters: undefined,
     sellsWithoutKey: false,
     silence: undefined,
-    dataClock: undefined,
+    staleSince: undefined,
     servedLedger: undefined,
     catchUp: undefined,
     recording: () => undefined,

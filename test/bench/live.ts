@@ -13,6 +13,7 @@ import { constants, createDeflateRaw, createGzip } from 'node:zlib'
 import { createCursorCodec } from '#src/domain/cursor.ts'
 import { snapshotList } from '#src/domain/lists.ts'
 import type { Position, Snapshot } from '#src/domain/snapshot.ts'
+import { alwaysCurrent } from '#src/domain/staleness.ts'
 import { createEventEncoder } from '#src/features/live/encoder.ts'
 import { createLiveService } from '#src/features/live/service.ts'
 import { readPrices } from '#src/features/prices/over-time.ts'
@@ -85,6 +86,8 @@ function createService(history: MarketHistory) {
     markets: createMarketWatch(history, () => START_MS),
     describeMarket: () => '{}',
     randomBytes: (length) => new Uint8Array(length),
+    staleSince: alwaysCurrent,
+    isUnconfirmed: () => false,
   })
 }
 

@@ -3,6 +3,7 @@ import type { Market } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { AppDeps } from '#src/server/app.ts'
 
 import { conditionIdOf, START_MS } from '../history/books.ts'
 import { followEvents } from './event-client.ts'
@@ -30,9 +31,9 @@ export function putMarket(history: MarketHistory, number = 1, facts: Partial<Mar
 }
 
 /** A server on a port of its own, ticked every millisecond. */
-export function startServer() {
+export function startServer(options: Partial<AppDeps> = {}) {
   const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
-  const { app, key, ...harness } = createHarness({ history })
+  const { app, key, ...harness } = createHarness({ history, ...options })
   harness.time.nowMs = START_MS + 60_000
   const server = Bun.serve({ port: 0, fetch: app.fetch, idleTimeout: 10 })
   const timer = setInterval(app.tick, 1)

@@ -19,7 +19,7 @@ HEARTBEAT_SECONDS = 15
 @dataclass(frozen=True)
 class Event:
     name: str
-    """`snapshot`, `row`, `gap`, `market_open`, `market_closed` or `market_resolved`."""
+    """`snapshot`, `row`, `gap`, `market_open`, `market_closed`, `market_resolved`, `stale` or `current`."""
     data: dict[str, Any]
     cursor: str | None
     """Continues after this event; None where it is no place to continue from."""

@@ -67,7 +67,7 @@ export class EventLine implements Line {
     const { event: type, id: cursor, data } = Object.fromEntries(lines.map(([, ...pair]) => pair))
     if (type === undefined || data === undefined) return undefined
     const body = this.#requester.parse(data) as Record<string, unknown>
-    if (type === 'gap') return { ...body, type }
+    if (type === 'gap' || type === 'stale' || type === 'current') return { ...body, type }
     const { conditionId } = body
     const named = conditionId === undefined ? {} : { conditionId }
     return { type, data: body, ...named, ...(cursor === undefined ? {} : { cursor }) }

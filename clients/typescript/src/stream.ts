@@ -55,6 +55,10 @@ export type Message<N = number, C extends Channel = Channel> =
       data: Exact<Schemas['Market'], N>
     }
   | { type: 'market_end'; conditionId: string }
+  /** Nothing is known of what was recorded after `since`: the server lost its database. */
+  | { type: 'stale'; since: string }
+  /** That is over, and what was recorded meanwhile came as rows. */
+  | { type: 'current'; time: string }
 
 type Filter<C extends Channel> = {
   channel: C
@@ -102,7 +106,9 @@ type Signal = { signal?: AbortSignal | undefined }
 const ALL = 'all'
 /** Ids are shorter than a condition id with its prefix. */
 const idOf = (conditionId: string) => conditionId.slice(2)
-const passed = new Set(['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end'])
+const passed = new Set([
+  ...['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end', 'stale', 'current'],
+])
 /** The market that a message is of. */
 const keyOf = ({ conditionId, channel, data }: Wire): string =>
   String(conditionId ?? (channel === 'spot' ? channel : (data as Wire | undefined)?.conditionId))
@@ -121,8 +127,8 @@ function put<V>(map: Map<string, V>, key: string, value: V): void {
 function createNews(): (message: Wire) => boolean {
   const seen = new Map<string, true>()
   return (message) => {
-    const { type, outcome, reason, from, to } = message
-    const key = JSON.stringify([type, keyOf(message), outcome, reason, from, to])
+    const { type, outcome, reason, from, to, since, time } = message
+    const key = JSON.stringify([type, keyOf(message), outcome, reason, from, to, since, time])
     const isNew = !seen.has(key)
     put(seen, key, true)
     return isNew

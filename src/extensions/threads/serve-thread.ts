@@ -25,9 +25,9 @@ import { prepareStores } from '#src/server/open-data-folder.ts'
 import { watchSilence } from '#src/server/recorder-status.ts'
 import {
   type AgeOf,
-  dataClockOf,
   openServedHistory,
   openServedLedger,
+  staleSinceOf,
 } from '#src/server/served-stores.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from '#src/server/server-jobs.ts'
 import { asService } from '#src/server/service-lines.ts'
@@ -127,7 +127,7 @@ async function serveThread(
     config,
     silence: watchSilence(dataPath, context.clock),
     clock,
-    dataClock: dataClockOf(context, clock, ageOf),
+    staleSince: staleSinceOf(context, clock, ageOf),
     catchUp: freshness && (() => parent.ask<void>({ catchUp: true })),
     limits: createLimits(config.streamsMax, { store, share: joint?.share }),
     meters,

@@ -20,7 +20,13 @@ import type { Steps } from '#src/platform/scheduler.ts'
 
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'
 
-type Deps = { history: MarketHistory; clock: Clock; findMarket: FindMarket }
+type Deps = {
+  history: MarketHistory
+  clock: Clock
+  /** Whether the copy that is read is stale; `clock` stands still then. */
+  isStale: () => boolean
+  findMarket: FindMarket
+}
 
 /** Requests of a batch whose books are fetched at once: they fit into memory. */
 const FETCHED_REQUESTS = 100
@@ -97,18 +103,23 @@ function* atKnown(
   const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
   const withReceived = wantsReceived(readCut(query))
   const { history, market } = yield* openKnown(deps.history, now, { ...moment, withReceived })
-  const service = createAsOfService({ ...deps, history, clock: () => moment.atMs })
+  const service = createAsOfService({
+    ...deps,
+    history,
+    clock: () => moment.atMs,
+    isStale: () => false,
+  })
   const { coverage = '', ...answer } = yield* service.at(market, query)
   return { ...answer, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
-function createAsOfService({ history, clock, findMarket }: Deps) {
+function createAsOfService({ history, clock, isStale, findMarket }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
   const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
     ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
-    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
+    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock(), isStale: isStale() },
   })
 
   function marketOf(coin: Coin, name: string): Market | undefined {
@@ -154,6 +165,7 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
       const read = find({ cut: readCut(query), view, maxAgeMs })
       const texts: string[] = []
       const tallies: CoverageTally[] = []
+      let isClosed = true
       for (const [index, { conditionId: name, outcome, ts: tsMs }] of requests.entries()) {
         yield
         if (index % FETCHED_REQUESTS === 0)
@@ -161,11 +173,13 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
         const market = marketOf(coin, name)
         const conditionId = market?.conditionId ?? name.toLowerCase()
         const moment = market && { market, outcome, tsMs }
+        isClosed &&= market?.isClosed === true
         const head = `"conditionId":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         texts.push(`{${head},${toMembers(moment ? read(moment) : { kind: 'unknown_market' })}}`)
         tallies.push(moment ? tallyCoverage(toQuestion(moment, view)) : tallyOfNothing(1, 1))
       }
-      return { body: `{"data":[${texts.join(',')}]}`, coverage: tallyText(tallies) }
+      const body = `{"data":[${texts.join(',')}]}`
+      return { body, isClosed, coverage: tallyText(tallies) }
     },
   }
 }

@@ -23,7 +23,13 @@ import {
   MarketCoverageQuery,
 } from './schema.ts'
 
-export function coverageRoutes(api: Api, deps: CoverageDeps) {
+export function coverageRoutes(
+  api: Api,
+  deps: CoverageDeps & {
+    /** Whether the copy that is read is stale; `clock` stands still then. */
+    isStale: () => boolean
+  },
+) {
   const listDays = createDayList(deps)
   return new Elysia({ name: 'coverage' })
     .use(api)
@@ -32,7 +38,8 @@ export function coverageRoutes(api: Api, deps: CoverageDeps) {
       ({ reply, request, market, query }) => {
         const span = readRange(query)
         const gaps = deps.history.gaps(market)
-        const question = { market, gaps, ...span, nowMs: deps.clock() }
+        const nowMs = deps.clock()
+        const question = { market, gaps, ...span, nowMs, isStale: deps.isStale() }
         return reply.data(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),

@@ -154,11 +154,13 @@ export function* coverageOf(
   history: MarketHistory,
   { markets, windows, rows: { outcome, fromMs, toMs } }: ExportPlan,
   nowMs: number,
+  isStale: boolean,
 ): Steps<string> {
   const tallies: CoverageTally[] = []
   for (const [index, market] of markets.entries()) {
     if (index > 0 && index % MARKETS_A_STEP === 0) yield
-    const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs }
+    const gaps = history.gaps(market)
+    const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale }
     const span = spanOf(question)
     // On a day nothing is missing of a window that has not opened.
     if (windows === undefined || span.toMs > span.fromMs) tallies.push(tallyCoverage(question))

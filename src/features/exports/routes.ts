@@ -2,8 +2,14 @@ import { Elysia } from 'elysia'
 
 import type { FindMarket } from '#src/domain/market-name.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import type { Api } from '#src/http/api.ts'
-import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
+import {
+  answerUnchanged,
+  cachingHeaders,
+  COVERAGE_HEADER,
+  coverageNow,
+} from '#src/http/data-response.ts'
 import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
@@ -48,17 +54,22 @@ const shared = {
   fails: ['too_many_streams'],
 } as const
 
-export function exportRoutes(api: Api, deps: ExportDeps & { work: Work; findMarket: FindMarket }) {
-  const { history, clock, work, findMarket } = deps
+export function exportRoutes(
+  api: Api,
+  deps: ExportDeps & { work: Work; findMarket: FindMarket; staleSince: StaleSince },
+) {
+  const { history, clock, work, findMarket, staleSince } = deps
   const service = createExportService(deps)
 
   async function answer(request: Request, plan: ExportPlan): Promise<Response> {
-    const coverage = await work.run(request, coverageOf(history, plan, clock()))
+    const isStale = staleSince('history') !== undefined
+    const recorded = await work.run(request, coverageOf(history, plan, clock(), isStale))
     // Parquet is compressed inside.
     const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
     const etag = `"${service.tagOf(plan, isGzip)}"`
-    const caching = cachingHeaders(service.isClosed(plan))
-    const common = { ...caching, Vary: VARY, [COVERAGE_HEADER]: coverage }
+    const isClosed = service.isClosed(plan)
+    const coverage = coverageNow(recorded, isClosed, staleSince) ?? recorded
+    const common = { ...cachingHeaders(isClosed), Vary: VARY, [COVERAGE_HEADER]: coverage }
     const unchanged = answerUnchanged(request, etag, common)
     if (unchanged !== undefined) return unchanged
     const close = work.openStream(request)

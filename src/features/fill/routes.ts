@@ -19,7 +19,12 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { readOrder } from './order.ts'
 import { FillBody, FillQuery } from './schema.ts'
 
-type Deps = { history: MarketHistory; clock: Clock }
+type Deps = {
+  history: MarketHistory
+  clock: Clock
+  /** Whether the copy that is read is stale; `clock` stands still then. */
+  isStale: () => boolean
+}
 
 const MONEY_DECIMALS = 6
 const AVERAGE_DECIMALS = 9
@@ -62,13 +67,13 @@ function* answerKnown(
 ): Steps<DataAnswer> {
   const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
   const { history, market } = yield* openKnown(deps.history, now, moment)
-  const known = { history, clock: () => moment.atMs }
+  const known = { history, clock: () => moment.atMs, isStale: () => false }
   const { body, coverage } = yield* answerFill(known, market, query)
   return { body, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
 function* answerFill(
-  { history, clock }: Deps,
+  { history, clock, isStale }: Deps,
   market: Market,
   query: FillQuery,
 ): Steps<{ body: string; coverage: string }> {
@@ -91,7 +96,7 @@ function* answerFill(
   })
   const coverage = coverageText({
     ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
-    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
+    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock(), isStale: isStale() },
   })
   return { body, coverage }
 }

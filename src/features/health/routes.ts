@@ -2,7 +2,8 @@ import { Elysia } from 'elysia'
 
 import { AppError } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
-import type { Clock } from '#src/domain/time.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -21,6 +22,7 @@ type Deps = {
   ledger: Pick<Ledger, 'listTiers' | 'probeWrite'>
   /** Monotonic milliseconds. */
   timer: Clock
+  staleSince: StaleSince
   signup: () => SignupState
   recording: () => RecordingState | undefined
   billing: { warnings(): readonly string[] }
@@ -44,7 +46,7 @@ const RETRY_AFTER_SECONDS = 5
 const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
-  const { history, ledger, timer, signup, recording, billing, version, say } = deps
+  const { history, ledger, timer, staleSince, signup, recording, billing, version, say } = deps
   /** What was said of a store that fails. */
   const said = { history: new Set<string>(), ledger: new Set<string>() }
   function sayOnce(name: 'history' | 'ledger', { holds, reason = 'It fails.' }: Check): void {
@@ -57,8 +59,22 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
   }
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
-  const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
-  const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
+  const checkHistory = createCheck(
+    () => {
+      assertCurrent(staleSince, 'history')
+      history.findBatch('')
+    },
+    history.probeWrite,
+    timer,
+  )
+  const checkLedger = createCheck(
+    () => {
+      assertCurrent(staleSince, 'ledger')
+      ledger.listTiers()
+    },
+    ledger.probeWrite,
+    timer,
+  )
   /** Begins both before it waits for one. */
   function checkStores(): MaybePromise<Stores> {
     const ofHistory = checkHistory()
@@ -111,7 +127,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
           operationId: 'getReadiness',
           summary: 'Whether requests should be sent here',
           description:
-            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
+            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
           tags: ['health'],
         },
       },
@@ -147,6 +163,13 @@ function toReadiness(
     signup: reason === undefined ? { open } : { open, reason },
     ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
+}
+
+function assertCurrent(staleSince: StaleSince, store: 'history' | 'ledger'): void {
+  const sinceMs = staleSince(store)
+  if (sinceMs === undefined) return
+  const since = toIso(sinceMs)
+  throw new AppError('unavailable', `The ${store} is stale: nothing after ${since} is known.`)
 }
 
 /** Reads each time, and writes once a second at most; what that threw counts meanwhile. */

@@ -31,7 +31,13 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { type Grid, HeatCells } from './cells.ts'
 import { HeatmapBody, HeatmapQuery } from './schema.ts'
 
-type Deps = { history: MarketHistory; pages: PageCache; clock: Clock }
+type Deps = {
+  history: MarketHistory
+  pages: PageCache
+  clock: Clock
+  /** Whether the copy that is read is stale; `clock` stands still then. */
+  isStale: () => boolean
+}
 type Asked = { market: Market; query: HeatmapQuery; request: Request }
 
 /** Columns that are printed at once: a millisecond. */
@@ -64,7 +70,7 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
       },
     )
 
-function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswer {
+function answerHeatmap({ history, pages, clock, isStale }: Deps, asked: Asked): PageAnswer {
   const { market, query, request } = asked
   const nowMs = clock()
   const { outcome, agg } = query
@@ -73,7 +79,7 @@ function answerHeatmap({ history, pages, clock }: Deps, asked: Asked): PageAnswe
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / query.timeBins))
   const grid = { fromMs, toMs, stepMs, priceBins, agg }
   const gaps = history.gaps(market)
-  const question = { market, gaps, outcome, fromMs, toMs, nowMs }
+  const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale: isStale() }
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const name = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
   // How much of it is known changes with time as long as the market is open.

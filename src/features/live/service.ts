@@ -4,6 +4,7 @@ import type { Gap } from '#src/domain/coverage.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
@@ -46,6 +47,9 @@ type LiveServiceOptions = {
   timer: Clock
   describeMarket: (market: Market) => string
   randomBytes: (length: number) => Uint8Array
+  staleSince: StaleSince
+  /** Whether keys may have been revoked without this server knowing. */
+  isUnconfirmed: () => boolean
 }
 
 type LiveStart = {
@@ -72,6 +76,8 @@ export function createLiveService({
   timer,
   describeMarket,
   randomBytes,
+  staleSince,
+  isUnconfirmed,
 }: LiveServiceOptions) {
   const feed: EventFeed = {
     sources: { findMarket: (conditionId) => history.findMarket(conditionId), gaps },
@@ -83,10 +89,12 @@ export function createLiveService({
     timer,
     describeMarket,
     fetch: history.fetch,
+    staleSince,
   }
   const groups = createFanout<Uint8Array, EventSource>()
   const subscribers = new Set<EventSubscriber>()
   let checkedMs = timer()
+  let wasUnconfirmed = false
   let isStopped = false
 
   function leave(subscriber: EventSubscriber): void {
@@ -115,8 +123,10 @@ export function createLiveService({
 
   /** Ends the streams of those who may not follow any more. */
   function check(nowMs: number): void {
-    if (nowMs - checkedMs < RECHECK_MS) return
+    const isNewlyUnconfirmed = isUnconfirmed() && !wasUnconfirmed
+    if (nowMs - checkedMs < RECHECK_MS && !isNewlyUnconfirmed) return
     checkedMs = nowMs
+    wasUnconfirmed = isUnconfirmed()
     for (const subscriber of [...subscribers]) {
       const refusal = subscriber.caller.refusal()
       if (refusal === undefined) subscriber.count()

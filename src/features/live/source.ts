@@ -8,7 +8,8 @@ import {
   type Timeframe,
 } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import type { Clock } from '#src/domain/time.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { CoinCursors, RowCursors } from '#src/live/cursors.ts'
 import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
@@ -50,6 +51,7 @@ export type EventFeed = {
   timer: Clock
   describeMarket: (market: Market) => string
   fetch: MarketHistory['fetch']
+  staleSince: StaleSince
 }
 
 /** The last rows of a market, which can be read once more. */
@@ -106,12 +108,15 @@ export function createEventSource(
   followed: Map<string, FollowedMarket>,
   /** Markets that opened and are still to be sent, with their last rows. */
   opened: Opened[] = [],
+  /** Whether `stale` was the last that was said of it. */
+  wasStale = false,
 ): EventSource {
   const { coin, conditionId, timeframe, filter, heartbeatMs } = options
-  const { clock, timer, describeMarket } = feed
+  const { clock, timer, describeMarket, staleSince } = feed
   const pieces: Uint8Array[] = []
   let sentMs = timer()
   let hasMore = false
+  let isStale = wasStale
   /** Why a market that opened cannot be read: the next read ends this group, and no other. */
   let fault: unknown
   /** Last rows of a market that opened, which are being fetched. */
@@ -233,6 +238,27 @@ export function createEventSource(
     return false
   }
 
+  /** The moment up to which what is followed is known, while that is stale: a closed market never is. */
+  function staleMoment(): number | undefined {
+    const sinceMs = staleSince('history')
+    if (sinceMs === undefined || conditionId === undefined) return sinceMs
+    return cursorsOf(followed).some(({ market }) => !market.isClosed) ? sinceMs : undefined
+  }
+
+  function sayStale(): void {
+    const sinceMs = isStale ? undefined : staleMoment()
+    if (sinceMs === undefined) return
+    isStale = true
+    say('stale', `{"since":"${toIso(sinceMs)}"}`)
+  }
+
+  /** After the rows that were recorded meanwhile. */
+  function sayCurrent(): void {
+    if (!isStale || hasMore || staleMoment() !== undefined) return
+    isStale = false
+    say('current', `{"time":"${toIso(clock())}"}`)
+  }
+
   function taken(): Uint8Array[] {
     if (pieces.length > 0) sentMs = timer()
     return pieces.splice(0)
@@ -243,6 +269,7 @@ export function createEventSource(
 
     begin(isContinued) {
       pieces.push(encoder.event('retry:3000'))
+      sayStale()
       for (const market of watch?.open ?? []) add(market, isContinued ? START : undefined)
       if (!isContinued) writeLast(cursorsOf(followed).map(({ market }) => lastOf(market)))
       else
@@ -254,10 +281,13 @@ export function createEventSource(
     next() {
       if (fault !== undefined) throw fault
       hasMore = false
+      sayStale()
       while (coming === undefined && opened[0] !== undefined && sayOpened(opened[0])) opened.shift()
       const waiting = new Set(opened.map((each) => each.conditionId))
       for (const [id, each] of [...followed]) if (!waiting.has(id)) advance(each)
-      if (pieces.length === 0 && timer() - sentMs >= heartbeatMs) pieces.push(encoder.event(':'))
+      sayCurrent()
+      if (pieces.length === 0 && timer() - sentMs >= heartbeatMs)
+        pieces.push(encoder.event(isStale ? ':stale' : ':'))
       return taken()
     },
 
@@ -269,7 +299,7 @@ export function createEventSource(
       const markets = [...followed.values()].map(({ cursor, status, facts }) => {
         return [cursor.step, status, facts]
       })
-      return JSON.stringify([encoder.step, markets])
+      return JSON.stringify([encoder.step, markets, isStale])
     },
 
     fork() {
@@ -277,7 +307,8 @@ export function createEventSource(
         ([id, each]) => [id, { ...each, cursor: each.cursor.fork() }] as const,
       )
       const ownEncoder = encoder.fork(encoder.sum)
-      return createEventSource(feed, options, ownEncoder, new Map(markets), [...opened])
+      const ownOpened = [...opened]
+      return createEventSource(feed, options, ownEncoder, new Map(markets), ownOpened, isStale)
     },
 
     stop: () => watch?.stop(),

@@ -36,7 +36,7 @@ export type BeginOptions = {
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
-  describeMarket: (market: Market | MarketAsOf, nowMs: number) => string
+  describeMarket: (market: Market | MarketAsOf, nowMs?: number) => string
   /** What replays play, where that is not what is followed. */
   recorded?: { history: MarketHistory; rows: RowReader; clock: Clock } | undefined
   /** The row of `GET /v1/{coin}/spot`. */
@@ -136,7 +136,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
         channel === 'markets'
           ? undefined
           : (each) => followMarket(asked, each, filter, position, outlet),
-      describeMarket: (each) => options.describeMarket(each, clock()),
+      describeMarket: (each) => options.describeMarket(each),
       send,
       onFault: outlet.onFault,
     })

@@ -242,7 +242,21 @@ export function serverMessages(rows: RowSchemas): Record<string, Described> {
     ],
     replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
     replay_end: ['A replay is at its end; `seek` goes back.', { id }],
-    heartbeat: ['Nothing else was to be sent.', { time: time('Time of the server.') }],
+    stale: [
+      'The server has not heard from its database: nothing is known, and nothing is sent, of what was recorded since. Once for a connection, until `current`.',
+      { since: time('The moment up to which everything is known.') },
+    ],
+    current: [
+      'What is sent is current again, after `stale`. What was recorded in between comes as rows.',
+      { time: time('Time of the server.') },
+    ],
+    heartbeat: [
+      'Nothing else was to be sent.',
+      {
+        time: time('Time of the server.'),
+        staleSince: Type.Optional(time('Only while it is stale: `since` of `stale`.')),
+      },
+    ],
     error: ['An operation was refused, or a market cannot be read.', fault],
   }
   const entries = Object.entries(messages).map(([type, [summary, ...variants]]) => {
@@ -303,6 +317,10 @@ export const closeCodes = {
     text: 'The server is making its test data. Connect again in a few seconds.',
   },
   limit: { code: 4029, text: 'Your tier has no more connections.' },
+  unconfirmed: {
+    code: 1013,
+    text: 'Keys cannot be checked: the server has not heard from its ledger. Connect again later.',
+  },
   full: { code: 1013, text: 'The server has no more connections for now. Connect again later.' },
 } as const
 export type CloseReason = keyof typeof closeCodes

@@ -3,6 +3,7 @@ import { AppError, ifReadable } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { type Caller, levelOf, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/domain/selling/tier.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import type { Visit } from '#src/http/gate.ts'
 import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
 import type { Unread } from '#src/http/unread.ts'
@@ -44,6 +45,9 @@ export type StreamDeps = BeginOptions & {
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
   unread: Pick<Unread, 'take'>
+  staleSince: StaleSince
+  /** Whether keys may have been revoked without this server knowing. */
+  isUnconfirmed: () => boolean
 }
 
 const settings = {
@@ -239,6 +243,8 @@ const busyError = (text: string) =>
 function createPorts(deps: StreamDeps, begin: SessionPorts['begin']): SessionPorts {
   return {
     clock: deps.clock,
+    staleSince: deps.staleSince,
+    isUnconfirmed: deps.isUnconfirmed,
     begin,
     authenticate: (key, address) =>
       deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`, () => address),

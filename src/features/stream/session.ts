@@ -5,6 +5,7 @@ import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { type Caller, levelOf } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf } from '#src/domain/selling/tier.ts'
+import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { Paced } from '#src/live/runner.ts'
 
@@ -44,6 +45,9 @@ export type Wire = {
 
 export type SessionPorts = HolderPorts & {
   clock: Clock
+  staleSince: StaleSince
+  /** Whether keys may have been revoked without this server knowing. */
+  isUnconfirmed(): boolean
   /** Throws `tier_route` and `tier_coin`. */
   entitle(caller: Caller, channel: Channel, coin: Coin): void
   begin(operation: Operations['subscribe'] | Operations['replay'], outlet: Outlet): Subscription
@@ -69,6 +73,7 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
   const { clock } = ports
   let heartbeatMs = HEARTBEAT_MS
   let drainMs = Number.POSITIVE_INFINITY
+  let isStale = false
 
   const line = createLine(wire, ports, () => {
     for (const each of subscriptions.values()) each.end()
@@ -103,6 +108,14 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
 
   const queue = createQueue(ports, line, perform)
 
+  /** Says once that what is sent is stale, and once that it is current again. */
+  function sayAge(nowMs: number, sinceMs: number | undefined): void {
+    if (line.caller === undefined || isStale === (sinceMs !== undefined)) return
+    isStale = sinceMs !== undefined
+    if (sinceMs === undefined) say({ type: 'current', time: toIso(nowMs) })
+    else say({ type: 'stale', since: toIso(sinceMs) })
+  }
+
   return {
     message: queue.add,
 
@@ -116,8 +129,13 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       const nowMs = clock()
       line.close()
       if (nowMs >= drainMs) end('drain')
+      if (line.caller !== undefined && ports.isUnconfirmed()) end('unconfirmed')
       holder.check(nowMs)
-      if (nowMs - line.sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
+      const sinceMs = ports.staleSince('history')
+      sayAge(nowMs, sinceMs)
+      if (nowMs - line.sentMs < heartbeatMs) return
+      const staleSince = sinceMs === undefined ? undefined : toIso(sinceMs)
+      say({ type: 'heartbeat', time: toIso(nowMs), staleSince })
     },
 
     /** The connection is gone. */

@@ -7,7 +7,7 @@ import type { Book, Outcome, Quote } from '../../lib/bodies.ts'
 import { followEvents, type ServerEvent } from '../../lib/events.ts'
 
 export type Live = {
-  state: 'off' | 'live' | 'waiting'
+  state: 'off' | 'live' | 'waiting' | 'stale'
   quotes: Quote[]
   gaps: readonly Gap[]
   books: Record<Outcome, Book[]>
@@ -41,6 +41,10 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
     }
     const take = ({ event, data }: ServerEvent) => {
       if (event.startsWith('market_')) onChange()
+      if (event === 'stale' || event === 'current') {
+        now.state = event === 'stale' ? 'stale' : 'live'
+        draw()
+      }
       if (event === 'gap') {
         now.gaps = noteGap(gaps, JSON.parse(data) as Told)
         draw()

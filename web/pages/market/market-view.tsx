@@ -212,7 +212,7 @@ const sides = [
   ['up', '▲ Up'],
   ['down', '▼ Down'],
 ] as const
-const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…' }
+const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…', stale: 'Stale' }
 
 function Head({ market, state }: { market: Market; state: keyof typeof liveTexts }) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
@@ -229,7 +229,9 @@ function Head({ market, state }: { market: Market; state: keyof typeof liveTexts
       <div class="row">
         <SimulatedTag source={source} />
         <MarketState market={market} />
-        {liveTexts[state] && <span class="tag live">{liveTexts[state]}</span>}
+        {liveTexts[state] && (
+          <span class={state === 'stale' ? 'tag' : 'tag live'}>{liveTexts[state]}</span>
+        )}
         <Choice
           label="Outcome"
           options={sides}

@@ -1,0 +1,180 @@
+/** A server that is cut off from PostgreSQL, while another one and the recorders go on. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { digestOf } from '#src/domain/selling/api-key.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import { openHistory } from '#src/history/open.ts'
+import { byOperator } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+
+import { aSnapshot, conditionIdOf } from '../../history/books.ts'
+import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { followEvents } from '../../support/event-client.ts'
+import { findFreePort } from '../../support/free-port.ts'
+import { addKey } from '../../support/harness.ts'
+import { startKillableServer } from '../../support/killable-server.ts'
+import { openProxy } from '../../support/proxy-thread.ts'
+import { systemClock } from '../../support/venue/venue.ts'
+
+const MS_MAX = 240_000
+const TRIES_MAX = 600
+const TRY_MS = 50
+const HOUR_MS = 3_600_000
+/** Beyond the ten seconds: of an old answer that is on its way, and of a loaded machine. */
+const BOUND_MS = 14_000
+
+const tier: Tier = {
+  ...{ tierId: 'drill', name: 'Drill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
+  ...{ coins: ['btc'], routes: ['markets', 'snapshots'] },
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-stale-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (await holds()) return
+    await Bun.sleep(TRY_MS)
+  }
+  throw new Error(`${what}: in vain.`)
+}
+
+/** Markets of an hour: 1 is open, 2 closed, and 3 is over but not closed yet. */
+function record(place: string) {
+  const history = openHistory(place)
+  const startMs = Math.floor(systemClock() / HOUR_MS) * HOUR_MS
+  let batches = 0
+  const append = (number: number, timestampMs: number, size: number) => {
+    const conditionId = conditionIdOf(number)
+    const book = { conditionId, timeframe: '1h', timestampMs } as const
+    history.append({
+      ...{ id: `stale-${++batches}`, source: 'simulated', gapReason: 'import' },
+      snapshots: [aSnapshot(book, size), aSnapshot({ ...book, outcome: 'down' }, size)],
+    })
+  }
+  for (const number of [1, 2, 3]) {
+    const windowStartMs = startMs - (number === 1 ? 0 : number * HOUR_MS)
+    history.putMarket({
+      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '1h', source: 'simulated' },
+      ...{ windowStartMs, windowEndMs: windowStartMs + HOUR_MS },
+    })
+    for (let row = 0; row < 3; row++)
+      append(number, number === 1 ? systemClock() : windowStartMs + row * 1000, (row + 1) * 1e6)
+  }
+  history.close(conditionIdOf(2))
+  return { history, append }
+}
+
+describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () => {
+  test(
+    'behavior: it says so, invents no gap, and honours no key for long; afterwards all is there',
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const postgres = stack.use(await startPostgres())
+      const port = Number(new URL(postgres.url).port)
+      const proxy = openProxy(port)
+      stack.defer(proxy.stop)
+      const behind = new URL(postgres.url)
+      behind.port = `${proxy.port}`
+      const { history, append } = record(postgres.url)
+      stack.defer(() => history.dispose())
+      using ledger = openLedger(postgres.url, { nowMs: systemClock() })
+      const key = addKey(ledger, tier)
+      const revoked = addKey(ledger, tier)
+
+      const start = async (name: string, url: string) => {
+        const data = join(folder, name)
+        mkdirSync(data)
+        const server = await startKillableServer({
+          ...{ BOOKFEED_HISTORY: url, BOOKFEED_LEDGER: url, BOOKFEED_DATA: data },
+          ...{ BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
+        })
+        stack.defer(server.kill)
+        return server
+      }
+      const cutOff = await start('cut-off', behind.href)
+      const other = await start('other', postgres.url)
+      const ask = async (server: typeof other, path: string, token = key) => {
+        const headers = { authorization: `Bearer ${token}` }
+        const response = await fetch(server.origin + path, { headers })
+        const { status } = response
+        const names = ['x-coverage', 'etag', 'cache-control', 'x-resume-cursor']
+        const [coverage = '', ...others] = names.map((name) => response.headers.get(name) ?? '')
+        return { status, coverage, others, text: await response.text() }
+      }
+      const pageOf = (number: number) => `/v1/btc/markets/${conditionIdOf(number)}/snapshots`
+      const isStale = async (server: typeof other, number: number) =>
+        (await ask(server, pageOf(number))).coverage.includes('stale')
+
+      const closed = await ask(cutOff, pageOf(2))
+      expect((await ask(cutOff, '/readyz')).status).toBe(200)
+      for (const number of [1, 2, 3]) expect(await isStale(cutOff, number)).toBe(false)
+      expect((await ask(cutOff, pageOf(1), revoked)).status).toBe(200)
+      const live = `/v1/btc/markets/${conditionIdOf(1)}/live`
+      const follow = async () =>
+        followEvents(
+          await fetch(cutOff.origin + live, { headers: { authorization: `Bearer ${key}` } }),
+        )
+      const client = await follow()
+      await client.until(() => client.events().length === 2)
+
+      const cutMs = performance.now()
+      proxy.leadTo(await findFreePort())
+      append(1, systemClock(), 9e6)
+      history.close(conditionIdOf(3))
+      const { id = '' } = ledger.findKeyByDigest(digestOf(revoked)) ?? {}
+      expect(ledger.revokeKey(id, byOperator(systemClock()))).toBe(true)
+      await until('The open market is stale', () => isStale(cutOff, 1))
+      const open = await ask(cutOff, pageOf(1))
+      expect(open.coverage).toMatch(/^partial;.*reasons="([a-z_]+ )?stale.*";until="20.*Z"$/)
+      expect(await isStale(cutOff, 3)).toBe(true)
+      expect(await ask(cutOff, pageOf(2))).toEqual(closed)
+      const unready = await ask(cutOff, '/readyz')
+      expect(unready.status).toBe(503)
+      expect(unready.text).toContain('Not ready: history, ledger. The history is stale')
+      await client.until(() => client.events().some(({ name }) => name === 'stale'))
+      // The other one knows all of it.
+      await until('The other server has the row', async () => {
+        return (await ask(other, pageOf(1))).text.includes('"size":9}')
+      })
+      for (const number of [1, 2, 3]) expect(await isStale(other, number)).toBe(false)
+      await until('The other server refuses the key', async () => {
+        return (await ask(other, pageOf(1), revoked)).status === 401
+      })
+      expect((await ask(other, '/readyz')).status).toBe(200)
+
+      await until('No key is honoured', async () => (await ask(cutOff, pageOf(2))).status === 503)
+      expect(performance.now() - cutMs).toBeLessThan(BOUND_MS)
+      for (const token of [key, revoked]) {
+        const { status, text } = await ask(cutOff, pageOf(2), token)
+        expect([status, JSON.parse(text)]).toMatchObject([503, { code: 'unavailable' }])
+      }
+      await client.ended
+      const names = client.events().map(({ name }) => name)
+      expect(names).toEqual(['snapshot', 'snapshot', 'stale', 'end'])
+      expect(client.events().at(-1)?.data).toMatchObject({ code: 'unavailable' })
+
+      proxy.leadTo(port)
+      await until('Keys are honoured', async () => (await ask(cutOff, pageOf(2))).status === 200)
+      await until('The row is there', async () => {
+        return (await ask(cutOff, pageOf(1))).text.includes('"size":9}')
+      })
+      await until('All is current', async () => !(await isStale(cutOff, 1)))
+      expect((await ask(cutOff, '/readyz')).status).toBe(200)
+      expect((await ask(cutOff, pageOf(1), revoked)).status).toBe(401)
+      expect(await ask(cutOff, pageOf(2))).toEqual(closed)
+      const [mine, others] = [await ask(cutOff, pageOf(3)), await ask(other, pageOf(3))]
+      expect([mine.text, mine.coverage, mine.others]).toEqual([
+        ...[others.text, others.coverage, others.others],
+      ])
+      for (const store of ['history', 'ledger']) {
+        expect(cutOff.errors()).toContain(`the ${store} is stale: nothing after 20`)
+        await until('It is in the log', () => cutOff.errors().includes(`${store} is current again`))
+      }
+    },
+    MS_MAX,
+  )
+})
