@@ -199,20 +199,17 @@ export function openReplica({
     let count = 0
     for (const table of tables) {
       local.empty(table)
-      const fetch = { text: `FETCH ${ROWS_AT_ONCE} FROM held`, values: [], isBare: true }
-      await ask(connection, [table.declareCursor])
-      let coming = ask(connection, [fetch])
+      // The cursors end with the transaction.
+      let coming = ask(connection, [table.declareCursor, table.fetch])
       for (let isLast = false; !isLast;) {
-        const [answer] = await coming
-        const rows = (answer?.rows ?? []) as Cell[][]
+        const rows = ((await coming).at(-1)?.rows ?? []) as Cell[][]
         isLast = rows.length < ROWS_AT_ONCE
         // The next ones arrive while these are written.
-        if (!isLast) coming = ask(connection, [fetch])
+        if (!isLast) coming = ask(connection, [table.fetch])
         local.insert(table, rows)
         count += rows.length
         onProgress?.(count, table.name)
       }
-      await ask(connection, [{ text: 'CLOSE held', values: [] }])
     }
     await ask(connection, [COMMIT])
   }
@@ -335,8 +332,13 @@ function describeTable(table: SQLiteTable) {
       isBare: true,
     }),
     declareCursor: {
-      text: `DECLARE held NO SCROLL CURSOR FOR SELECT ${cells} FROM ${name} ORDER BY ${order}`,
+      text: `DECLARE all_${name} NO SCROLL CURSOR FOR SELECT ${cells} FROM ${name} ORDER BY ${order}`,
       values: [],
+    } satisfies Question,
+    fetch: {
+      text: `FETCH ${ROWS_AT_ONCE} FROM all_${name}`,
+      values: [],
+      isBare: true,
     } satisfies Question,
     removeNamed: `DELETE FROM ${name} WHERE ${logged
       .map((key, index) => `${key?.name} ${key?.operator} $${index + 1}`)
