@@ -7,94 +7,16 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createCompose, idsOf, type Image } from '../support/compose.ts'
-import { type Container, hasContainers, startContainerHost } from '../support/containers.ts'
-import { postgresPrograms } from '../support/engines/postgres.ts'
-import { redisProgram } from '../support/engines/redis.ts'
-import { hasS3 } from '../support/engines/s3.ts'
-import { bookfeed } from '../support/program.ts'
+import { createCompose, idsOf } from '../support/compose.ts'
+import { type Container, startContainerHost } from '../support/containers.ts'
+import { missing, PATH, readImages, untilTrue } from '../support/images.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const weed = new URL('../support/weed.ts', import.meta.url).pathname
 const DRILL_MS_MAX = 600_000
 const ROWS = 200
 const FIRST_POD = 50
-const TRIES_MAX = 240
-const RETRY_MS = 500
 const SUBNET = '172.29.0.1/24'
-const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-
-/** nginx with the module for TCP, which Debian packs by itself. */
-function installStreamModule(): boolean {
-  if (Bun.file(STREAM_MODULE).size > 0) return true
-  if (Bun.which('apt-get') === null || process.getuid?.() !== 0) return false
-  Bun.spawnSync(['apt-get', 'install', '-y', 'nginx', 'libnginx-mod-stream'], { timeout: 180_000 })
-  return Bun.file(STREAM_MODULE).size > 0
-}
-
-const missing = [
-  hasContainers ? '' : 'namespaces',
-  postgresPrograms === undefined ? 'PostgreSQL' : '',
-  redisProgram === null ? 'Redis' : '',
-  hasS3 ? '' : 'radosgw',
-  installStreamModule() ? '' : 'nginx with its stream module',
-].filter(Boolean)
-
-/** What `Dockerfile` says of the image, with this program in place of the executable. */
-async function readOwnImage(): Promise<Image> {
-  const text = await Bun.file(join(root, 'Dockerfile')).text()
-  const wordsOf = (name: string): string[] =>
-    JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(text)?.[1] ?? '[]')
-  const pairs = [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '))
-  return {
-    user: /^USER (.*)$/m.exec(text)?.[1] ?? '',
-    env: Object.fromEntries(pairs.map((pair) => pair.split('=') as [string, string])),
-    entrypoint: wordsOf('ENTRYPOINT'),
-    command: wordsOf('CMD'),
-    files: { '/bookfeed': `#!/bin/sh\nexec env -u PWD ${bookfeed().join(' ')} "$@"\n` },
-  }
-}
-
-async function readImages(): Promise<Record<string, Image>> {
-  const nginx = `pid /run/nginx.pid; error_log stderr; events {}
-http { access_log off; include /etc/nginx/mime.types; include /etc/nginx/conf.d/*.conf; }`
-  return {
-    bookfeed: await readOwnImage(),
-    'postgres:17': {
-      user: 'root',
-      env: { PATH: `${postgresPrograms}:${PATH}` },
-      entrypoint: [],
-      command: [],
-      files: {},
-    },
-    'redis:7': {
-      user: 'root',
-      env: { PATH },
-      // The image is built with another default.
-      entrypoint: ['/entrypoint.sh'],
-      command: [],
-      files: { '/entrypoint.sh': '#!/bin/sh\nexec "$@" --protected-mode no\n' },
-    },
-    'nginx:1.28': {
-      user: 'root',
-      env: { PATH },
-      entrypoint: ['nginx'],
-      command: ['-g', `load_module ${STREAM_MODULE}; daemon off;`],
-      files: { '/etc/nginx/nginx.conf': nginx },
-    },
-    'chrislusf/seaweedfs': {
-      user: 'root',
-      env: { PATH: `/image:${PATH}` },
-      entrypoint: ['weed'],
-      command: [],
-      files: {
-        '/image/weed': `#!/bin/sh\nexec ${process.execPath} ${weed} "$@"\n`,
-      },
-    },
-  }
-}
 
 /** Commands in the first comment of a file, by paragraph. */
 const commandsOf = (text: string): string[][] =>
@@ -102,14 +24,6 @@ const commandsOf = (text: string): string[][] =>
     .split(/\n#(?! {3})/)
     .map((paragraph) => [...paragraph.matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line))
     .filter((lines) => lines.length > 0)
-
-async function untilTrue(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (await isTrue()) return
-    await Bun.sleep(RETRY_MS)
-  }
-  throw new Error(`${what} did not come true.`)
-}
 
 /** A checkout with what the commands need, and a `docker` that is the one of these tests. */
 async function startDeployment(stack: AsyncDisposableStack) {

@@ -88,11 +88,15 @@ function linkOf(pid: number, name: 'exe' | 'root'): string | undefined {
 }
 
 /** The process below another one that satisfies a condition, once there is one. */
-async function findBelow(pid: number, isIt: (pid: number) => boolean): Promise<number> {
-  for (let waits = 0; waits < WAITS_MAX; waits++) {
+async function findBelow(
+  { pid, exited }: Pick<Bun.Subprocess, 'pid' | 'exited'>,
+  isIt: (pid: number) => boolean,
+): Promise<number> {
+  let isOver = false
+  void exited.then(() => (isOver = true))
+  for (let waits = 0; waits < WAITS_MAX && !isOver; waits++) {
     const found = descendantsOf(pid).find(isIt)
     if (found !== undefined) return found
-    if (!existsSync(`/proc/${pid}`)) break
     await Bun.sleep(WAIT_MS)
   }
   throw new Error('A container did not start.')
@@ -121,7 +125,7 @@ export async function startContainerHost(subnet: string) {
     },
   )
   await host.stdout.getReader().read()
-  const hostPid = await findBelow(host.pid, () => true)
+  const hostPid = await findBelow(host, () => true)
   const enterHost = ['nsenter', `--target=${hostPid}`, '--mount', '--net', '--pid', '--']
 
   /** The root folder of a container: programs of this machine, and else what it is given. */
@@ -221,14 +225,17 @@ export async function startContainerHost(subnet: string) {
       // Whatever has made its namespaces is replaced by the command in it.
       const isCommand = (pid: number): boolean =>
         linkOf(pid, 'root') === root && !/\/(chroot|env)$/.test(linkOf(pid, 'exe') ?? '')
-      const init = await findBelow(child.pid, isCommand).catch(async () => {
+      const init = await findBelow(child, isCommand).catch(async () => {
+        // It may have done its work already.
+        if (child.exitCode === 0) return 0
         child.kill('SIGKILL')
         await ended
         throw new Error(`${spec.name} did not start: ${log}`)
       })
       return {
         log: () => log,
-        exited: child.exited,
+        /** Its exit code, when all that it printed is in the log. */
+        exited: ended.then(() => child.exited),
         isRunning: (): boolean => child.exitCode === null && child.signalCode === null,
         /** As variables of its first process. */
         environment: () =>
