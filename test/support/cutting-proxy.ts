@@ -4,9 +4,23 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []
-  let [connections, isRefusing, connectMs] = [0, false, 0]
+  let [connections, isRefusing, connectMs, latencyMs] = [0, false, 0, 0]
   const cut = () => {
     for (const socket of sockets) socket.destroy()
+  }
+  /** Writes each piece `latencyMs` after it came, in the order of their coming. */
+  const passTo = (target: Socket) => {
+    let [sent, waiting] = [Promise.resolve(), 0]
+    return (bytes: Buffer): void => {
+      if (latencyMs === 0 && waiting === 0) return void target.write(bytes)
+      waiting++
+      const due = Bun.sleep(latencyMs)
+      sent = sent.then(async () => {
+        await due
+        waiting--
+        if (!target.destroyed) target.write(bytes)
+      })
+    }
   }
   const server = createServer((client) => {
     connections++
@@ -21,10 +35,11 @@ export async function startCuttingProxy(port: number | (() => number)) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket) && end()).on('error', end)
     }
-    setTimeout(() => client.pipe(upstream), connectMs)
+    setTimeout(() => client.on('data', passTo(upstream)), connectMs)
+    const answer = passTo(client)
     upstream.on('data', (bytes: Buffer) => {
       // What comes after the quota is lost, in the middle of a frame.
-      if (left > 0) client.write(bytes.subarray(0, left))
+      if (left > 0) answer(bytes.subarray(0, left))
       left -= bytes.length
       if (left <= 0) client.end(end)
     })
@@ -41,11 +56,15 @@ export async function startCuttingProxy(port: number | (() => number)) {
     cut,
     /** What is connected now stays so, and says nothing any more to either end. */
     freeze(): void {
-      for (const socket of sockets) socket.unpipe().removeAllListeners('data').pause()
+      for (const socket of sockets) socket.removeAllListeners('data').pause()
     },
     /** The next connections are silent at first, so long. */
     delay(ms: number): void {
       connectMs = ms
+    },
+    /** From now on everything comes so much later, in both directions. */
+    lag(ms: number): void {
+      latencyMs = ms
     },
     refuse(isSo: boolean): void {
       isRefusing = isSo

@@ -6,7 +6,13 @@ import { startCuttingProxy } from './cutting-proxy.ts'
 
 const ANSWER_MS_MAX = 10_000
 type Order =
-  { cut: true } | { freeze: true } | { delayMs: number } | { leadTo: number } | { none: true }
+  | { cut: true }
+  | { freeze: true }
+  | { delayMs: number }
+  | { lagMs: number }
+  | { isRefusing: boolean }
+  | { leadTo: number }
+  | { none: true }
 
 export function openProxy(port: number) {
   const thread = proxyWorker.startBlocking(port)
@@ -20,6 +26,8 @@ export function openProxy(port: number) {
     cut: () => order({ cut: true }),
     freeze: () => order({ freeze: true }),
     delay: (delayMs: number) => order({ delayMs }),
+    lag: (lagMs: number) => order({ lagMs }),
+    refuse: (isRefusing: boolean) => order({ isRefusing }),
     /** Cuts what there is, and leads to another port from now on. */
     leadTo: (port: number) => order({ leadTo: port }),
     stop: thread.close,
@@ -34,6 +42,8 @@ async function serve(port: number, parent: Parent<never, Order>): Promise<never>
     if ('cut' in order || 'leadTo' in order) proxy.cut()
     if ('freeze' in order) proxy.freeze()
     if ('delayMs' in order) proxy.delay(order.delayMs)
+    if ('lagMs' in order) proxy.lag(order.lagMs)
+    if ('isRefusing' in order) proxy.refuse(order.isRefusing)
     return proxy.origin
   })
 }

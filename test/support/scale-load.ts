@@ -1,135 +1,256 @@
-/** What uses a world of several machines while parts of it die, and what it was answered. */
-import { SQL } from 'bun'
-
-import { toIso } from '#src/domain/time.ts'
+/**
+ * What uses a world of several machines while parts of it fail: it appends, reads, buys, and
+ * rotates and revokes keys. It keeps what was acknowledged, and what no client should see.
+ */
+import { digestOf } from '#src/domain/selling/api-key.ts'
 import { byOperator } from '#src/ledger/ledger.ts'
 
+import { conditionIdOf } from '../history/books.ts'
 import { addCustomer, type Customer, type Payload, type QuoteAnswer } from './paid-server.ts'
 import type { GivenAnswer } from './payment-invariants.ts'
-import { addDrillKey, type ScaleServer, type ScaleWorld, withLedger } from './scale-world.ts'
+import { addDrillKey, portOf, type ScaleWorld, withLedger } from './scale-world.ts'
 import { asJson } from './signup-client.ts'
 import { systemClock } from './venue/venue.ts'
 
 const BUYERS = 2
-const READERS = 1
-const READ_EVERY_MS = 50
+const APPEND_EVERY_MS = 100
+const READ_EVERY_MS = 100
+const KEY_EVERY_MS = 200
 const RETRY_MS = 100
-const TRIES_MAX = 400
-const LOOK_MS = 100
-const LOOKS_MAX = 600
-/** What has to happen after each fault. */
-const [ROWS_LEAST, PURCHASES_LEAST] = [30, 1]
+const TRIES_MAX = 600
+const ANSWER_MS_MAX = 15_000
 const FUNDS = 10n ** 12n
 /** Each purchase is meant as one of its own. */
 const WISH = { tierId: 'starter', token: 'USDC', anotherPeriod: true }
 const QUOTE = '/v1/billing/x402/quote'
 const SETTLE = '/v1/billing/x402/settle'
+const appender = new URL('append-process.ts', import.meta.url).pathname
 
-type What = 'page' | 'hot' | 'purchase'
-type Answer = { status: number; text: string; headers: Headers }
-type Row = { id: string; timestamp: string }
+export const kinds = ['append', 'key', 'revocation', 'payment', 'page'] as const
+export type Kind = (typeof kinds)[number]
+type What = 'page' | 'hot' | 'purchase' | 'key'
+export type Answer = { status: number; text: string; headers: Headers }
+export type Row = {
+  id: string
+  timestamp: string
+  outcome: string
+  bids: { price: number; size: number }[]
+}
+type Key = { id: string; key: string }
 
 export const pageOf = (conditionId: string, query = 'limit=100&order=desc'): string =>
   `/v1/btc/markets/${conditionId}/snapshots?${query}`
 
-/** A careful client: it asks another server where one died, and again where it is asked to. */
-function createClient(servers: readonly ScaleServer[]) {
-  const failures: { what: What; failure: string }[] = []
-  const faults: string[] = []
-  let turn = 0
-  return {
-    failures,
-    faults,
+/** The market of the appended rows whose newest row is of the batch that was appended last. */
+export const appended = conditionIdOf(2)
 
-    /** Of the next server; undefined if it is dead, or dies meanwhile. */
-    async ask(what: What, path: string, init: RequestInit): Promise<Answer | undefined> {
-      const server = servers[turn++ % servers.length]
-      const life = server?.life()
-      if (life === undefined) return undefined
-      try {
-        const answer = await fetchText(life.origin + path, init)
-        const { status, text, headers } = answer
-        if (status >= 500) failures.push({ what, failure: `${status} ${text}` })
-        const isPassing = status === 503 && headers.has('retry-after')
-        if (status >= 500 && !isPassing) faults.push(`${path}: ${status} ${text}`)
-        return answer
-      } catch (error) {
-        if (server?.life() === life) faults.push(`${path}: ${error}`)
-        return undefined
-      }
-    },
-  }
-}
-
-async function fetchText(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init)
+export async function request(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX), ...init })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-type Client = ReturnType<typeof createClient>
+export const asKey = (key: string): RequestInit => ({ headers: { authorization: `Bearer ${key}` } })
 
-/** Reads the newest page of every market, and one of old books that all servers have in memory. */
-function createReader({ venue, hot }: ScaleWorld, { ask, faults }: Client, key: string) {
+export type Load = Awaited<ReturnType<typeof startLoad>>
+
+/** Begins to append, to read, to buy, and to change keys. */
+export async function startLoad(world: ScaleWorld) {
+  const { servers, venue, hot, chain, postgres } = world
+  const acknowledged: { kind: Kind; atMs: number }[] = []
+  /** What a client may have to bear, such as a 503 that asks to try again. */
+  const errors: { what: What; error: string }[] = []
+  const findings: string[] = []
+  const appends = new Map<number, { atMs: number }>()
   const rows = new Map<string, string>()
-  const init = { headers: { authorization: `Bearer ${key}` } }
-  async function readMarket(conditionId: string): Promise<void> {
-    const answer = await ask('page', pageOf(conditionId), init)
-    if (answer?.status !== 200) return
-    for (const row of (JSON.parse(answer.text) as { data: Row[] }).data) {
-      const [text, known] = [JSON.stringify(row), rows.get(row.id)]
-      if (known !== undefined && known !== text) faults.push(`${row.id} was another row before.`)
-      rows.set(row.id, text)
-    }
-  }
-  return {
-    rows,
-    async read(): Promise<void> {
-      for (const { conditionId } of venue.markets()) await readMarket(conditionId)
-      await ask('hot', pageOf(hot), init)
-      await Bun.sleep(READ_EVERY_MS)
-    },
-  }
-}
-
-/** Buys a period with a wallet of its own, and insists on what it has signed. */
-function createBuyer({ chain }: ScaleWorld, { ask, faults }: Client) {
+  const keys: { key: string; atMs: number; revokedMs?: number }[] = []
   const signed: { payer: string; amount: bigint }[] = []
   const given: GivenAnswer[] = []
-  const state = { bought: 0 }
+  const readings = { sent: 0, answered: 0 }
+  let [isOver, turn] = [false, 0]
+  const note = (kind: Kind): void => void acknowledged.push({ kind, atMs: performance.now() })
 
-  async function insist(path: string, init: RequestInit, note?: (status: number) => void) {
+  /** Of the next server; undefined if it is dead, suspended, or dies meanwhile. */
+  async function ask(what: What, path: string, init: RequestInit): Promise<Answer | undefined> {
+    const server = servers[turn++ % servers.length]
+    const life = server?.life()
+    if (life === undefined || server === undefined) return undefined
+    try {
+      const answer = await request(life.origin + path, init)
+      const { status, text, headers } = answer
+      if (status === 429 || status >= 500) errors.push({ what, error: `${status} ${codeOf(text)}` })
+      const isPassing = status === 503 && headers.has('retry-after')
+      if (status >= 500 && !isPassing) findings.push(`${path}: ${status} ${text}`)
+      return answer
+    } catch (error) {
+      const { name, message } = error as Error
+      errors.push({ what, error: name === 'TimeoutError' ? 'no answer in 15 s' : message })
+      const isExcused = server.life() !== life || server.isSuspended() || name === 'TimeoutError'
+      if (!isExcused) findings.push(`${path}: ${error}, from a server that runs`)
+      return undefined
+    }
+  }
+
+  /** Asks again, another server where one failed, until the status is one of these. */
+  async function insist(
+    what: What,
+    path: string,
+    init: RequestInit,
+    {
+      wanted,
+      passing,
+      listen,
+    }: {
+      wanted: number
+      passing: readonly number[]
+      listen?: (status: number) => void
+    },
+  ): Promise<string | undefined> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const answer = await ask('purchase', path, init)
-      if (answer) note?.(answer.status)
-      if (answer?.status === 200) return JSON.parse(answer.text) as unknown
-      if (answer && ![202, 503].includes(answer.status)) {
-        faults.push(`${path}: ${answer.status} ${answer.text}`)
+      const answer = await ask(what, path, init)
+      if (answer !== undefined) listen?.(answer.status)
+      if (answer?.status === wanted) return answer.text
+      if (answer !== undefined && !passing.includes(answer.status)) {
+        findings.push(`${path}: ${answer.status} ${answer.text}`)
         return undefined
       }
       await Bun.sleep(RETRY_MS)
     }
-    faults.push(`${path}: never 200`)
+    findings.push(`${path}: never ${wanted}`)
     return undefined
   }
 
+  /** Reads the newest page of every market, and one of old books. */
+  async function read(): Promise<void> {
+    const page = async (what: What, conditionId: string) => {
+      readings.sent++
+      const answer = await ask(what, pageOf(conditionId), asKey(reader))
+      if (answer?.status !== 200) return
+      readings.answered++
+      note('page')
+      if (what === 'page') noteRows(answer.text)
+    }
+    for (const { conditionId } of venue.markets()) await page('page', conditionId)
+    await page('hot', hot)
+    await Bun.sleep(READ_EVERY_MS)
+  }
+
+  function noteRows(text: string): void {
+    for (const row of (JSON.parse(text) as { data: Row[] }).data) {
+      const printed = JSON.stringify(row)
+      const known = rows.get(row.id)
+      if (known !== undefined && known !== printed) findings.push(`${row.id} was another row.`)
+      rows.set(row.id, printed)
+    }
+  }
+
+  /** Replaces a key by its successor, and revokes it. */
+  async function replaceKey(old: Key): Promise<Key> {
+    const once = { authorization: `Bearer ${old.key}`, 'idempotency-key': crypto.randomUUID() }
+    const rotation = asJson({ overlapSeconds: 3600 }, once)
+    const made = { wanted: 201, passing: [429, 503] }
+    const text = await insist('key', `/v1/keys/${old.id}/rotate`, rotation, made)
+    if (text === undefined) return addKey()
+    const next = JSON.parse(text) as Key
+    note('key')
+    keys.push({ key: next.key, atMs: performance.now() })
+    const deletion = { method: 'DELETE', ...asKey(next.key) }
+    const gone = { wanted: 204, passing: [429, 503] }
+    if ((await insist('key', `/v1/keys/${old.id}`, deletion, gone)) !== undefined) {
+      note('revocation')
+      const held = keys.find(({ key }) => key === old.key)
+      if (held !== undefined) held.revokedMs = performance.now()
+    }
+    await Bun.sleep(KEY_EVERY_MS)
+    return next
+  }
+
+  const addKey = (): Key => {
+    const key = addDrillKey(world)
+    keys.push({ key, atMs: performance.now() })
+    const id = withLedger(world, (ledger) => ledger.findKeyByDigest(digestOf(key))?.id ?? '')
+    return { id, key }
+  }
+
+  /** Buys a period with a wallet of its own, and insists on what it has signed. */
+  async function buy({ headers, wallet, sign }: Customer): Promise<void> {
+    const order = asJson({ ...WISH, network: chain.network }, headers)
+    const text = await insist('purchase', QUOTE, order, { wanted: 200, passing: [202, 429, 503] })
+    if (text === undefined) return
+    const quote = JSON.parse(text) as QuoteAnswer
+    const paymentPayload: Payload = await sign(quote)
+    const payer = wallet.address.toLowerCase()
+    const { nonce } = paymentPayload.payload.authorization as { nonce: string }
+    signed.push({ payer, amount: BigInt(quote.paymentRequirements.amount) })
+    const listen = (status: number) => void given.push({ payer, nonce, status })
+    const receipt = { wanted: 200, passing: [202, 429, 503], listen }
+    const submitted = asJson({ paymentPayload }, headers)
+    if ((await insist('purchase', SETTLE, submitted, receipt)) !== undefined) note('payment')
+  }
+
+  const writerLink = await world.linkTo(() => portOf(postgres.url))
+  let writer: Bun.Subprocess | undefined
+  /** A batch that was not acknowledged is appended again, by another process where one failed. */
+  async function append(): Promise<void> {
+    const url = new URL(postgres.url)
+    url.port = new URL(writerLink.origin).port
+    const next = `${(appends.size > 0 ? Math.max(...appends.keys()) : -1) + 1}`
+    const child = Bun.spawn(
+      [process.execPath, appender, url.href, next, '1000000', `${APPEND_EVERY_MS}`],
+      { stdout: 'pipe', stderr: 'ignore' },
+    )
+    writer = child
+    let rest = ''
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + piece).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        appends.set(Number(line), { atMs: performance.now() })
+        note('append')
+      }
+    }
+    await child.exited
+    await Bun.sleep(RETRY_MS)
+  }
+
+  const reader = addDrillKey(world)
+  const buyers = await addBuyers(world)
+  const repeat = async (act: () => Promise<void>): Promise<void> => {
+    while (!isOver) await act()
+  }
+  let ownKey = addKey()
+  const loops = [
+    repeat(append),
+    repeat(read),
+    repeat(async () => {
+      ownKey = await replaceKey(ownKey)
+    }),
+    ...buyers.map((buyer) => repeat(() => buy(buyer))),
+  ]
   return {
+    key: reader,
+    acknowledged,
+    errors,
+    findings,
+    appends,
+    rows,
+    keys,
     signed,
     given,
-    state,
-    async buy({ headers, wallet, sign }: Customer): Promise<void> {
-      const order = asJson({ ...WISH, network: chain.network }, headers)
-      const quote = (await insist(QUOTE, order)) as QuoteAnswer | undefined
-      if (quote === undefined) return
-      const paymentPayload: Payload = await sign(quote)
-      const payer = wallet.address.toLowerCase()
-      const { nonce } = paymentPayload.payload.authorization as { nonce: string }
-      signed.push({ payer, amount: BigInt(quote.paymentRequirements.amount) })
-      const submitted = asJson({ paymentPayload }, headers)
-      await insist(SETTLE, submitted, (status) => given.push({ payer, nonce, status }))
-      state.bought++
+    buyers,
+    readings,
+    writerLink,
+
+    /** Resolves when all that was begun is acknowledged. */
+    async stop(): Promise<void> {
+      isOver = true
+      writer?.kill('SIGKILL')
+      await Promise.all(loops)
     },
   }
 }
+
+export const codeOf = (text: string): string =>
+  /"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 60)
 
 /** Accounts with a wallet and money; what is granted to them allows many calls. */
 async function addBuyers(world: ScaleWorld): Promise<Customer[]> {
@@ -148,83 +269,4 @@ async function addBuyers(world: ScaleWorld): Promise<Customer[]> {
     }
   })
   return customers
-}
-
-export type Load = Awaited<ReturnType<typeof startLoad>>
-
-/** Begins to read and to buy. */
-export async function startLoad(world: ScaleWorld) {
-  const client = createClient(world.servers)
-  const key = addDrillKey(world)
-  const { rows, read } = createReader(world, client, key)
-  const { signed, given, state, buy } = createBuyer(world, client)
-  const buyers = await addBuyers(world)
-  let isOver = false
-  const repeat = async (act: () => Promise<void>): Promise<void> => {
-    while (!isOver) await act()
-  }
-  const loops = [
-    ...Array.from({ length: READERS }, () => repeat(read)),
-    ...buyers.map((buyer) => repeat(() => buy(buyer))),
-  ]
-  return {
-    ...{ key, rows, signed, given, buyers, faults: client.faults },
-
-    /** Waits until rows of after now were read, and purchases made. */
-    async progress(): Promise<void> {
-      const [now, bought] = [toIso(world.venue.nowMs()), state.bought]
-      const newRows = () =>
-        [...rows.values()].filter((text) => (JSON.parse(text) as Row).timestamp > now).length
-      const isEnough = () => newRows() >= ROWS_LEAST && state.bought - bought >= PURCHASES_LEAST
-      for (let looks = 0; !isEnough(); looks++) {
-        if (looks < LOOKS_MAX) await Bun.sleep(LOOK_MS)
-        else
-          throw new Error(`Since ${now} ${newRows()} rows and ${state.bought - bought} purchases`)
-      }
-    },
-
-    /** Begins a time; returns what asks for the failures in it. */
-    mark() {
-      const from = client.failures.length
-      return (...whats: What[]): string[] =>
-        client.failures
-          .slice(from)
-          .flatMap(({ what, failure }) => (whats.includes(what) ? failure : []))
-    },
-
-    /** Resolves when all that was signed is bought. */
-    async stop(): Promise<void> {
-      isOver = true
-      await Promise.all(loops)
-    },
-  }
-}
-
-const WATCH_MS = 50
-
-/** The longest time in which no recorded row was committed, as another client of the database. */
-export function watchCommits({ postgres }: ScaleWorld) {
-  let [isOver, seen, sinceMs, longestMs] = [false, '', performance.now(), 0]
-  const note = (found: string): void => {
-    if (found === seen) return
-    longestMs = Math.max(longestMs, performance.now() - sinceMs)
-    ;[seen, sinceMs] = [found, performance.now()]
-  }
-  async function watch(): Promise<void> {
-    await using sql = new SQL(postgres.url, { max: 1, connectionTimeout: 1 })
-    while (!isOver) {
-      const [row] = await sql`SELECT sum(snapshots) AS held FROM bookfeed.coin_total`
-      note(String(row.held))
-      await Bun.sleep(WATCH_MS)
-    }
-  }
-  const watching = (async () => {
-    // A connection ends with its primary.
-    while (!isOver) await watch().catch(() => Bun.sleep(WATCH_MS))
-  })()
-  return async (): Promise<number> => {
-    isOver = true
-    await watching
-    return Math.max(longestMs, performance.now() - sinceMs)
-  }
 }

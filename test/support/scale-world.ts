@@ -1,7 +1,7 @@
 /**
  * Bookfeed on several machines, in small: two recorders of a venue and two servers that sell, on
  * one PostgreSQL with a synchronous standby, one Redis, one bucket and one chain. Each program is a
- * process that can be killed.
+ * process that can be killed and suspended, and its connections can be cut and delayed.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { fillAnswers } from './answers.ts'
+import { startCuttingProxy } from './cutting-proxy.ts'
 import { startPostgres } from './engines/postgres.ts'
 import { startRedis } from './engines/redis.ts'
 import { startS3 } from './engines/s3.ts'
@@ -32,11 +33,35 @@ const STEPS_PER_SECOND = 20
 
 export type ScaleWorld = Awaited<ReturnType<typeof startScaleWorld>>
 export type ScaleServer = Awaited<ReturnType<typeof startServer>>
+type Engines = Awaited<ReturnType<typeof startEngines>>
+
+/** One program of the world, and what can happen to it. */
+export type Part = {
+  kill(): Promise<unknown>
+  /** After `kill`. */
+  restart(): Promise<unknown>
+  suspend(): Promise<unknown>
+  wake(): Promise<unknown>
+  /** Its connections to the other programs, which can be cut and delayed. */
+  links: readonly Link[]
+}
+export type Link = {
+  /** Ends its connections, and makes no more until it is false. */
+  refuse(isSo: boolean): unknown
+  /** From now on everything comes so much later. */
+  lag(ms: number): unknown
+}
+type Proxy = Awaited<ReturnType<typeof startCuttingProxy>>
 
 /** Of everything that the drills read, without a limit that they could reach. */
-export const unlimited: Tier = {
-  ...{ tierId: 'drill', name: 'Drill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
-  ...{ coins: ['btc'], routes: ['markets', 'snapshots'] },
+const unlimited: Tier = {
+  tierId: 'drill',
+  name: 'Drill',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1_000_000,
+  coins: ['btc'],
+  routes: ['markets', 'snapshots', 'quotes', 'prices'],
 }
 
 /** `stack`: ends all of it. */
@@ -44,61 +69,94 @@ export async function startScaleWorld(stack: AsyncDisposableStack) {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-scale-'))
   stack.defer(() => rmSync(folder, { recursive: true, force: true }))
   const engines = await startEngines(stack)
-  const { postgres, redis, s3, chain, facilitator, databaseUrl } = engines
-  const common = {
-    ...{ BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
-    ...{ BOOKFEED_HISTORY: databaseUrl, BOOKFEED_LEDGER: databaseUrl },
-    ...{ BOOKFEED_LIMITS: redis.url, BOOKFEED_ARCHIVE: `s3://${s3.bucket}/drill`, ...s3.env },
-    ...{ BOOKFEED_RPC_URL: chain.url, BOOKFEED_PAY_TO: chain.payee.address },
-  }
+  const { postgres, s3 } = engines
   const homeOf = (name: string): string => {
     const path = join(folder, name)
     mkdirSync(path)
     return path
   }
   const run = (...words: string[]) =>
-    runCommand({ ...common, BOOKFEED_DATA: join(folder, 'commands') }, ...words)
+    runCommand(
+      {
+        BOOKFEED_DATA: join(folder, 'commands'),
+        BOOKFEED_HISTORY: postgres.url,
+        BOOKFEED_LEDGER: postgres.url,
+        BOOKFEED_ARCHIVE: `s3://${s3.bucket}/drill`,
+        ...s3.env,
+      },
+      ...words,
+    )
   homeOf('commands')
   const [hot, cold] = await archiveOldMarkets(postgres.url, run)
   const venue = stack.use(
     await startVenue({
       playbook: generatedPlaybook({
-        ...{ seed: 'drill', startMs: systemClock(), stepsPerSecond: STEPS_PER_SECOND },
+        seed: 'drill',
+        startMs: systemClock(),
+        stepsPerSecond: STEPS_PER_SECOND,
       }),
       pace: { by: 'clock', clock: systemClock },
     }),
   )
-  const recorders = ['recorder-1', 'recorder-2'].map((name) => {
-    const recorder = startRecorder(venue, { home: homeOf(name), databaseUrl })
-    stack.defer(() => recorder.kill())
-    return recorder
-  })
+  const recorders: Awaited<ReturnType<typeof startRecorder>>[] = []
+  for (const name of ['recorder-1', 'recorder-2']) {
+    const recorder = await startRecorder(venue, homeOf(name), engines)
+    stack.defer(recorder.kill)
+    recorders.push(recorder)
+  }
   const servers: ScaleServer[] = []
   for (let number = 1; number <= SERVERS; number++) {
-    const home = homeOf(`server-${number}`)
-    const server = await startServer(facilitator.url, { ...common, BOOKFEED_DATA: home })
-    stack.defer(() => server.stop())
+    const server = await startServer(homeOf(`server-${number}`), engines)
+    stack.defer(server.end)
     servers.push(server)
   }
-  return { ...engines, run, venue, recorders, servers, hot, cold }
+  const fileServerEnv = {
+    BOOKFEED_DATA: join(folder, 'file'),
+    BOOKFEED_PORT: '0',
+    BOOKFEED_LOG: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_ARCHIVE: `s3://${s3.bucket}/drill`,
+    ...s3.env,
+  }
+  return { ...engines, run, venue, recorders, servers, hot, cold, fileServerEnv }
 }
 
 async function startEngines(stack: AsyncDisposableStack) {
+  const replication: Link[] = []
+  const linkTo = async (port: number | (() => number)): Promise<Proxy> => {
+    const link = await startCuttingProxy(port)
+    stack.defer(link.stop)
+    return link
+  }
   const [postgres, redis, s3, chain] = await Promise.all([
-    ...([startPostgres(), startRedis(), startS3()] as const),
+    startPostgres({
+      async linkTo(port) {
+        // In a thread: where the ledger is opened from outside, commits block this one.
+        const link = openProxy(port)
+        stack.defer(link.stop)
+        replication.push(link)
+        return link.port
+      },
+    }),
+    startRedis(),
+    startS3(),
     startLittlePolygon({ slotsInAnEpoch: 0 }),
   ])
   for (const engine of [postgres, redis, s3]) stack.use(engine)
   stack.defer(() => chain.stop())
   const facilitator = await startScriptedFacilitator({
-    ...{ rpcUrl: chain.url, key: chain.facilitator.key },
+    rpcUrl: chain.url,
+    key: chain.facilitator.key,
   })
   stack.defer(() => facilitator.stop())
-  const proxy = openProxy(portOf(postgres.url))
-  stack.defer(proxy.stop)
-  const address = new URL(postgres.url)
-  address.port = String(proxy.port)
-  return { postgres, redis, s3, chain, facilitator, proxy, databaseUrl: address.href }
+  return { postgres, replication, redis, s3, chain, facilitator, linkTo }
+}
+
+/** The same address behind a link. */
+const behind = ({ origin }: Proxy, address: string): string => {
+  const url = new URL(address)
+  url.port = new URL(origin).port
+  return url.href
 }
 
 export const portOf = (url: string): number => Number(new URL(url).port)
@@ -116,46 +174,96 @@ async function archiveOldMarkets(url: string, run: Run): Promise<[hot: string, c
   return [hot.conditionId, cold.conditionId]
 }
 
-type RecorderPlace = { home: string; databaseUrl: string }
-
-function startRecorder(venue: Venue, { home, databaseUrl }: RecorderPlace) {
-  const child = Bun.spawn(bookfeed('record'), {
-    env: { ...recordingEnv(home, venue), BOOKFEED_HISTORY: databaseUrl },
-    ...{ stdout: 'ignore', stderr: 'pipe' },
-  })
+async function startRecorder(venue: Venue, home: string, { postgres, linkTo }: Engines) {
+  const link = await linkTo(() => portOf(postgres.url))
+  const start = () =>
+    Bun.spawn(bookfeed('record'), {
+      env: { ...recordingEnv(home, venue), BOOKFEED_HISTORY: behind(link, postgres.url) },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+  let child = start()
   return {
-    /** All that it wrote, once it is gone. */
-    errors: new Response(child.stderr).text(),
+    links: [link],
     async kill(): Promise<void> {
       child.kill('SIGKILL')
       await child.exited
     },
+    async restart(): Promise<void> {
+      child = start()
+    },
+    suspend: async () => child.kill('SIGSTOP'),
+    wake: async () => child.kill('SIGCONT'),
   }
 }
 
 /** A server that can be killed and started again, with a gate before its facilitator. */
-async function startServer(facilitatorUrl: string, env: Record<string, string>) {
-  const gate = await startGate(facilitatorUrl)
-  const start = () => startKillableServer({ ...env, BOOKFEED_FACILITATOR: gate.url })
+async function startServer(home: string, engines: Engines) {
+  const { postgres, redis, s3, chain, facilitator, linkTo } = engines
+  const gate = await startGate(facilitator.url)
+  const database = await linkTo(() => portOf(postgres.url))
+  const limits = await linkTo(portOf(redis.url))
+  const bucket = await linkTo(portOf(s3.client.endpoint))
+  const start = () =>
+    startKillableServer({
+      BOOKFEED_DATA: home,
+      BOOKFEED_PORT: '0',
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_DRAIN_SECONDS: '0',
+      BOOKFEED_HISTORY: behind(database, postgres.url),
+      BOOKFEED_LEDGER: behind(database, postgres.url),
+      BOOKFEED_LIMITS: behind(limits, redis.url),
+      BOOKFEED_ARCHIVE: `s3://${s3.bucket}/drill`,
+      ...s3.env,
+      S3_ENDPOINT: bucket.origin,
+      BOOKFEED_RPC_URL: chain.url,
+      BOOKFEED_PAY_TO: chain.payee.address,
+      BOOKFEED_FACILITATOR: gate.url,
+    })
   let life: KillableServer | undefined = await start()
   const lives = [life]
+  let isSuspended = false
   const kill = async (): Promise<void> => {
     const ending = life
     life = undefined
+    isSuspended = false
     await ending?.kill()
+  }
+  const signal = async (name: NodeJS.Signals): Promise<void> => {
+    if (life !== undefined) process.kill(life.pid, name)
   }
   return {
     gate,
     kill,
+    links: [database, limits, bucket],
+    limits,
+    bucket,
     /** Undefined while it is dead; another after each start. */
     life: () => life,
+    isSuspended: () => isSuspended,
     /** What it wrote in all its lives. */
     errors: () => lives.map(({ errors }) => errors()).join(''),
     async restart(): Promise<void> {
       life = await start()
       lives.push(life)
     },
-    async stop(): Promise<void> {
+    async suspend(): Promise<void> {
+      isSuspended = true
+      await signal('SIGSTOP')
+    },
+    async wake(): Promise<void> {
+      await signal('SIGCONT')
+      isSuspended = false
+    },
+    /** In order; resolves with its exit code. */
+    async stop(): Promise<number | undefined> {
+      const ending = life
+      life = undefined
+      if (ending !== undefined) process.kill(ending.pid, 'SIGTERM')
+      return await ending?.ended
+    },
+    async end(): Promise<void> {
       await kill()
       await gate.stop()
     },

@@ -23,6 +23,13 @@ export type Postgres = AsyncDisposable & {
   wake(): Promise<void>
   /** Makes the standby the primary, alone from then on; resolves once it takes writes. */
   promote(): Promise<void>
+  standby: {
+    /** kill -9: commits wait from then on, until `start` has resolved. */
+    kill(): Promise<void>
+    start(): Promise<void>
+    hang(): Promise<void>
+    wake(): Promise<void>
+  }
 }
 
 /** Debian's `nobody`: PostgreSQL refuses to run as root. */
@@ -63,6 +70,8 @@ function install(): string | undefined {
 export async function startPostgres({
   isOnDisk = false,
   parent = tmpdir(),
+  /** Through which port the standby follows a primary at this one. */
+  linkTo = async (port: number): Promise<number> => port,
 } = {}): Promise<Postgres> {
   const folder = await mkdtemp(join(parent, 'bookfeed-postgres-'))
   const stack = new AsyncDisposableStack()
@@ -71,11 +80,15 @@ export async function startPostgres({
     await copyTemplate(folder)
     const [first, second] = dataFoldersOf(folder)
     const primary = stack.use(await startServer(first, isOnDisk))
-    const { port } = new URL(primary.url())
+    const port = await linkTo(Number(new URL(primary.url()).port))
     const source = `host=127.0.0.1 port=${port} user=bookfeed password=${PASSWORD} application_name=standby`
-    const standby = stack.use(await startServer(second, isOnDisk, [`primary_conninfo=${source}`]))
-    await untilAnswered(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-    return pair(primary, standby, stack)
+    const follow = async (): Promise<Server> => {
+      const started = await startServer(second, isOnDisk, [`primary_conninfo=${source}`])
+      stack.use(started)
+      await untilAnswered(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+      return started
+    }
+    return pair(primary, await follow(), follow, stack)
   } catch (error) {
     await stack.disposeAsync()
     throw error
@@ -118,8 +131,14 @@ async function makeTemplate(folder: string): Promise<void> {
   await primary.stop()
 }
 
-function pair(primary: Server, standby: Server, stack: AsyncDisposableStack): Postgres {
+function pair(
+  primary: Server,
+  firstStandby: Server,
+  follow: () => Promise<Server>,
+  stack: AsyncDisposableStack,
+): Postgres {
   let current = primary
+  let standby = firstStandby
   return {
     get url() {
       return current.url()
@@ -131,6 +150,14 @@ function pair(primary: Server, standby: Server, stack: AsyncDisposableStack): Po
       await ask(standby.url(), 'SELECT pg_promote(wait => false)')
       await untilAnswered(standby, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
       current = standby
+    },
+    standby: {
+      kill: () => standby.kill(),
+      async start() {
+        standby = await follow()
+      },
+      hang: () => standby.signal('SIGSTOP'),
+      wake: () => standby.signal('SIGCONT'),
     },
     [Symbol.asyncDispose]: async () => stack.disposeAsync(),
   }
