@@ -228,7 +228,11 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
       )
       expect(unready.text).toContain(CHANGED)
       expect(unready.text).toContain('replace it by that version')
-      expect(old.errors()).toContain(`the history cannot be read or written: ${CHANGED}`)
+      const errors = await untilSo(
+        async () => old.errors(),
+        (lines) => lines.includes(`cannot be read: ${CHANGED}`),
+      )
+      expect(errors).toContain(`cannot be read: ${CHANGED}`)
       const headers = { authorization: `Bearer ${key}` }
       const [{ id: keyId } = { id: '' }] = await keysAt(old.origin, headers)
       const revoked = await fetch(`${old.origin}/v1/keys/${keyId}`, { method: 'DELETE', headers })
