@@ -17,8 +17,8 @@ afterEach(() => {
   closeAll()
 })
 
-async function start() {
-  const server = startLiveServer()
+async function start(options: Parameters<typeof startLiveServer>[0] = {}) {
+  const server = startLiveServer(options)
   const proxy = await startCuttingProxy(Number(server.port))
   proxies.push(proxy)
   const { history, time } = server
@@ -161,6 +161,29 @@ describe('live', () => {
       await take(9, { places })
       await take(22, { from: JSON.parse(JSON.stringify(places)) })
       expect(ids.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 22 }, (_, i) => i + 1))
+    },
+  )
+
+  test.each(transports)(
+    'behavior: a stream says when it is stale, and current (%s)',
+    async (transport) => {
+      let sinceMs: number | undefined
+      const { history, bookfeed, write } = await start({
+        staleSince: (store) => (store === 'history' ? sinceMs : undefined),
+      })
+      putMarket(history)
+      write(1, 2)
+      const told: Message[] = []
+      const query = { channel: 'quotes', coin: 'btc', transport } as const
+      for await (const message of bookfeed.live(query)) {
+        if (message.type === 'stale' || message.type === 'current') told.push(message)
+        if (message.type === 'current') break
+        sinceMs = message.type === 'stale' ? undefined : START_MS
+      }
+      expect(told).toMatchObject([
+        { type: 'stale', since: '2026-04-14T08:00:00.000Z' },
+        { type: 'current', time: expect.any(String) },
+      ])
     },
   )
 

@@ -242,7 +242,7 @@ describe('keys whose ledger is not confirmed', () => {
     expect((await send('/v1/btc/markets')).status).toBe(200)
   })
 
-  test('error: streams of keys end at once, and those of the sample go on', async () => {
+  test('error: streams of keys end at once', async () => {
     const age = createAge()
     const { follow, time } = startServer(age)
     const client = await follow(`${market(1)}/live`, plain)
