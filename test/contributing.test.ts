@@ -12,8 +12,19 @@ import { join } from 'node:path'
 const root = join(import.meta.dir, '..')
 const copy = mkdtempSync(join(tmpdir(), 'bookfeed-contributing-'))
 const parts = [
-  ...['src', 'db', 'dev', 'test', 'web', 'docs', 'clients', 'examples', 'deploy'],
-  ...['package.json', 'tsconfig.json', 'bunfig.toml', 'CHANGELOG.md'],
+  'src',
+  'db',
+  'dev',
+  'test',
+  'web',
+  'docs',
+  'clients',
+  'examples',
+  'deploy',
+  'package.json',
+  'tsconfig.json',
+  'bunfig.toml',
+  'CHANGELOG.md',
 ]
 
 beforeAll(() => {
@@ -205,7 +216,8 @@ describe('recipes', () => {
     await add('src/features/notes/schema.ts', schema)
     await add('src/features/notes/routes.ts', routes)
     await add('test/features/notes.test.ts', featureTest)
-    const [first, route] = ['marketRoutes(api,', 'noteRoutes(api, { history, cursors }),']
+    const first = 'marketRoutes(api,'
+    const route = 'noteRoutes(api, { history, cursors }),'
     const imported = "import { panelRoutes } from '#src/features/panel/routes.ts'\n"
     const importing = "import { noteRoutes } from '#src/features/notes/routes.ts'\n"
     await change(
@@ -246,7 +258,8 @@ describe('recipes', () => {
 
   test('default: a variable', async () => {
     const { change } = follow('A variable.')
-    const [streams, row] = ['  streamsMax: {\n', '| `BOOKFEED_STREAMS` |']
+    const streams = '  streamsMax: {\n'
+    const row = '| `BOOKFEED_STREAMS` |'
     const variable = `  notesMax: { name: 'BOOKFEED_NOTES', default: '64', ...integer(1, 99), description: 'Notes.' },\n`
     await change('src/config/variables.ts', [streams, variable + streams])
     const shown = '| `BOOKFEED_NOTES` | `64` | an integer from 1 to 99 | Notes. |\n'
@@ -263,9 +276,12 @@ describe('recipes', () => {
   test('behavior: types and the tests that the recipes name pass with all of them', async () => {
     await run('bun', 'check')
     const tests = [
-      ...['test/config/config.test.ts', 'test/contract/access.test.ts'],
-      ...['test/contract/cursors.test.ts', 'test/features/coins.test.ts'],
-      ...['test/features/minute-of.test.ts', 'test/features/notes.test.ts'],
+      'test/config/config.test.ts',
+      'test/contract/access.test.ts',
+      'test/contract/cursors.test.ts',
+      'test/features/coins.test.ts',
+      'test/features/minute-of.test.ts',
+      'test/features/notes.test.ts',
       'test/http/table.test.ts',
     ]
     await run('env', 'ENGINES=sqlite', 'bun', 'test', '--timeout', '60000', ...tests)

@@ -136,7 +136,8 @@ describe.each(['typescript', 'python'] as const)('examples in %s', (language) =>
   })
 
   testHere('error: a refusal is shown as it was answered, without a stack', async () => {
-    const [path, at] = [join(folder, 'refused'), String(MOMENT_MS)]
+    const path = join(folder, 'refused')
+    const at = String(MOMENT_MS)
     const { conditionId } = newest()
     const calls = {
       markets: [],

@@ -55,7 +55,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 
 async function run(...words: readonly string[]): Promise<number> {
   const child = Bun.spawn(['env', `TMPDIR=${folder}`, process.execPath, 'test', ...words], {
-    ...{ cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
   })
   return await child.exited
 }

@@ -38,7 +38,9 @@ export async function buildWebFiles(): Promise<WebFiles> {
   }
   const chunksOf = createChunkFinder(metafile, script)
   return {
-    ...{ assets, script, style },
+    assets,
+    script,
+    style,
     chunks: Object.fromEntries(pagePaths.map(moduleOf).map((module) => [module, chunksOf(module)])),
     inlineScriptHash: new Bun.CryptoHasher('sha256').update(inlineScript).digest('base64'),
   }

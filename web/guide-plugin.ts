@@ -91,7 +91,8 @@ async function loadGuide(file: string): Promise<string> {
   if (file !== EXAMPLES) return `export const guide = ${JSON.stringify(guide)}`
   const sources: Record<string, string> = {}
   for (const path of scan('examples/*/*.{sh,ts,py}')) {
-    const [name, text] = [path.slice('examples/'.length), await readText(path)]
+    const name = path.slice('examples/'.length)
+    const text = await readText(path)
     sources[name] = text
     const id = sourceId(name)
     guide.headings.push({ id, text: name })

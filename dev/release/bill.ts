@@ -69,7 +69,8 @@ function readPart(root: string, lock: Lock, place: string): Part | undefined {
   const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const texts = readdirSync(folder).filter(isLicence).sort()
   return {
-    ...{ name: id.slice(0, at), version: id.slice(at + 1) },
+    name: id.slice(0, at),
+    version: id.slice(at + 1),
     licence: typeof license === 'string' ? license : '',
     text: texts.map((name) => readFileSync(join(folder, name), 'utf8').trim()).join('\n\n'),
     sha512: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex'),
@@ -107,12 +108,18 @@ export function toCycloneDx(project: { version: string; runtime: string }, parts
     },
     components: [
       {
-        ...{ type: 'platform', name: 'bun', version: project.runtime },
+        type: 'platform',
+        name: 'bun',
+        version: project.runtime,
         licenses: [{ expression: 'MIT AND LGPL-2.0-or-later' }],
       },
       ...parts.map((part) => ({
-        ...{ type: 'library', 'bom-ref': purl(part), name: part.name, version: part.version },
-        ...{ purl: purl(part), licenses: [{ expression: part.licence }] },
+        type: 'library',
+        'bom-ref': purl(part),
+        name: part.name,
+        version: part.version,
+        purl: purl(part),
+        licenses: [{ expression: part.licence }],
         hashes: [{ alg: 'SHA-512', content: part.sha512 }],
       })),
     ],

@@ -45,7 +45,9 @@ async function build(outfile: string): Promise<void> {
     plugins: [await pages()],
     compile: {
       // What is in the folder where it is started must not change what it does.
-      ...{ outfile, autoloadDotenv: false, autoloadBunfig: false },
+      outfile,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
     },
   })
   // It is in the executable, too.

@@ -32,7 +32,8 @@ function linkChecker(): string {
     fiatToken.deployedLinkReferences['contracts/util/SignatureChecker.sol'].SignatureChecker
   return references.reduce((code, { start, length }) => {
     // Two digits a byte, after `0x`.
-    const [from, to] = [2 + 2 * start, 2 + 2 * (start + length)]
+    const from = 2 + 2 * start
+    const to = 2 + 2 * (start + length)
     return `${code.slice(0, from)}${checker.slice(2)}${code.slice(to)}`
   }, fiatToken.deployedBytecode)
 }

@@ -23,7 +23,11 @@ const KEY_BYTES = 32
 const BLOCK_EVERY_MS = 30_000
 /** What may be set for a sandbox too; all else of the environment is for real servers. */
 const kept = [
-  ...['BOOKFEED_PORT', 'BOOKFEED_HOST', 'BOOKFEED_LOG', 'BOOKFEED_SAMPLE', 'BOOKFEED_KEYLESS'],
+  'BOOKFEED_PORT',
+  'BOOKFEED_HOST',
+  'BOOKFEED_LOG',
+  'BOOKFEED_SAMPLE',
+  'BOOKFEED_KEYLESS',
 ] as const
 
 /** Serves until the signal of the context. */

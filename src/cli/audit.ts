@@ -98,7 +98,8 @@ const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
 
 /** The state is as it was hashed: a row that was tampered with may not be JSON. */
 const toJson = ({ seq, timeMs, hash, ...row }: AuditRow) => ({
-  ...{ seq, time: formatTime(timeMs) },
+  seq,
+  time: formatTime(timeMs),
   ...row,
   hash: hash.toHex(),
 })

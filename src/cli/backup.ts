@@ -180,7 +180,10 @@ async function restore(context: CliContext, flags: { from?: string; backup?: str
   }
   const progress = await progressOf(context, 'restore')
   const { restored, faults } = await restoreBackup({
-    ...{ store, name, folder, formats },
+    store,
+    name,
+    folder,
+    formats,
     onProgress: (done, total) => progress.update(done, done / total),
   }).finally(() => progress.end())
   for (const { name: file, startedMs, version } of restored) {

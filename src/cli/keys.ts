@@ -62,7 +62,10 @@ export function keysCommand(context: CliContext): Command {
     )
     .addOption(
       new Option('--test', 'make a test key, which no ledger stores').conflicts([
-        ...['address', 'account', 'days', 'label'],
+        'address',
+        'account',
+        'days',
+        'label',
       ]),
     )
     .option('--address <0x…>', 'wallet of the account', asOption(readAddress))
@@ -127,8 +130,15 @@ function describe(
 }
 
 const columns = [
-  ...['id', 'account', 'address', 'label', 'ends-in'],
-  ...['tier', 'created', 'last-used', 'status'],
+  'id',
+  'account',
+  'address',
+  'label',
+  'ends-in',
+  'tier',
+  'created',
+  'last-used',
+  'status',
 ]
 
 function listKeys(context: CliContext, flags: ListFlags): void {

@@ -248,7 +248,8 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
   }
   // Millionths of a dollar, in units of the token.
   if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
-    const [price, limit] = [formatAmount(amount, token), formatMillionths(max)]
+    const price = formatAmount(amount, token)
+    const limit = formatMillionths(max)
     throw commandError(`The price is ${price} ${symbol}, more than --max ${limit}.`)
   }
   return { quote, chain, token }

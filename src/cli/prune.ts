@@ -63,7 +63,8 @@ async function prune(context: CliContext, { keepDays, keepGb, dryRun }: Flags): 
 }
 
 function describe(due: readonly OldMarket[], what: string): string {
-  const [oldest, newest] = [due[0], due.at(-1)]
+  const oldest = due[0]
+  const newest = due.at(-1)
   if (oldest === undefined || newest === undefined) return 'No market is due.'
   const sumOf = (member: 'snapshots' | 'bytes') => due.reduce((sum, each) => sum + each[member], 0)
   return `${count(due.length, 'market')} ${what}, of ${toIso(oldest.orderMs)} to ${toIso(newest.orderMs)}: ${count(sumOf('snapshots'), 'snapshot')}, ${count(sumOf('bytes'), 'byte')}.`

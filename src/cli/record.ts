@@ -76,11 +76,19 @@ export function startRecording(
     .filter(({ name }) => name === 'page')
     .map(({ url }) => ({ page: venue.pricePage, url: url || venue.pricePage.url, fetch }))[0]
   const recorder: Recorder = startRecorder({
-    ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin, onStored },
+    history,
+    venue,
+    clock,
+    openSocket,
+    every,
+    keep: raw?.keep,
+    freeBytesMin,
+    onStored,
     feed: venue.feed,
     feedUrl: config.feedUrl || venue.feed.url,
     catalogue: venue.createCatalogue({
-      ...{ url: config.catalogueUrl || venue.catalogueUrl, fetch },
+      url: config.catalogueUrl || venue.catalogueUrl,
+      fetch,
       pricesUrl: spotPage?.url,
     }),
     spotSources: config.spotSources.flatMap(({ name, url }) => {

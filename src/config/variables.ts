@@ -42,18 +42,21 @@ export type Variables = Readonly<Record<string, ConfigVariable>>
 
 export const variables = {
   dataPath: {
-    ...{ name: 'BOOKFEED_DATA', default: './data' },
+    name: 'BOOKFEED_DATA',
+    default: './data',
     ...anyText('a folder path'),
     description:
       'Folder of all data, made if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
   },
   host: {
-    ...{ name: 'BOOKFEED_HOST', default: '127.0.0.1' },
+    name: 'BOOKFEED_HOST',
+    default: '127.0.0.1',
     ...matching('an address or a host name of this machine', /^[A-Za-z0-9.:_-]+$/),
     description: 'Address to listen on; 0.0.0.0 for every interface, as in a container.',
   },
   port: {
-    ...{ name: 'BOOKFEED_PORT', default: '3000' },
+    name: 'BOOKFEED_PORT',
+    default: '3000',
     ...integer(0, 65_535),
     description: 'Port to listen on; 0 takes any free one.',
   },
@@ -65,18 +68,23 @@ export const variables = {
       'Format of the lines that a server and a recorder write to standard error, one for each request and each event of their own: JSON, or text for people; `off` is JSON without the requests that did not fail.',
   },
   metrics: {
-    ...{ name: 'BOOKFEED_METRICS', default: '' },
+    name: 'BOOKFEED_METRICS',
+    default: '',
     accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9464',
     description:
       'Address at which Prometheus reads /metrics, without a key. Empty: no metrics are served.',
     parse: parseListener,
   },
   pageCacheBytes: {
-    ...{ name: 'BOOKFEED_PAGE_CACHE_MB', default: '64', ...megabytes },
+    name: 'BOOKFEED_PAGE_CACHE_MB',
+    default: '64',
+    ...megabytes,
     description: 'Memory for finished pages of history, in MiB; 0 keeps none.',
   },
   chunkCacheBytes: {
-    ...{ name: 'BOOKFEED_CHUNK_CACHE_MB', default: '256', ...megabytes },
+    name: 'BOOKFEED_CHUNK_CACHE_MB',
+    default: '256',
+    ...megabytes,
     description: 'Memory for chunks of history, in MiB; 0 keeps none.',
   },
   drainSeconds: {
@@ -172,24 +180,28 @@ export const variables = {
     description: 'Whether one more connection receives announcements of new and resolved markets.',
   },
   batchMs: {
-    ...{ name: 'BOOKFEED_BATCH_MS', default: '50' },
+    name: 'BOOKFEED_BATCH_MS',
+    default: '50',
     ...integer(1, 1000),
     description:
       'The longest pause, in milliseconds, that the recorder makes between two commits when the disk is slow; on a fast one, a state is written within three milliseconds.',
   },
   freeBytesMin: {
-    ...{ name: 'BOOKFEED_FREE_MB', default: '1000' },
+    name: 'BOOKFEED_FREE_MB',
+    default: '1000',
     ...megabytes,
     description:
       'Free room on the disk, in MiB, below which nothing is recorded, imported, simulated or backed up to it, so that keys and payments can still be written.',
   },
   keepDays: {
-    ...{ name: 'BOOKFEED_KEEP_DAYS', default: '0' },
+    name: 'BOOKFEED_KEEP_DAYS',
+    default: '0',
     ...integer(0, 36_500),
     description: 'Days after which markets and prices are deleted; 0 deletes none.',
   },
   keepGb: {
-    ...{ name: 'BOOKFEED_KEEP_GB', default: '0' },
+    name: 'BOOKFEED_KEEP_GB',
+    default: '0',
     ...integer(0, 1_000_000),
     description:
       'Size of the history, in GB, beyond which the oldest markets are deleted; 0 is no limit.',
@@ -221,7 +233,9 @@ export const variables = {
       'Folder in which every message of the feed and of the sources of prices is stored as it came, for `bookfeed import`; made if absent. Empty: no messages are stored.',
   },
   rawBytesMax: {
-    ...{ name: 'BOOKFEED_RAW_GB', default: '100', ...bytes(1, 100_000, 1e9) },
+    name: 'BOOKFEED_RAW_GB',
+    default: '100',
+    ...bytes(1, 100_000, 1e9),
     description: 'Room for these messages, in GB; when it is full, the oldest files are deleted.',
   },
   spotSources: {
@@ -307,7 +321,8 @@ export const variables = {
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
   },
   payTo: {
-    ...{ name: 'BOOKFEED_PAY_TO', default: '' },
+    name: 'BOOKFEED_PAY_TO',
+    default: '',
     ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
     description:
       'Address that receives payments; it belongs to this ledger alone. Empty: nothing is sold.',
@@ -323,7 +338,8 @@ export const variables = {
       text === '' || text === 'local' || isHttpUrl(text) ? text : undefined,
   },
   facilitatorKeyId: {
-    ...{ name: 'BOOKFEED_FACILITATOR_KEY_ID', default: '' },
+    name: 'BOOKFEED_FACILITATOR_KEY_ID',
+    default: '',
     ...anyText('a text'),
     description:
       'Name of the key that signs a token for each call of the facilitator, which CDP requires.',
@@ -343,19 +359,22 @@ export const variables = {
     description: 'Private key that pays gas for the `local` facilitator. A secret; never shown.',
   },
   confirmations: {
-    ...{ name: 'BOOKFEED_CONFIRMATIONS', default: 'final' },
+    name: 'BOOKFEED_CONFIRMATIONS',
+    default: 'final',
     ...orWord('final', integer(1, 1000)),
     description:
       'Number of blocks, including its own, after which a payment counts; `final` waits for the finality of the chain.',
   },
   keysPerAccountMax: {
-    ...{ name: 'BOOKFEED_KEYS_PER_ACCOUNT', default: '10' },
+    name: 'BOOKFEED_KEYS_PER_ACCOUNT',
+    default: '10',
     ...integer(1, 1000),
     description:
       'Number of valid keys that an account may have at a time; an account that has never paid has one.',
   },
   signupsPerDay: {
-    ...{ name: 'BOOKFEED_SIGNUPS_PER_DAY', default: '30' },
+    name: 'BOOKFEED_SIGNUPS_PER_DAY',
+    default: '30',
     ...integer(1, 1_000_000),
     description:
       'Number of signups that a network address (IPv6: /48) may make each day; each minute, a sixth of it, rounded up.',

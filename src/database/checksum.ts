@@ -31,7 +31,8 @@ let scratch = new Float64Array(64)
  * were added to rows that were sealed: as long as the last of them are null, they do not count.
  */
 export function checksumOf(row: Row): number {
-  let [count, end] = [0, 0]
+  let count = 0
+  let end = 0
   let isAdded = false
   // Unlike Object.entries, this makes nothing.
   for (const column in row) {

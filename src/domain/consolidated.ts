@@ -91,7 +91,9 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
 type Side = { direction: 1 | -1; isKept: (price: Millionths) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {
-  const [prices, sizes, sources]: [Millionths[], Millionths[], LevelSource[]] = [[], [], []]
+  const prices: Millionths[] = []
+  const sizes: Millionths[] = []
+  const sources: LevelSource[] = []
   const keep = (ladder: TaggedLadder, index: number, source = ladder.sources[index]): void => {
     prices.push(ladder.prices[index] ?? 0)
     sizes.push(ladder.sizes[index] ?? 0)

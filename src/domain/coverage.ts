@@ -46,7 +46,8 @@ export type CoverageQuestion = {
 /** End of a stored gap that has none yet: it reaches to the end of `marketSpanOf`. */
 export const ENDLESS_MS = Number.MAX_SAFE_INTEGER
 
-const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+const MIN = Number.NEGATIVE_INFINITY
+const MAX = Number.POSITIVE_INFINITY
 
 /** States of one outcome further apart than this have a gap between them: 5 s of 5 minutes. */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60

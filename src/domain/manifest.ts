@@ -94,9 +94,16 @@ type Facts = Pick<
 /** JSON of the facts that decide what a market was, each a text or null; numbers as printed. */
 export const factsFingerprint = (market: Facts): string =>
   JSON.stringify([
-    ...[market.conditionId, market.coin, market.timeframe, market.source, market.slug ?? null],
-    ...[toIsoOrNull(market.windowStartMs), toIsoOrNull(market.windowEndMs)],
-    ...[market.strike ?? null, market.finalPrice ?? null, winnerOf(market) ?? null],
+    market.conditionId,
+    market.coin,
+    market.timeframe,
+    market.source,
+    market.slug ?? null,
+    toIsoOrNull(market.windowStartMs),
+    toIsoOrNull(market.windowEndMs),
+    market.strike ?? null,
+    market.finalPrice ?? null,
+    winnerOf(market) ?? null,
   ])
 
 /** A line for each market. */

@@ -165,9 +165,19 @@ export const winnerOf = ({ winner }: Pick<MarketFacts, 'winner'>): Outcome | und
 /** Names what is known of a market but for its winner, so that news of it can be told. */
 export const factsFingerprint = (market: MarketFacts): string =>
   JSON.stringify([
-    ...[market.slug, market.question, market.windowStartMs, market.windowEndMs, market.assetIds],
-    ...[market.tickSize, market.strike, market.strikeSource, market.strikeMs, market.finalPrice],
-    ...[market.finalPriceSource, market.finalPriceMs, market.settlementRule],
+    market.slug,
+    market.question,
+    market.windowStartMs,
+    market.windowEndMs,
+    market.assetIds,
+    market.tickSize,
+    market.strike,
+    market.strikeSource,
+    market.strikeMs,
+    market.finalPrice,
+    market.finalPriceSource,
+    market.finalPriceMs,
+    market.settlementRule,
     market.feeSchedule,
   ])
 

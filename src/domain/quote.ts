@@ -40,7 +40,8 @@ export function imbalanceOf(bidSize: Millionths, askSize: Millionths): Millionth
 }
 
 function roundExactly(bidSize: Millionths, askSize: Millionths): number {
-  const [bid, ask] = [BigInt(bidSize), BigInt(askSize)]
+  const bid = BigInt(bidSize)
+  const ask = BigInt(askSize)
   const difference = bid < ask ? ask - bid : bid - ask
   const sum = bid + ask
   return Number((2n * difference * BigInt(MILLIONTHS_PER_UNIT) + sum) / (2n * sum))

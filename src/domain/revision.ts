@@ -15,9 +15,21 @@ export type RevisionCause = (typeof revisionCauses)[number]
 
 /** Facts that may become known, or be corrected, after a market was first served. */
 export const revisedFacts = [
-  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
-  ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
-  ...['finalPrice', 'finalPriceSource', 'finalPriceMs', 'feeSchedule'],
+  'slug',
+  'question',
+  'windowStartMs',
+  'windowEndMs',
+  'winner',
+  'winnerSource',
+  'tickSize',
+  'settlementRule',
+  'strike',
+  'strikeSource',
+  'strikeMs',
+  'finalPrice',
+  'finalPriceSource',
+  'finalPriceMs',
+  'feeSchedule',
 ] as const satisfies readonly (keyof MarketFacts)[]
 type Fact = (typeof revisedFacts)[number]
 
@@ -53,7 +65,8 @@ export type Revision = Required<Omit<MarketChange, 'fromMs' | 'toMs'>> & {
 
 export function factChanges(before: MarketFacts, after: MarketFacts): FactChange[] {
   return revisedFacts.flatMap((fact) => {
-    const [was, is] = [before[fact] ?? null, after[fact] ?? null]
+    const was = before[fact] ?? null
+    const is = after[fact] ?? null
     return was === is ? [] : [{ fact, before: was, after: is }]
   })
 }

@@ -85,7 +85,8 @@ export function sameBest(a: Ladder, b: Ladder): number {
 
 /** The same from the worst one on, but for the `best` ones that are the same as well. */
 export function sameWorst(a: Ladder, b: Ladder, best: number): number {
-  const [last, otherLast] = [a.prices.length - 1, b.prices.length - 1]
+  const last = a.prices.length - 1
+  const otherLast = b.prices.length - 1
   const max = Math.min(last, otherLast) + 1 - best
   let same = 0
   while (

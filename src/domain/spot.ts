@@ -71,7 +71,8 @@ export function addToBars(bars: Map<string, SpotBar>, tick: SpotTick, order: 'as
   const all = { open: price, high: price, low: price, close: price }
   const bar = bars.get(series) ?? { coin, source, windowSeconds, ...all, ticks: 0 }
   const isAscending = order === 'asc'
-  const [above, below] = [Number(price) - Number(bar.high), Number(price) - Number(bar.low)]
+  const above = Number(price) - Number(bar.high)
+  const below = Number(price) - Number(bar.low)
   // Of equal prices with other digits the first one in time is shown.
   if (above > 0 || (above === 0 && !isAscending)) bar.high = price
   if (below < 0 || (below === 0 && !isAscending)) bar.low = price

@@ -18,7 +18,8 @@ export function createSteadyClock({ clock, timer, ledger }: Deps) {
   let readMs = timer()
 
   function now(): number {
-    const [systemMs, timerMs] = [clock(), timer()]
+    const systemMs = clock()
+    const timerMs = timer()
     // While the system's clock is behind, half as fast as real time: it catches up, never halts.
     const slowedMs = lastMs + (timerMs - readMs) / 2
     readMs = timerMs

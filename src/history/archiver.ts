@@ -65,7 +65,8 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
       const market = markets.findById(marketId)
       if (market === undefined) return undefined
       const taken: { ref: ChunkRef; parts: Parts }[] = []
-      let [size, isLast] = [0, true]
+      let size = 0
+      let isLast = true
       for (const ref of chunks.listRefs(marketId)) {
         if (size >= OBJECT_BYTES_MAX) {
           isLast = false
@@ -90,11 +91,14 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
           if (!segments.seal(segment.id, isLast ? market.layout : undefined)) return false
           for (const [ref, parts] of places) {
             const pointerOf = (kind: PackedKind): Pointer => ({
-              ...{ segmentId: segment.id, digest, size },
+              segmentId: segment.id,
+              digest,
+              size,
               ...parts[kind],
             })
             chunks.point(ref, {
-              ...{ tops: pointerOf('tops'), rows: pointerOf('rows') },
+              tops: pointerOf('tops'),
+              rows: pointerOf('rows'),
               hashes: pointerOf('hashes'),
             })
           }

@@ -116,7 +116,8 @@ export function createSqliteHistory(
 
 function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
   const { db, meta, markets, gaps, trades, runs, moments, events } = tables
-  const [applyBatch, deleteStep] = [createAppend(tables), createDelete(tables)]
+  const applyBatch = createAppend(tables)
+  const deleteStep = createDelete(tables)
 
   /**
    * Writes all or nothing; what is kept in memory of a failed change is dropped with it. `changed`

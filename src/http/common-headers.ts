@@ -32,7 +32,10 @@ export function traceOf({ headers }: Request): string | undefined {
   return sent.startsWith('00') && sent.length > TRACE_LENGTH ? undefined : sent
 }
 
-const [TRACE_AT, SPAN_AT, FLAGS_AT, SPAN_BYTES] = [3, 36, 53, 8]
+const TRACE_AT = 3
+const SPAN_AT = 36
+const FLAGS_AT = 53
+const SPAN_BYTES = 8
 
 /**
  * What a call of ours is part of: the caller's trace, of which the call is a span of its own.

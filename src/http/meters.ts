@@ -16,9 +16,14 @@ const codes = Object.keys(errorCodes) as ErrorCode[]
 
 /** Of one thread, as they are now. */
 const gaugeNames = [
-  ...['pageCacheBytes', 'pageCacheHits', 'pageCacheMisses'],
-  ...['chunkCacheBytes', 'chunkCacheHits', 'chunkCacheMisses'],
-  ...['waiting', 'followers'],
+  'pageCacheBytes',
+  'pageCacheHits',
+  'pageCacheMisses',
+  'chunkCacheBytes',
+  'chunkCacheHits',
+  'chunkCacheMisses',
+  'waiting',
+  'followers',
 ] as const
 export type Gauges = Record<(typeof gaugeNames)[number], number>
 

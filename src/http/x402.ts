@@ -170,7 +170,8 @@ function readHeader(request: Request, name: string, code: Code) {
   const refuse = (why: string, cause?: unknown) =>
     new AppError(code, `The header \`${name}\` ${why}. Send base64 of the payload as JSON.`, {
       ...(code === 'payment_invalid' ? unsoundPayment : {}),
-      ...{ param: name, cause },
+      param: name,
+      cause,
     })
   if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
   if (!base64Pattern.test(sent)) throw refuse('is not base64')

@@ -63,7 +63,8 @@ export function subscriberOf(address: string, bits = 64): string | undefined {
 function expand(address: string): number[] {
   const { hostname } = new URL(`http://[${address}]`)
   const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
-  const [left, right] = [toGroups(head), toGroups(tail)]
+  const left = toGroups(head)
+  const right = toGroups(tail)
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 

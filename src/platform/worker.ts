@@ -82,7 +82,8 @@ const START_ID = 0
 /** Wakes a blocked thread by shared memory, because it receives no events. */
 type BlockingLine = { port: MessagePort; state: Int32Array }
 /** Indexes of the state: how many messages were sent, and whether the thread has ended. */
-const [SENT, ENDED] = [0, 1]
+const SENT = 0
+const ENDED = 1
 
 type ThreadData<Start> = { worker: string; start: Start; blocking?: BlockingLine }
 

@@ -38,7 +38,10 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
   const startedMs = clock()
   const progress = await progressOf(context, 'backup')
   const report = await makeBackup({
-    ...{ store: openPlace(context, where), sources, startedMs, version },
+    store: openPlace(context, where),
+    sources,
+    startedMs,
+    version,
     onProgress: (done, total) => progress.update(done, done / total),
   }).finally(() => progress.end())
   const { name, damaged } = report

@@ -79,7 +79,8 @@ export function createShop(
     start(job?: JobReport) {
       warnOfStrangers(ledger, log)
       const { checked, dispose } = startBillingJobs(billing, {
-        ...{ startTimer, log },
+        startTimer,
+        log,
         report: job && { job, clock },
         turns: {
           reconcile: jobLockFor(context, 'ledger', 'reconciliation'),

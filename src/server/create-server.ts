@@ -135,7 +135,8 @@ export function createServer({
       .filter((path) => path.startsWith('/v1/:coin/markets/:conditionId/snapshots')),
     timedNames,
     gauges(): Gauges {
-      const [page, chunk] = [pages.counts(), history.cacheCounts()]
+      const page = pages.counts()
+      const chunk = history.cacheCounts()
       return {
         pageCacheBytes: page.bytes,
         pageCacheHits: page.hits,

@@ -45,8 +45,24 @@ const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const coreCommands = [
-  ...['serve', 'record', 'status', 'import', 'simulate', 'test-data', 'verify', 'doctor', 'prune'],
-  ...['backup', 'restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
+  'serve',
+  'record',
+  'status',
+  'import',
+  'simulate',
+  'test-data',
+  'verify',
+  'doctor',
+  'prune',
+  'backup',
+  'restore',
+  'keys',
+  'tiers',
+  'payments',
+  'audit',
+  'sanctions',
+  'pay',
+  'sandbox',
 ] as const
 export type CoreCommand = (typeof coreCommands)[number]
 

@@ -26,7 +26,8 @@ export type Measuring = { meters: Meters; timer: () => number }
 
 /** Measures in one thread what no request shows. */
 export function startMeasuring(app: Pick<Reader, 'gauges'>, { meters, timer }: Measuring): Job {
-  let [dueMs, gaugesMs] = [timer() + LOOP_MS, 0]
+  let dueMs = timer() + LOOP_MS
+  let gaugesMs = 0
   return every(LOOP_MS, () => {
     const nowMs = timer()
     meters.lateness(Math.max(0, nowMs - dueMs))
@@ -103,22 +104,26 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
       }),
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_http_problems_total', type: 'counter' },
+      name: 'bookfeed_http_problems_total',
+      type: 'counter',
       help: 'Refusals and failures of routes by their code: rate_limited is the limiter.',
       samples: problems.map(({ code, count }) => [{ code }, count]),
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_waiting_requests', type: 'gauge' },
+      name: 'bookfeed_waiting_requests',
+      type: 'gauge',
       help: 'Requests, and parts of streams, that wait.',
       samples: byThread('waiting'),
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_followers', type: 'gauge' },
+      name: 'bookfeed_followers',
+      type: 'gauge',
       help: 'Groups of subscribers that receive the same rows.',
       samples: byThread('followers'),
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_places', type: 'gauge' },
+      name: 'bookfeed_places',
+      type: 'gauge',
       help: 'Long requests, streams (exports too) and WebSockets that are open.',
       samples: [
         [{ kind: 'job' }, limits.jobs.total()],
@@ -127,17 +132,20 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
       ],
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_limits_shared', type: 'gauge' },
+      name: 'bookfeed_limits_shared',
+      type: 'gauge',
       help: '1 while requests are counted over all servers; 0 while BOOKFEED_LIMITS does not answer.',
       samples: joint === undefined ? [] : [[{}, Number(joint.isUp())]],
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_cache_bytes', type: 'gauge' },
+      name: 'bookfeed_cache_bytes',
+      type: 'gauge',
       help: 'Memory of caches.',
       samples: caches.map(({ bytes, ...labels }) => [labels, bytes]),
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_cache_lookups_total', type: 'counter' },
+      name: 'bookfeed_cache_lookups_total',
+      type: 'counter',
       help: 'Lookups in caches, by result.',
       samples: [
         [{ cache: 'page', result: 'hit' }, total('pageCacheHits')],
@@ -152,7 +160,8 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
 function printReplicas({ context, ageOf }: Sources): string[] {
   const stores = ageOf === undefined ? [] : replicatedStores(context)
   return printFamily({
-    ...{ name: 'bookfeed_replica_age_seconds', type: 'gauge' },
+    name: 'bookfeed_replica_age_seconds',
+    type: 'gauge',
     help: 'How much older the copy of a store may be than its database.',
     samples: stores.map((store) => [{ store }, (ageOf?.(store) ?? 0) / MS]),
   })
@@ -165,7 +174,8 @@ function printProcess({ context }: Sources): string[] {
     printFamily({ name, help, type: 'gauge', samples: [[{}, value]] })
   return [
     ...printFamily({
-      ...{ name: 'bookfeed_build_info', type: 'gauge' },
+      name: 'bookfeed_build_info',
+      type: 'gauge',
       help: 'Version of the server.',
       samples: [[{ version }, 1]],
     }),
@@ -177,12 +187,14 @@ function printProcess({ context }: Sources): string[] {
     ),
     ...gauge('process_heap_bytes', 'Objects of this thread.', process.memoryUsage().heapUsed),
     ...printFamily({
-      ...{ name: 'process_open_fds', type: 'gauge' },
+      name: 'process_open_fds',
+      type: 'gauge',
       help: 'Open files and connections.',
       samples: [[{}, openFiles()]],
     }),
     ...printFamily({
-      ...{ name: 'process_cpu_seconds_total', type: 'counter' },
+      name: 'process_cpu_seconds_total',
+      type: 'counter',
       help: 'Processor time of all threads.',
       samples: [[{}, (user + system) / 1e6]],
     }),
@@ -196,7 +208,8 @@ const openFiles = (): number | undefined =>
 function printPayments({ ledger }: Sources): string[] {
   const counts = ledger.payments.countPayments()
   return printFamily({
-    ...{ name: 'bookfeed_payments', type: 'gauge' },
+    name: 'bookfeed_payments',
+    type: 'gauge',
     help: 'Payments by state; of those in review, the undecided ones.',
     samples: paymentStates.map((state) => [{ state }, counts[state] ?? 0]),
   })
@@ -259,12 +272,14 @@ function printDisk({ context }: Sources): string[] {
   const { files, freeBytes } = diskOf(context.config().dataPath)
   return [
     ...printFamily({
-      ...{ name: 'bookfeed_disk_free_bytes', type: 'gauge' },
+      name: 'bookfeed_disk_free_bytes',
+      type: 'gauge',
       help: 'Room for the data folder.',
       samples: [[{}, freeBytes ?? undefined]],
     }),
     ...printFamily({
-      ...{ name: 'bookfeed_file_bytes', type: 'gauge' },
+      name: 'bookfeed_file_bytes',
+      type: 'gauge',
       help: 'Size of a file of the data folder.',
       samples: files.map(({ name, bytes }) => [{ file: name }, bytes]),
     }),

@@ -81,7 +81,8 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
 }
 
 export const diskOf = (dataPath: string) => ({
-  ...{ files: filesOf(dataPath), freeBytes: freeBytesOf(dataPath) ?? null },
+  files: filesOf(dataPath),
+  freeBytes: freeBytesOf(dataPath) ?? null,
 })
 
 const names = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']

@@ -58,7 +58,9 @@ export function createRawFiles(options: RawFilesOptions) {
   const files = createFiles(options)
   const waiting = createLines()
   const reporter = createReporter((line, level) => log(`bookfeed: ${line}`, level))
-  let [isLosing, dueMs, losses] = [false, 0, 0]
+  let isLosing = false
+  let dueMs = 0
+  let losses = 0
   let inFlight: Chunk | undefined
   let isOver = false
 
@@ -145,7 +147,8 @@ export type RawFiles = ReturnType<typeof createRawFiles>
 /** Lines that wait. */
 function createLines() {
   let lines: string[] = []
-  let [size, lastMs] = [0, 0]
+  let size = 0
+  let lastMs = 0
   return {
     count: () => lines.length,
     /** The latest time of any so far. */

@@ -108,7 +108,8 @@ export const readRecorderStatus = (dataPath: string, nowMs: number) =>
 
 /** Returns `silentMs` for frequent calls; `clock` is that of the recorder. */
 export function watchSilence(dataPath: string, clock: Clock): () => number | undefined {
-  let [lookedMs, silentMs] = [Number.NEGATIVE_INFINITY, undefined as number | undefined]
+  let lookedMs = Number.NEGATIVE_INFINITY
+  let silentMs = undefined as number | undefined
   return () => {
     const nowMs = clock()
     if (Math.abs(nowMs - lookedMs) >= LOOK_MS) {

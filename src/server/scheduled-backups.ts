@@ -86,7 +86,10 @@ export async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string
 export function spawn({ program, env }: CliContext, args: string[], timeout = 0) {
   const own = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, program]
   return Bun.spawn([...own, ...args], {
-    ...{ env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
     // One that is stuck may not hear anything else.
     ...(timeout > 0 && { timeout, killSignal: 'SIGKILL' }),
   })

@@ -39,7 +39,10 @@ export const parseRow = (text: string): JsonRow =>
   JSON.parse(text, exactly as (key: string, value: unknown) => unknown) as JsonRow
 
 const HEAD = '{"data":['
-const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x7b, 0x7d]
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN = 0x7b
+const CLOSE = 0x7d
 
 /** Yields the text of each object of `data`, and returns the rest of the list without them. */
 export function* splitList(json: string): Generator<string, string> {

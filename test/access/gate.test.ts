@@ -81,7 +81,8 @@ describe('rate windows of keys', () => {
   test('behavior: billing has a window of its own, of the same size', async () => {
     const { send } = createServer('free')
     for (let index = 0; index < 11; index++) await send('/v1/btc/markets')
-    const [first, second] = [await send('/v1/billing/tiers'), await send('/v1/billing/tiers')]
+    const first = await send('/v1/billing/tiers')
+    const second = await send('/v1/billing/tiers')
     expect([first.status, rateOf(first).remaining, rateOf(second).remaining]).toEqual([200, 9, 8])
     for (let index = 0; index < 8; index++) await send('/v1/billing/tiers')
     expect((await send('/v1/billing/tiers')).status).toBe(429)

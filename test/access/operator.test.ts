@@ -108,7 +108,8 @@ describe('who is the operator', () => {
         const at = path.replace('/admin/api', '').replace('{id}', 'pay_x')
         const headers = { origin: 'https://evil.example' }
         const answer = await ask(at, {
-          ...{ headers, method: method.toUpperCase() },
+          headers,
+          method: method.toUpperCase(),
           ...(method === 'post' ? { body: {} } : {}),
         })
         expect([path, answer.status]).toEqual([path, 403])

@@ -21,7 +21,9 @@ describe('Authorization: Bearer sample', () => {
     const { ask, statusOf, both, open } = createGround()
     const sample = await (await ask('/v1/sample')).json()
     expect(sample).toMatchObject({
-      ...{ coins: ['btc'], routes: ['markets', 'prices'], requestsPerMinute: 120 },
+      coins: ['btc'],
+      routes: ['markets', 'prices'],
+      requestsPerMinute: 120,
       market: { symbol: 'btc', conditionId: both.conditionId },
     })
     const whole = `/v1/btc/markets/${both.conditionId}`

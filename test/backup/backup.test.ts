@@ -41,7 +41,9 @@ function newHistory(): string {
 
 const backUp = (store: BackupStore, path: string) =>
   makeBackup({
-    ...{ store, startedMs: ++nowMs, version: '1.2.3' },
+    store,
+    startedMs: ++nowMs,
+    version: '1.2.3',
     sources: [{ name: 'history.db', path, format: historyFormat }],
   })
 
@@ -288,7 +290,9 @@ describe('restoreBackup', () => {
     const both = { 'history.db': historyFormat, 'ledger.db': ledgerFormat }
     const backUpBoth = () =>
       makeBackup({
-        ...{ store, startedMs: ++nowMs, version: '1.2.3' },
+        store,
+        startedMs: ++nowMs,
+        version: '1.2.3',
         sources: [
           { name: 'history.db', path, format: historyFormat },
           { name: 'ledger.db', path: ledgerPath, format: ledgerFormat },

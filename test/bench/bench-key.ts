@@ -29,7 +29,9 @@ export function addBenchKey(dataPath: string, account: BenchAccount = 'bench'): 
   const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs })
   ledger.atomically(() => {
     if (ledger.findKeyByDigest(digestOf(benchKey))) return
-    const [tierId, accountId, id] = ['bench', `acc_${account}`, `key_${account}`]
+    const tierId = 'bench'
+    const accountId = `acc_${account}`
+    const id = `key_${account}`
     ledger.putTier(
       {
         tierId,

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
-const [SERVER_CPU, LOAD_CPU] = [0, 1]
+const SERVER_CPU = 0
+const LOAD_CPU = 1
 
 const canPin = Bun.which('taskset') !== null && availableParallelism() > 1
 

@@ -244,7 +244,8 @@ const besides: readonly (Beside & { name: string })[] = [
   { name: `beside ${CLIENTS} exports, identity`, path: exportPath },
   { name: `beside ${CLIENTS} exports that nobody reads`, path: exportPath, isRead: false },
   ...Object.entries(files).map(([name, path]) => ({
-    ...{ name: `beside ${CLIENTS} exports, ${name}`, path },
+    name: `beside ${CLIENTS} exports, ${name}`,
+    path,
   })),
 ]
 

@@ -127,7 +127,8 @@ async function measureStreams(query: string): Promise<string> {
   const { server } = await startWatched()
   try {
     for (let index = 0; index < 50; index++) await askPage(server, index)
-    const [rss, anon] = [server.rssBytes(), server.anonBytes()]
+    const rss = server.rssBytes()
+    const anon = server.anonBytes()
     const path = `/v1/btc/export?day=${DAY.date}${query}`
     const clients = await Promise.all(
       accounts.map((account) => {

@@ -32,9 +32,14 @@ function* states(): Generator<Snapshot> {
     const bids = Array.from({ length: best }, (_, at) => best - at)
     const asks = Array.from({ length: TICKS - best }, (_, at) => best + 1 + at)
     yield {
-      ...{ coin: 'btc', conditionId, timeframe: '5m', assetId: '1', outcome: 'up' },
+      coin: 'btc',
+      conditionId,
+      timeframe: '5m',
+      assetId: '1',
+      outcome: 'up',
       timestampMs: START_MS + Math.floor((index * WINDOW_MS) / STATES),
-      ...{ bids: side(bids), asks: side(asks) },
+      bids: side(bids),
+      asks: side(asks),
     }
   }
 }
@@ -42,8 +47,12 @@ function* states(): Generator<Snapshot> {
 /** Adds it, closed; returns its conditionId. */
 export function addHeatMarket(history: MarketHistory): string {
   history.putMarket({
-    ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS },
+    conditionId,
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'simulated',
+    windowStartMs: START_MS,
+    windowEndMs: START_MS + WINDOW_MS,
   })
   history.append({ id: 'all', source: 'simulated', snapshots: [...states()] })
   history.close(conditionId)

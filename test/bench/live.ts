@@ -82,7 +82,12 @@ const createReads = (history: MarketHistory) =>
 function createService(history: MarketHistory) {
   const read = createReads(history)
   return createLiveService({
-    ...{ history, cursors, timer, rows: read, gaps: history.gaps, clock: () => START_MS },
+    history,
+    cursors,
+    timer,
+    rows: read,
+    gaps: history.gaps,
+    clock: () => START_MS,
     markets: createMarketWatch(history, () => START_MS),
     describeMarket: () => '{}',
     randomBytes: (length) => new Uint8Array(length),
@@ -212,7 +217,10 @@ async function serve(mode: Mode): Promise<void> {
           filter: { channel: 'snapshots' },
           heartbeatMs,
         },
-        ...{ market: market(), cursor: undefined, isGzip: true, refusal: () => undefined },
+        market: market(),
+        cursor: undefined,
+        isGzip: true,
+        refusal: () => undefined,
         takePlace: () => () => {},
       })
       return streamResponse(request, { headers: {}, ...stream })

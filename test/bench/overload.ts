@@ -33,7 +33,8 @@ const { values: flags } = parseArgs({
   },
 })
 const SNAPSHOTS = 100_000
-const [SUSTAINED_SECONDS, UNLOADED_SECONDS] = [8, 5]
+const SUSTAINED_SECONDS = 8
+const UNLOADED_SECONDS = 5
 /** Each waits a little between two of its requests, as many callers do. */
 const FLOOD_CONNECTIONS = 800
 const PROBE_MS = 20
@@ -164,7 +165,8 @@ async function watchHeartbeats(isOver: () => boolean): Promise<number> {
   const stop = new AbortController()
   const response = await fetch(server.origin + path, { headers, signal: stop.signal })
   if (response.status !== 200) throw new Error(await response.text())
-  let [lastMs, longestMs] = [performance.now(), 0]
+  let lastMs = performance.now()
+  let longestMs = 0
   for await (const _ of response.body ?? []) {
     longestMs = Math.max(longestMs, performance.now() - lastMs)
     lastMs = performance.now()

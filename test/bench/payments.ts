@@ -140,8 +140,12 @@ async function measureStart(env: Readonly<Record<string, string>>): Promise<numb
   }
   const variables = Object.entries(own).map(([name, value]) => `${name}=${value}`)
   const command = (port: number) => [
-    ...['env', ...variables, `BOOKFEED_PORT=${port}`],
-    ...[process.execPath, 'src/main.ts', 'serve'],
+    'env',
+    ...variables,
+    `BOOKFEED_PORT=${port}`,
+    process.execPath,
+    'src/main.ts',
+    'serve',
   ]
   const server = await startServer({ command, readyPath: '/healthz' })
   await server.stop()
@@ -156,7 +160,8 @@ async function measureStarts({ url, payee, facilitator }: LittlePolygon): Promis
     BOOKFEED_FACILITATOR: 'local',
     BOOKFEED_GAS_KEY: facilitator.key,
   }
-  const [off, on]: [number[], number[]] = [[], []]
+  const off: number[] = []
+  const on: number[] = []
   for (let round = 0; round < START_ROUNDS; round++) {
     off.push(await measureStart({}))
     on.push(await measureStart(selling))

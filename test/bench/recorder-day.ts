@@ -33,7 +33,8 @@ try {
     away,
     generated: { coins: [] },
     recorder: { coins, timeframes },
-    ...{ stepMs: 1000, historyPath: join(folder, 'history.db') },
+    stepMs: 1000,
+    historyPath: join(folder, 'history.db'),
     chunkCacheBytes: Number(values.cache) * 2 ** 20,
   })
   const { harness, history } = rig

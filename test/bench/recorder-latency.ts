@@ -33,23 +33,36 @@ const WARM_UP_MS = 8000
 const data = mkdtempSync(join(tmpdir(), 'bookfeed-latency-'))
 const ledger = openLedger(join(data, 'ledger.db'), { nowMs: systemClock() })
 const key = addKey(ledger, {
-  ...{ tierId: 'bench', name: 'Bench', rank: 98, coins: [...coins], isForSale: false },
-  ...{ routes: ['markets', 'snapshots', 'quotes'], requestsPerMinute: 1_000_000 },
+  tierId: 'bench',
+  name: 'Bench',
+  rank: 98,
+  coins: [...coins],
+  isForSale: false,
+  routes: ['markets', 'snapshots', 'quotes'],
+  requestsPerMinute: 1_000_000,
 })
 ledger.dispose()
 await using venue = await startVenue({
   playbook: generatedPlaybook({
-    ...{ seed: 'latency', startMs: systemClock(), coins, timeframes },
+    seed: 'latency',
+    startMs: systemClock(),
+    coins,
+    timeframes,
     stepsPerSecond: Number(values.rate),
   }),
   pace: { by: 'clock', clock: systemClock },
   doesKeep: false,
 })
 const server = await startKillableServer({
-  ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
-  ...{ BOOKFEED_RECORD: 'on', BOOKFEED_FREE_MB: '0' },
+  BOOKFEED_DATA: data,
+  BOOKFEED_PORT: '0',
+  BOOKFEED_LOG: 'off',
+  BOOKFEED_SAMPLE: 'off',
+  BOOKFEED_RECORD: 'on',
+  BOOKFEED_FREE_MB: '0',
   ...(values.batch === undefined ? {} : { BOOKFEED_BATCH_MS: values.batch }),
-  ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
+  BOOKFEED_FEED_URL: venue.marketUrl,
+  BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
 })
 const residentMb = (): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024

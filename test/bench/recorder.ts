@@ -42,8 +42,12 @@ function marketsOf(): VenueMarket[] {
     ...windowAt(coin, timeframe, START_MS),
     conditionId: `0x${String(index + 1).padStart(64, 'a')}`,
     assetIds: [`1${String(index).padStart(70, '7')}`, `2${String(index).padStart(70, '7')}`],
-    ...{ slug: `${coin}-${timeframe}`, listedMs: 0, tick: '0.01' },
-    ...{ strike: '1', finalPrice: '1', winner: 0 },
+    slug: `${coin}-${timeframe}`,
+    listedMs: 0,
+    tick: '0.01',
+    strike: '1',
+    finalPrice: '1',
+    winner: 0,
   }))
 }
 
@@ -54,12 +58,16 @@ function makeLoad(): Load {
   const cents = Array.from({ length: 99 }, (_, at) => at + 1).filter((each) => each !== 50)
   const change = (cent: number): Change => ({
     side: cent < 50 ? 'bids' : 'asks',
-    ...{ price: cent * 10_000, size: size() },
+    price: cent * 10_000,
+    size: size(),
   })
   const states = new Map<VenueMarket, MarketState>()
   const step = (market: VenueMarket, atMs: number, changes: readonly Change[]) => {
     const { state, frames } = render({
-      ...{ market, timestampMs: atMs, recipe: 'documented', schema: 'current' },
+      market,
+      timestampMs: atMs,
+      recipe: 'documented',
+      schema: 'current',
       before: states.get(market),
       step: { atMs, conditionId: market.conditionId, changes },
     })
@@ -80,9 +88,12 @@ function makeLoad(): Load {
 }
 
 const factsOf = (market: VenueMarket): KnownFacts => ({
-  ...{ conditionId: market.conditionId, slug: market.slug },
-  ...{ coin: market.coin as Coin, timeframe: market.timeframe as Timeframe },
-  ...{ windowStartMs: market.startMs, windowEndMs: market.endMs },
+  conditionId: market.conditionId,
+  slug: market.slug,
+  coin: market.coin as Coin,
+  timeframe: market.timeframe as Timeframe,
+  windowStartMs: market.startMs,
+  windowEndMs: market.endMs,
   assetIds: { up: market.assetIds[0], down: market.assetIds[1] },
 })
 
@@ -93,7 +104,11 @@ async function startFed(history: MarketHistory, { markets, first }: Load, afterT
   const sockets: SocketEvents[] = []
   const recorder = startRecorder({
     hearsLifecycle: false,
-    ...{ history, venue: polymarket, feed: polymarket.feed, feedUrl: '', clock: () => nowMs },
+    history,
+    venue: polymarket,
+    feed: polymarket.feed,
+    feedUrl: '',
+    clock: () => nowMs,
     catalogue: {
       find: async ({ coin, timeframe, startMs }) => {
         const isIt = (market: VenueMarket) =>
@@ -103,8 +118,16 @@ async function startFed(history: MarketHistory, { markets, first }: Load, afterT
       },
       read: async () => undefined,
     },
-    ...{ coins, timeframes, maxPerSecond: {}, feedCopies: 1, batchMs: 50, spotSources: [] },
-    ...{ freeBytes: () => undefined, freeBytesMin: 0, random: () => 0.5, log: console.error },
+    coins,
+    timeframes,
+    maxPerSecond: {},
+    feedCopies: 1,
+    batchMs: 50,
+    spotSources: [],
+    freeBytes: () => undefined,
+    freeBytesMin: 0,
+    random: () => 0.5,
+    log: console.error,
     every(everyMs, work) {
       timers.push({ everyMs, dueMs: nowMs + everyMs, work })
       return () => {}
@@ -165,7 +188,7 @@ console.log(
   `${FRAMES} frames of ${load.frames[1]?.text.length} bytes, ${load.markets.length} markets`,
 )
 const rows: { name: string; us: number }[] = []
-let [before] = [0]
+let before = 0
 function tell(name: string, us: number): void {
   rows.push({ name, us: us - before })
   before = us

@@ -68,7 +68,8 @@ export function toSummary(scenarios: readonly { title: string; results: readonly
       sampleOf(referenceNames.ceiling),
     ]
     if (ours === undefined) return []
-    const [rate, us] = [ours.requestsPerSecond, ours.cpuUsPerRequest]
+    const rate = ours.requestsPerSecond
+    const us = ours.cpuUsPerRequest
     return [
       [
         title,

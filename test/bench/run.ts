@@ -61,7 +61,8 @@ const timing: Timing = flags.quick
 
 /** Contestants that answer the pages, each with what it reads from disk. */
 const contestantsOf = (dataset: Dataset, pages: Pages, ...settings: string[]) => {
-  const [ours, theirs] = [[dataset.dataPath], [dataset.plainFile]]
+  const ours = [dataset.dataPath]
+  const theirs = [dataset.plainFile]
   const server = { command: bookfeed(dataset, ...settings) }
   return {
     gzip: { name: 'Bookfeed, gzip', encoding: 'gzip', server, files: ours, pages },

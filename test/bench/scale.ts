@@ -53,7 +53,8 @@ const progress = (line: string): void => console.error(line)
 /** Rows a second, and microseconds of CPU of the process that writes one. */
 function append(place: string, rows: readonly Snapshot[]) {
   const history = openHistory(place)
-  const [startedAt, before] = [performance.now(), process.cpuUsage()]
+  const startedAt = performance.now()
+  const before = process.cpuUsage()
   for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
     const batch = rows.slice(from, from + ROWS_AT_ONCE)
     history.append({ id: `bench-${from}`, source: 'recorded', snapshots: batch })
@@ -91,10 +92,15 @@ async function measureAppend({ url }: Postgres): Promise<Fact[]> {
 /** From the commit of this process to the row on a socket of a server. */
 async function measureRow(place: string, server: ServerProcess): Promise<Fact[]> {
   const history = openHistory(place)
-  const [conditionId, startMs] = [conditionIdOf(1), Date.now()]
+  const conditionId = conditionIdOf(1)
+  const startMs = Date.now()
   history.putMarket({
-    ...{ conditionId, coin: 'btc', timeframe: '1h', source: 'recorded' },
-    ...{ windowStartMs: startMs, windowEndMs: startMs + MARKET_MS },
+    conditionId,
+    coin: 'btc',
+    timeframe: '1h',
+    source: 'recorded',
+    windowStartMs: startMs,
+    windowEndMs: startMs + MARKET_MS,
   })
   const committed: number[] = []
   const times: number[] = []
@@ -163,7 +169,10 @@ async function measurePages(ours: OurData, places: readonly Place[]): Promise<vo
     progress(`measuring: ${title}`)
     const pages = await drawScaled(ours, isRepeated)
     const contestants = places.map(({ name, command, files }): Contestant => ({
-      ...{ name, pages, files, encoding: 'gzip' },
+      name,
+      pages,
+      files,
+      encoding: 'gzip',
       server: { command: command(...settings) },
     }))
     const results = await compare(contestants, timing)
@@ -231,10 +240,8 @@ async function main(): Promise<void> {
   const ours = await prepareOurData(snapshots, { isFresh: false })
   await using postgres = await startPostgres({ isOnDisk: true })
   progress('copying')
-  const [from, to] = [
-    openDatabase(join(ours.dataPath, 'history.db')),
-    openPostgres(postgres.url, postgresHistory),
-  ]
+  const from = openDatabase(join(ours.dataPath, 'history.db'))
+  const to = openPostgres(postgres.url, postgresHistory)
   for (const _ of copyHistory(from, to));
   for (const db of [from, to]) db.close()
   const onPostgres = (name: string) => {
@@ -242,7 +249,8 @@ async function main(): Promise<void> {
     return (...settings: string[]) =>
       bookfeed(data, `BOOKFEED_HISTORY=${postgres.url}`, ...settings)
   }
-  const [first, second] = [onPostgres('first'), onPostgres('second')]
+  const first = onPostgres('first')
+  const second = onPostgres('second')
   console.log(`${describeMachine()}.\n`)
   console.log(
     `${toInteger(snapshots)} snapshots: ${sourceTitle}. PostgreSQL and its standby run on any core; ${CONNECTIONS} connections; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians.\n`,

@@ -85,7 +85,8 @@ function readCpuUs(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The name of the program may hold spaces; the fields behind it do not.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [user, kernel] = [Number(fields[11]) * US_PER_TICK, Number(fields[12]) * US_PER_TICK]
+  const user = Number(fields[11]) * US_PER_TICK
+  const kernel = Number(fields[12]) * US_PER_TICK
   return { all: user + kernel, kernel }
 }
 

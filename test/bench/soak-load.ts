@@ -6,7 +6,9 @@ const PAGE_MS = 25
 const EXPORT_MS = 2000
 const KEY_MS = 1000
 const STREAM_MS_MAX = 20_000
-const [PAGERS, EVENT_READERS, SOCKETS] = [3, 4, 4]
+const PAGERS = 3
+const EVENT_READERS = 4
+const SOCKETS = 4
 /** Answers that are asked for again by their tag; this process must not grow itself. */
 const TAGS_MAX = 100
 /** What a socket is closed with whose key is no longer valid. */

@@ -45,8 +45,13 @@ const historyFile = join(data, 'history.db')
 function makeKey(): string {
   const ledger = openLedger(ledgerFile, { nowMs: systemClock() })
   const key = addKey(ledger, {
-    ...{ tierId: 'soak', name: 'Soak', rank: 98, coins: [...coins], isForSale: false },
-    ...{ routes: ['markets', 'prices', 'snapshots', 'quotes'], requestsPerMinute: 1_000_000_000 },
+    tierId: 'soak',
+    name: 'Soak',
+    rank: 98,
+    coins: [...coins],
+    isForSale: false,
+    routes: ['markets', 'prices', 'snapshots', 'quotes'],
+    requestsPerMinute: 1_000_000_000,
   })
   ledger.dispose()
   return key
@@ -86,7 +91,10 @@ function verifyFiles(): string[] {
 async function soak(): Promise<string[]> {
   await using venue = await startVenue({
     playbook: generatedPlaybook({
-      ...{ seed: 'soak', startMs: systemClock(), coins, timeframes: ['5m', '15m'] },
+      seed: 'soak',
+      startMs: systemClock(),
+      coins,
+      timeframes: ['5m', '15m'],
       stepsPerSecond: STEPS_PER_SECOND,
     }),
     pace: { by: 'clock', clock: systemClock },
@@ -95,11 +103,18 @@ async function soak(): Promise<string[]> {
   const key = makeKey()
   const metricsPort = findFreePort()
   const server = await startKillableServer({
-    ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
-    ...{ BOOKFEED_RECORD: 'on', BOOKFEED_FREE_MB: '0', BOOKFEED_METRICS: String(metricsPort) },
-    ...{ BOOKFEED_CHUNK_CACHE_MB: '16', BOOKFEED_PAGE_CACHE_MB: '8' },
-    ...{ BOOKFEED_RECORD_TIMEFRAMES: '5m,15m' },
-    ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
+    BOOKFEED_DATA: data,
+    BOOKFEED_PORT: '0',
+    BOOKFEED_LOG: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_RECORD: 'on',
+    BOOKFEED_FREE_MB: '0',
+    BOOKFEED_METRICS: String(metricsPort),
+    BOOKFEED_CHUNK_CACHE_MB: '16',
+    BOOKFEED_PAGE_CACHE_MB: '8',
+    BOOKFEED_RECORD_TIMEFRAMES: '5m,15m',
+    BOOKFEED_FEED_URL: venue.marketUrl,
+    BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
   })
   try {
     const load = startSoakLoad(server.origin, key)

@@ -14,7 +14,9 @@ const job = JSON.parse(process.argv[2] ?? '') as Job
 const url = `${job.origin.replace('http', 'ws')}/v1/stream`
 /** Of each so many one is parsed for its time: the bench must not measure itself. */
 const SAMPLE = 7
-let [rows, bytes, skipped] = [0, 0, 0]
+let rows = 0
+let bytes = 0
+let skipped = 0
 let late: number[] = []
 
 function onMessage({ data }: MessageEvent): void {

@@ -50,8 +50,14 @@ const conditionIdOf = (market: number) => `0x${String(market + 1).padStart(64, '
 /** Books that move as the simulator's, one after the other. */
 const books = [
   ...simulate({
-    ...{ seed: 'live', coins: ['btc'], timeframes: ['5m'], markets: 1, startMs: Date.now() },
-    ...{ statesPerSecond: 20, outcomes: 'up', maxSnapshotsPerMarket: 2000 },
+    seed: 'live',
+    coins: ['btc'],
+    timeframes: ['5m'],
+    markets: 1,
+    startMs: Date.now(),
+    statesPerSecond: 20,
+    outcomes: 'up',
+    maxSnapshotsPerMarket: 2000,
   }),
 ].flatMap(({ snapshots }) => snapshots)
 let written = 0
@@ -78,7 +84,8 @@ function addKeys(): string[] {
   const by = { actor: 'operator', nowMs: Date.now() } as const
   const keys = Array.from({ length: Math.ceil(subscribers / CONNECTIONS) }, (_, index) => {
     const key = createApiKey((length) => new Uint8Array(length).fill(index))
-    const [accountId, id] = [`acc_live${index}`, `key_live${index}`]
+    const accountId = `acc_live${index}`
+    const id = `key_live${index}`
     ledger.atomically(() => {
       ledger.createAccount({ id: accountId }, by)
       ledger.addSubscription({ id: `sub_live${index}`, accountId, tierId: 'bench', startMs: 0 }, by)
@@ -116,8 +123,12 @@ async function callPages(origin: string, forMs: number): Promise<Quantiles> {
 
 for (let market = 0; market < markets; market++) {
   history.putMarket({
-    ...{ conditionId: conditionIdOf(market), coin: 'btc', timeframe: '1d', source: 'recorded' },
-    ...{ windowStartMs: Date.now() - 3_600_000, windowEndMs: Date.now() + 80_000_000 },
+    conditionId: conditionIdOf(market),
+    coin: 'btc',
+    timeframe: '1d',
+    source: 'recorded',
+    windowStartMs: Date.now() - 3_600_000,
+    windowEndMs: Date.now() + 80_000_000,
   })
 }
 for (let round = 0; round < 120; round++) write()

@@ -178,8 +178,13 @@ async function start(version: Version, data: Line['data']): Promise<ServerProces
   const settings = [`BOOKFEED_DATA=${dataPath}`, 'BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
   const runtime = await readRuntime(version)
   const command = (port: number) => [
-    ...['env', ...settings, ...runtime, `BOOKFEED_PORT=${port}`],
-    ...[process.execPath, join(version.checkout, 'src/main.ts'), 'serve'],
+    'env',
+    ...settings,
+    ...runtime,
+    `BOOKFEED_PORT=${port}`,
+    process.execPath,
+    join(version.checkout, 'src/main.ts'),
+    'serve',
   ]
   return await startServer({ command, readyPath: '/healthz' })
 }

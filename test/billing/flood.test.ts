@@ -106,22 +106,40 @@ function addOneRejected({ ledger, caller }: Pick<World, 'ledger' | 'caller'>, nu
   } as const
   const opened = ledger.payments.openOffer(
     {
-      ...{ id: `quote_empty${number}`, accountId, terms, periodDays: 30, symbol: 'USDC' },
-      ...{ method: 'eip3009', fromBlock: 1, expiresMs: 1, payer: addressOf(number % 10) },
+      id: `quote_empty${number}`,
+      accountId,
+      terms,
+      periodDays: 30,
+      symbol: 'USDC',
+      method: 'eip3009',
+      fromBlock: 1,
+      expiresMs: 1,
+      payer: addressOf(number % 10),
       requirements: { ...requirements, maxTimeoutSeconds: 600, extra: {} },
     },
     {
-      ...{ atomic: 49_000_000n, reservedUntilMs: 1 },
-      ...{ offersMax: 1e6, uniqueMax: 1e6, usableUntilMs: 1e15 },
+      atomic: 49_000_000n,
+      reservedUntilMs: 1,
+      offersMax: 1e6,
+      uniqueMax: 1e6,
+      usableUntilMs: 1e15,
     },
     BY,
   )
   if (!('offer' in opened)) throw new Error(opened.kind)
   const signed: SignedPayment = {
-    ...{ network: 'eip155:137', method: 'eip3009', asset: asset.toLowerCase() },
-    ...{ payer: addressOf(number % 10), payTo: addressOf(1), amount: 49_000_000n },
-    ...{ validAfter: 0n, validBefore: 10n ** 10n, nonce: `0x${number}`, nonceContract: asset },
-    ...{ payloadHash: String(number), payload: '{}' },
+    network: 'eip155:137',
+    method: 'eip3009',
+    asset: asset.toLowerCase(),
+    payer: addressOf(number % 10),
+    payTo: addressOf(1),
+    amount: 49_000_000n,
+    validAfter: 0n,
+    validBefore: 10n ** 10n,
+    nonce: `0x${number}`,
+    nonceContract: asset,
+    payloadHash: String(number),
+    payload: '{}',
   }
   const id = `pay_empty${number}`
   ledger.payments.claim({ id, offer: opened.offer, signed }, BY)

@@ -198,7 +198,8 @@ describe('settle: whose payment it is', () => {
 
   test('error: an offer that has expired; but what was handed in before goes on', async () => {
     const { billing, me, quote, script } = await openBilling()
-    const [begun, late] = [await quote(), await quote('USDC', 'starter')]
+    const begun = await quote()
+    const late = await quote('USDC', 'starter')
     const validBefore = seconds(NOW_MS + 3_600_000)
     script.screening = 'unknown'
     const payload = payWithUsdc(begun, { validBefore })

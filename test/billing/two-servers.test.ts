@@ -20,7 +20,8 @@ const by = { actor: 'account:acc_1', nowMs: NOW_MS } as const
 
 /** A server that does `act` where it takes its nth step. */
 async function openServer(ledgerPlace: string, prefix: string, step: 'atWait' | 'atVerb') {
-  let [steps, at] = [0, 0]
+  let steps = 0
+  let at = 0
   let act: () => unknown = () => undefined
   const count = () => (++steps === at ? act() : undefined)
   const hooks =

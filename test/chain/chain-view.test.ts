@@ -75,7 +75,8 @@ describe.skipIf(!hasAnvil)('ChainView', () => {
     test('default: finds every transfer of our tokens, paid by signature or not', async () => {
       const from = (await latest()) + 1
       const { key, address } = chain.payer
-      const [payTo, payer] = [chain.payee.address, address.toLowerCase()]
+      const payTo = chain.payee.address
+      const payer = address.toLowerCase()
       const hashes = [
         await settle(chain, await signUsdc(chain)),
         await settle(chain, await signUsdt(chain)),

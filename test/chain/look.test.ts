@@ -91,7 +91,8 @@ describe.skipIf(!hasAnvil)('ChainView.look', () => {
     })
 
     test('behavior: the hash of another payment is no proof', async () => {
-      const [draft, other] = [await sign(chain), await sign(chain)]
+      const draft = await sign(chain)
+      const other = await sign(chain)
       const txHash = await settle(chain, other)
       await chain.finalize()
       expect(await look(draft, txHash)).toEqual({ kind: 'open' })
@@ -283,7 +284,8 @@ describe.skipIf(!hasAnvil)('ChainView.look', () => {
   })
 
   test('behavior: a USDT payment through another contract counts if it is the only one', async () => {
-    const [first, second] = [await signUsdt(chain), await signUsdt(chain, { amount: 7n })]
+    const first = await signUsdt(chain)
+    const second = await signUsdt(chain, { amount: 7n })
     const txHash = await settleTogether(chain, [first, second])
     await chain.finalize()
     expect(await look(first)).toMatchObject({ kind: 'paid', proof: { txHash }, isFinal: true })
@@ -291,7 +293,8 @@ describe.skipIf(!hasAnvil)('ChainView.look', () => {
   })
 
   test('behavior: of USDT payments that nothing tells apart none is chosen', async () => {
-    const [first, second] = [await signUsdt(chain), await signUsdt(chain)]
+    const first = await signUsdt(chain)
+    const second = await signUsdt(chain)
     await settleTogether(chain, [first, second])
     await chain.finalize()
     expect(await look(first)).toMatchObject({ kind: 'unavailable' })

@@ -86,7 +86,8 @@ describe.skipIf(!hasAnvil)('ChainView.preflight', () => {
       ['beginning', { validAfter: 1n }],
       ['nonce', { nonce: `0x${'01'.repeat(32)}` }],
     ])('behavior: a signature of another %s is not valid', async (_, wish) => {
-      const [draft, other] = [await sign(chain), await sign(chain, wish)]
+      const draft = await sign(chain)
+      const other = await sign(chain, wish)
       expect(await ask(draft, other.signature)).toEqual(fault('signature_invalid'))
     })
 
@@ -143,7 +144,8 @@ describe.skipIf(!hasAnvil)('ChainView.preflight', () => {
   })
 
   test('behavior: a nonce that was taken back is used', async () => {
-    const [usdc, usdt] = [await signUsdc(chain), await signUsdt(chain)]
+    const usdc = await signUsdc(chain)
+    const usdt = await signUsdt(chain)
     await chain.cancelAuthorization(chain.payer.key, usdc.signed.nonce as `0x${string}`)
     await chain.invalidatePermit2Nonce(chain.payer.key, BigInt(usdt.signed.nonce))
     expect(await ask(usdc)).toEqual(fault('nonce_used'))

@@ -65,7 +65,8 @@ describe('createRpc', () => {
     expect(await faultOf(rpc.getCode(contract))).toEndWith('answers with the error -32000.')
     expect(await faultOf(rpc.getCode(contract))).toEndWith('answers with the error -32000.')
     expect(await rpc.getCode(contract)).toBe('0xfe')
-    const [identity, question] = ['eth_chainId', 'eth_getCode']
+    const identity = 'eth_chainId'
+    const question = 'eth_getCode'
     expect(methods).toEqual([identity, question, identity, question, identity, question])
     expect(lines).toEqual([
       `The RPC at ${origin} answers with the error -32000.`,

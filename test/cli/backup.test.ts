@@ -106,8 +106,12 @@ describe('bookfeed backup', () => {
     const runOnce = async () => {
       const ended = Promise.withResolvers<string>()
       const report = {
-        ...{ began: () => {}, progress: () => {}, canStart: () => {}, due: () => {} },
-        ...{ ended: ended.resolve, failed: ended.resolve },
+        began: () => {},
+        progress: () => {},
+        canStart: () => {},
+        due: () => {},
+        ended: ended.resolve,
+        failed: ended.resolve,
       }
       const job = startBackups(context, report, { firstMs: 0 })
       const outcome = await ended.promise
@@ -130,8 +134,12 @@ describe('bookfeed backup', () => {
     writeFileSync(program, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)")
     const { promise, resolve } = Promise.withResolvers<string>()
     const report = {
-      ...{ began() {}, progress() {}, canStart() {}, due() {} },
-      ...{ ended: resolve, failed: resolve },
+      began() {},
+      progress() {},
+      canStart() {},
+      due() {},
+      ended: resolve,
+      failed: resolve,
     }
     const job = startBackups({ ...context, program }, report, { firstMs: 0, limitMs: 300 })
     expect(await promise).toContain('took too long')

@@ -33,8 +33,11 @@ describe.skipIf(postgresPrograms === undefined)('serve', () => {
       await other`BEGIN`
       await takeTurn()
       const starting = startKillableServer({
-        ...{ BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
-        ...{ BOOKFEED_SAMPLE: 'off', BOOKFEED_LEDGER: postgres.url },
+        BOOKFEED_DATA: folder,
+        BOOKFEED_PORT: '0',
+        BOOKFEED_LOG: 'off',
+        BOOKFEED_SAMPLE: 'off',
+        BOOKFEED_LEDGER: postgres.url,
       })
       // It opens the ledger, which it waits for without an end.
       let isWaiting = false

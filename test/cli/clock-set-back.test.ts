@@ -47,10 +47,8 @@ function createRig() {
   return { cli, time, serving }
 }
 
-const [VALID, EXPIRED] = [
-  [200, 200],
-  [200, 401],
-]
+const VALID = [200, 200]
+const EXPIRED = [200, 401]
 
 describe('a clock that is set back', () => {
   test('default: revives no key that has expired, neither while it runs nor after a restart', async () => {

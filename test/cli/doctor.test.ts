@@ -67,9 +67,16 @@ describe('bookfeed doctor', () => {
     const { exitCode, findings } = await cli.examine()
     expect(exitCode).toBe(0)
     expect(Object.fromEntries(findings.map(({ check, state }) => [check, state]))).toEqual({
-      ...{ configuration: 'ok', permissions: 'ok', disk: 'ok', history: 'ok', ledger: 'ok' },
-      ...{ backup: 'warning', recorder: 'skipped', clock: 'skipped' },
-      ...{ payments: 'skipped', sanctions: 'skipped' },
+      configuration: 'ok',
+      permissions: 'ok',
+      disk: 'ok',
+      history: 'ok',
+      ledger: 'ok',
+      backup: 'warning',
+      recorder: 'skipped',
+      clock: 'skipped',
+      payments: 'skipped',
+      sanctions: 'skipped',
     })
     const { printed } = await cli.run('doctor')
     expect(printed.join('\n')).toContain('ok       history: 300 snapshots of 1 market.')
@@ -131,15 +138,16 @@ describe('bookfeed doctor', () => {
       expect([exitCode, states]).toEqual([
         1,
         [
-          ...[
-            'configuration: ok',
-            'permissions: ok',
-            'disk: ok',
-            'disk: wrong',
-            'history',
-            'ledger',
-          ],
-          ...['backup: warning', 'recorder: skipped', 'clock: skipped', 'payments: skipped'],
+          'configuration: ok',
+          'permissions: ok',
+          'disk: ok',
+          'disk: wrong',
+          'history',
+          'ledger',
+          'backup: warning',
+          'recorder: skipped',
+          'clock: skipped',
+          'payments: skipped',
           'sanctions: skipped',
         ],
       ])

@@ -26,7 +26,9 @@ async function startServer(folder: string) {
     BOOKFEED_SAMPLE: 'off',
   }
   const child = Bun.spawn([process.execPath, program, 'serve'], {
-    ...{ env, stdout: 'pipe', stderr: 'pipe' },
+    env,
+    stdout: 'pipe',
+    stderr: 'pipe',
   })
   const reader = child.stdout.getReader()
   let greeting = ''

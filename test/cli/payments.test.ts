@@ -50,7 +50,10 @@ describe('bookfeed payments list', () => {
     const ids = rows.map(([id]) => id)
     expect(ids.toSorted()).toEqual(['id', 'id', 'pay_odd', 'pay_taken', TRANSFER])
     expect(rows.find(([id]) => id === 'pay_taken')?.slice(1, 5)).toEqual([
-      ...['received', 'acc_taken', '48.991025', 'USDC'],
+      'received',
+      'acc_taken',
+      '48.991025',
+      'USDC',
     ])
     expect(rows.find(([id]) => id === TRANSFER)?.slice(1, 3)).toEqual(['1.5', 'USDC'])
   })

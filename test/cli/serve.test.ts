@@ -120,7 +120,9 @@ describe('bookfeed serve', () => {
 
   test('behavior: after SIGTERM it is not ready, and answers for as long as configured', async () => {
     const child = start({
-      ...{ BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off', BOOKFEED_DRAIN_SECONDS: '1' },
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_DRAIN_SECONDS: '1',
       BOOKFEED_DATA: `${folder}/drain`,
     })
     const { value } = await child.stdout.getReader().read()

@@ -50,7 +50,8 @@ describe('bookfeed simulate --output', () => {
   })
 
   test('behavior: writes the same to a plain and to a gzipped file', async () => {
-    const [plain, zipped] = [join(folder, 'books.jsonl'), join(folder, 'books.jsonl.gz')]
+    const plain = join(folder, 'books.jsonl')
+    const zipped = join(folder, 'books.jsonl.gz')
     expect((await run([...small, '--output', plain])).exitCode).toBe(0)
     expect((await run([...small, '--output', zipped])).exitCode).toBe(0)
     const text = readFileSync(plain, 'utf8')

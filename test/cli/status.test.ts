@@ -14,17 +14,26 @@ import { NOW_MS } from '../support/harness.ts'
 function statusOf({ messages = 0, rows = 0 } = {}) {
   const connection = { sinceMs: NOW_MS - 60_000, lastMessageMs: NOW_MS - 300 }
   const market = {
-    ...{ conditionId: '0x1', slug: 'btc-updown-5m-1', lastMs: NOW_MS - 400 },
-    ...{ events: 9, faults: 0, firstFault: undefined },
+    conditionId: '0x1',
+    slug: 'btc-updown-5m-1',
+    lastMs: NOW_MS - 400,
+    events: 9,
+    faults: 0,
+    firstFault: undefined,
   }
   return {
-    ...{ messages, faults: 1, unknown: 2, unfollowed: 3, driftMs: 40 },
+    messages,
+    faults: 1,
+    unknown: 2,
+    unfollowed: 3,
+    driftMs: 40,
     lastMinute: { events: 50, faults: 1, unfollowed: 0, firstFault: 'book: bids: not an array' },
     windows: {
       open: 2,
       missing: [{ name: 'eth-updown-5m-2', reason: 'not_listed' as const, text: 'not listed' }],
     },
-    ...{ lastMessageMs: NOW_MS - 300, unknownMessages: [] },
+    lastMessageMs: NOW_MS - 300,
+    unknownMessages: [],
     books: noCounts(),
     markets: [
       { ...market, unknown: [] },
@@ -36,11 +45,14 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
     ],
     lanes: [],
     discovery: {
-      ...{ markets: 2, asking: 0, contradictions: 0 },
+      markets: 2,
+      asking: 0,
+      contradictions: 0,
       others: { announced: 0, resolved: 0 },
     },
     spot: {
-      ...{ ticks: 0, dropped: 0 },
+      ticks: 0,
+      dropped: 0,
       sources: [
         {
           name: 'page',
@@ -55,8 +67,14 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
     },
     lifecycle: undefined,
     sink: {
-      ...{ rows, duplicates: 0, batches: 3, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
-      ...{ lagMs: 63, waiting: 7 },
+      rows,
+      duplicates: 0,
+      batches: 3,
+      dropped: 0,
+      lastFlushMs: 0,
+      slowestMs: 0,
+      lagMs: 63,
+      waiting: 7,
     },
     fault: undefined,
     warning: "The venue's feed is down; the recorder keeps trying.",

@@ -51,7 +51,9 @@ describe('live streams of test mode', () => {
     expect(names()).toContain('row')
     const opened = events().find(({ name }) => name === 'market_open')
     expect(opened?.data).toMatchObject({
-      ...{ windowStart: iso(endMs), status: 'open', winner: null },
+      windowStart: iso(endMs),
+      status: 'open',
+      winner: null,
     })
     const resolved = events().find(({ name }) => name === 'market_resolved')
     expect(resolved?.data).toMatchObject({ slug, winner: expect.any(String) })
@@ -77,12 +79,15 @@ describe('live streams of test mode', () => {
     const { app, setData } = createTestGround()
     setData(false)
     using server = Bun.serve<StreamData>({
-      ...{ port: 0, fetch: app.fetch, websocket: app.stream.websocket },
+      port: 0,
+      fetch: app.fetch,
+      websocket: app.stream.websocket,
     })
     const client = connect(`ws://127.0.0.1:${server.port}/v1/stream`)
     await client.send({ op: 'auth', key: PUBLIC_TEST_KEY })
     expect(await client.closed).toMatchObject({
-      ...{ code: 1013, reason: expect.stringContaining('is making its test data') },
+      code: 1013,
+      reason: expect.stringContaining('is making its test data'),
     })
   })
 
@@ -90,7 +95,9 @@ describe('live streams of test mode', () => {
     const ground = createLive()
     const { app } = ground
     using server = Bun.serve<StreamData>({
-      ...{ port: 0, fetch: app.fetch, websocket: app.stream.websocket },
+      port: 0,
+      fetch: app.fetch,
+      websocket: app.stream.websocket,
     })
     const timer = setInterval(() => ground.step(0), 1)
     const url = `ws://127.0.0.1:${server.port}/v1/stream`
@@ -114,7 +121,9 @@ describe('live streams of test mode', () => {
     }
     const real = connect(url, ground.key)
     await real.send({
-      ...{ op: 'subscribe', id: 'live', channel: 'quotes' },
+      op: 'subscribe',
+      id: 'live',
+      channel: 'quotes',
       coin: 'btc',
       conditionId: slug,
     })
@@ -131,7 +140,9 @@ describe('live streams of test mode', () => {
     const ground = createLive()
     const { app } = ground
     using server = Bun.serve<StreamData>({
-      ...{ port: 0, fetch: app.fetch, websocket: app.stream.websocket },
+      port: 0,
+      fetch: app.fetch,
+      websocket: app.stream.websocket,
     })
     const client = connect(`ws://127.0.0.1:${server.port}/v1/stream`, PUBLIC_TEST_KEY)
     await client.untilType('authenticated')

@@ -64,17 +64,18 @@ describe('payments of test mode', () => {
     if (accepted === undefined) throw new Error('Nothing is accepted.')
     const nowSeconds = Math.floor(ground.time.nowMs / 1000)
     const authorization = {
-      ...{
-        from: payer.address,
-        to: accepted.payTo as `0x${string}`,
-        value: BigInt(accepted.amount),
-      },
-      ...{ validAfter: BigInt(nowSeconds - 60), validBefore: BigInt(nowSeconds + 500) },
+      from: payer.address,
+      to: accepted.payTo as `0x${string}`,
+      value: BigInt(accepted.amount),
+      validAfter: BigInt(nowSeconds - 60),
+      validBefore: BigInt(nowSeconds + 500),
       nonce: `0x${randomBytes(32).toHex()}` as const,
     }
     const signature = await payer.signTypedData({
       domain: {
-        ...{ name: 'USD Coin', version: '2', chainId: testChain.chainId },
+        name: 'USD Coin',
+        version: '2',
+        chainId: testChain.chainId,
         verifyingContract: accepted.asset as `0x${string}`,
       },
       types: transferTypes,
@@ -88,7 +89,9 @@ describe('payments of test mode', () => {
     return { x402Version: 2, accepted, payload }
   }
   const bodyOf = (paymentPayload: object) => ({
-    ...{ method: 'POST', headers, body: JSON.stringify({ paymentPayload }) },
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ paymentPayload }),
   })
 
   test('default: the whole way, with 202 where that is asked for, and no real row changes', async () => {

@@ -96,8 +96,11 @@ beforeAll(async () => {
   const test = startTestServer()
   closers.push(test.stop)
   variables = [
-    ...[`KEY=${key}`, `FREE_KEY=${freeKey}`, `SERVER=${server.origin}`],
-    ...[`FAULTS=http://127.0.0.1:${faults.port}`, `CODES=${JSON.stringify(codes)}`],
+    `KEY=${key}`,
+    `FREE_KEY=${freeKey}`,
+    `SERVER=${server.origin}`,
+    `FAULTS=http://127.0.0.1:${faults.port}`,
+    `CODES=${JSON.stringify(codes)}`,
     ...test.variables,
     'PYTHONDONTWRITEBYTECODE=1',
   ]

@@ -20,7 +20,9 @@ import { transferTypes } from '../support/typed-data.ts'
 const { slug, windowMs, iso } = openMarket
 const ground = createTestGround()
 const server = Bun.serve<StreamData>({
-  ...{ port: 0, fetch: ground.app.fetch, websocket: ground.app.stream.websocket },
+  port: 0,
+  fetch: ground.app.fetch,
+  websocket: ground.app.stream.websocket,
 })
 const timer = setInterval(ground.test.tick, 1)
 afterAll(async () => {
@@ -120,20 +122,23 @@ describe('the TypeScript client in test mode', () => {
         if (accepted === undefined) throw new Error('Nothing is accepted.')
         const nowSeconds = Math.floor(ground.time.nowMs / 1000)
         const message = {
-          ...{
-            from: account.address,
-            to: accepted.payTo as `0x${string}`,
-            value: BigInt(accepted.amount),
-          },
-          ...{ validAfter: BigInt(nowSeconds - 60), validBefore: BigInt(nowSeconds + 500) },
+          from: account.address,
+          to: accepted.payTo as `0x${string}`,
+          value: BigInt(accepted.amount),
+          validAfter: BigInt(nowSeconds - 60),
+          validBefore: BigInt(nowSeconds + 500),
           nonce: `0x${'5'.repeat(64)}` as const,
         }
         const signature = await account.signTypedData({
           domain: {
-            ...{ name: 'USD Coin', version: '2', chainId: testChain.chainId },
+            name: 'USD Coin',
+            version: '2',
+            chainId: testChain.chainId,
             verifyingContract: accepted.asset as `0x${string}`,
           },
-          ...{ types: transferTypes, primaryType: 'TransferWithAuthorization', message },
+          types: transferTypes,
+          primaryType: 'TransferWithAuthorization',
+          message,
         })
         const texts = Object.entries(message).map(([name, value]) => [name, String(value)])
         const payload = { signature, authorization: Object.fromEntries(texts) as object }

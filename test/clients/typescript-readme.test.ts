@@ -80,7 +80,10 @@ describe.skipIf(node === null)('README of the TypeScript client, with Node', () 
       return file
     })
     const options: ts.CompilerOptions = {
-      ...{ strict: true, noEmit: true, skipLibCheck: true, types: ['node'] },
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node'],
       target: ts.ScriptTarget.ES2022,
       module: ts.ModuleKind.NodeNext,
       lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],

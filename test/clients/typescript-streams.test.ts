@@ -43,8 +43,12 @@ async function start(options: Parameters<typeof startLiveServer>[0] = {}) {
   const resolve = (market = 1) => {
     time.nowMs = Math.max(time.nowMs, START_MS + 301_000)
     history.putMarket({
-      ...{ conditionId: conditionIdOf(market), coin: 'btc', timeframe: '5m', source: 'simulated' },
-      ...{ winner: 'up', winnerSource: 'simulated' },
+      conditionId: conditionIdOf(market),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'simulated',
+      winner: 'up',
+      winnerSource: 'simulated',
     })
   }
   const bookfeed = new Bookfeed({ server: proxy.origin, key: server.key })

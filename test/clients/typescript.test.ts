@@ -160,7 +160,11 @@ describe('walks', () => {
     markets: (more: object) => clientOf().markets({ coin: both.coin, limit: 2, ...more }),
     panel: (more: object) =>
       clientOf().panel({
-        ...{ coin: both.coin, timeframe: '5m', offsets: '-60s,-30s,-5s', limit: 2, ...more },
+        coin: both.coin,
+        timeframe: '5m',
+        offsets: '-60s,-30s,-5s',
+        limit: 2,
+        ...more,
       }),
   }
 
@@ -210,7 +214,10 @@ describe('exact numbers', () => {
   test('default: digits as they were printed, and strings as they were', () => {
     const text = '{"a":9007199254.740993123,"b":[-0.10,1e-7,null],"c":"1 \\"2\\" \\\\","d":true}'
     expect(parseExactly(text, String)).toEqual({
-      ...{ a: '9007199254.740993123', b: ['-0.10', '1e-7', null], c: '1 "2" \\', d: true },
+      a: '9007199254.740993123',
+      b: ['-0.10', '1e-7', null],
+      c: '1 "2" \\',
+      d: true,
     })
   })
 

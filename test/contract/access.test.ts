@@ -210,7 +210,10 @@ describe('the matrix', () => {
     const listed = (await (await matrix.send('/v1/billing/tiers')).json()) as { id: string }[]
     expect(listed).toMatchObject(
       Object.entries(tierFacts).map(([id, { name, limit, coins, routes }]) => ({
-        ...{ id, name, coins, routes },
+        id,
+        name,
+        coins,
+        routes,
         requestsPerMinute: limit,
       })),
     )

@@ -54,7 +54,8 @@ describe('bodies of 64 kB, 32,700 levels deep', () => {
     )
     const path = () =>
       fillPath(entry.path, {
-        ...{ coin: both.coin, conditionId: both.conditionId },
+        coin: both.coin,
+        conditionId: both.conditionId,
         id: idFor(server, entry, server.key),
       })
 

@@ -152,7 +152,10 @@ const ofFrontDoor: Record<number, string[]> = {
 /** What Bun refuses by itself, without a body. */
 const bare = [400, 413, 414, 431, 505]
 const promised = [
-  ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+  'x-request-id',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
   'ratelimit',
 ]
 

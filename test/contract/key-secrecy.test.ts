@@ -77,18 +77,35 @@ async function liveWithKeys(): Promise<void> {
 /** Requests with a key where it does not belong. */
 function misplaced(key: string, id: string): [path: string, init: RequestInit][] {
   const paths = [
-    ...[`/${key}`, `/v1/${key}`, `/v1/${key}/markets`, `/v1/btc/markets/${key}`, `//${key}@x/`],
+    `/${key}`,
+    `/v1/${key}`,
+    `/v1/${key}/markets`,
+    `/v1/btc/markets/${key}`,
+    `//${key}@x/`,
     ...['cursor', 'limit', 'key', 'api_key', 'access_token'].map(
       (name) => `/v1/btc/markets?${name}=${key}`,
     ),
-    ...[`/v1/btc/markets?${key}=1`, `/v1/btc/markets?${key}`, `/healthz?${key}`, `/%zz/${key}`],
+    `/v1/btc/markets?${key}=1`,
+    `/v1/btc/markets?${key}`,
+    `/healthz?${key}`,
+    `/%zz/${key}`,
     `${both.path}?outcome=${key}&from=${key}`,
     `/v1/btc/markets?x=${'a'.repeat(2_000)}&key=${key}`,
     `/v1/keys/${key}/rotate`,
   ]
   const headers = [
-    ...['x-request-id', 'idempotency-key', 'x-forwarded-for', 'forwarded', 'user-agent', 'cookie'],
-    ...['referer', 'origin', 'accept', 'accept-encoding', 'if-none-match', 'x-api-key'],
+    'x-request-id',
+    'idempotency-key',
+    'x-forwarded-for',
+    'forwarded',
+    'user-agent',
+    'cookie',
+    'referer',
+    'origin',
+    'accept',
+    'accept-encoding',
+    'if-none-match',
+    'x-api-key',
   ]
   const schemes = [key, `Basic ${key}`, `Bearer ${key} ${key}`, `Bearer ${key}x`, `Token ${key}`]
   const bodies = [

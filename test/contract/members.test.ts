@@ -14,8 +14,13 @@ import { asJson } from '../support/signup-client.ts'
 const { history, both, single, open } = createMarketHistory(openHistory(':memory:'))
 const { send, sendAs, ledger } = createHarness({ history })
 const limited = addKey(ledger, {
-  ...{ tierId: 'limited', name: 'Limited', rank: 9, coins, requestsPerMinute: 1000 },
-  ...{ routes: ['markets', 'snapshots', 'quotes'], isForSale: false },
+  tierId: 'limited',
+  name: 'Limited',
+  rank: 9,
+  coins,
+  requestsPerMinute: 1000,
+  routes: ['markets', 'snapshots', 'quotes'],
+  isForSale: false,
 })
 const { document, entries } = await readDocument(send)
 const markets = [both, single, open]

@@ -33,7 +33,8 @@ const columnsOf = (config: Config): string[] => {
   const keys = keyOf(config)
   return config.columns.map((column) =>
     [
-      ...[column.name, types[column.getSQLType()]],
+      column.name,
+      types[column.getSQLType()],
       ...(column.notNull || keys.includes(column.name) ? ['not null'] : []),
       ...(column.default !== undefined ? ['default'] : []),
     ].join(' '),

@@ -14,9 +14,12 @@ const NO_END = 1_000_000
 
 const randomLevels = (random: Random, count: number): Levels[] =>
   randomStates(random, count).map(({ timestampMs, id, outcome }) => {
-    const [hasBid, hasAsk] = [random.integer(5) > 0, random.integer(5) > 0]
+    const hasBid = random.integer(5) > 0
+    const hasAsk = random.integer(5) > 0
     return {
-      ...{ timestampMs, id, outcome },
+      timestampMs,
+      id,
+      outcome,
       bidPrice: hasBid ? 1 + random.integer(999_999) : 0,
       bidSize: hasBid ? 1 : 0,
       askPrice: hasAsk ? 1 + random.integer(999_999) : 0,
@@ -46,7 +49,8 @@ function plainBars(states: readonly Levels[], asked: Asked): Bar[] {
       const mids = inStep
         .filter(({ bidSize, askSize }) => bidSize > 0 && askSize > 0)
         .map(({ bidPrice, askPrice }) => bidPrice + askPrice)
-      const [open, close] = [mids[0], mids.at(-1)]
+      const open = mids[0]
+      const close = mids.at(-1)
       const all = { high: Math.max(...mids), low: Math.min(...mids) }
       const known = open !== undefined && close !== undefined
       const shown = known ? { open, ...all, close } : undefined

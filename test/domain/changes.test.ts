@@ -31,7 +31,8 @@ function changesOf(states: readonly NumberedState[], filters: Filters): Numbered
 }
 
 function drawFilters(random: Random, states: readonly NumberedState[]): Filters {
-  const [first, last] = [states[0]?.timestampMs ?? 0, states.at(-1)?.timestampMs ?? 1]
+  const first = states[0]?.timestampMs ?? 0
+  const last = states.at(-1)?.timestampMs ?? 1
   const fromMs = first + random.integer(last - first + 1)
   return {
     outcome: random.pick([undefined, 'up', 'down'] as const),

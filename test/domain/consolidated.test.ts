@@ -139,7 +139,8 @@ describe('consolidate', () => {
 
   test('behavior: on random books it is what a list of all prices says, and crossed only where one is', () => {
     const random = createRandom('consolidated')
-    let [compared, crossed] = [0, 0]
+    let compared = 0
+    let crossed = 0
     for (const [one, other] of randomPairs(random, 400)) {
       const book = consolidate(one, other)
       if (book === undefined) throw new Error('There are two states.')

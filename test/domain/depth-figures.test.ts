@@ -8,7 +8,8 @@ import { createBookMaker, NO_LEVELS } from '../history/books.ts'
 
 /** By long division: nothing here is a float. */
 function plainFigures({ prices, sizes }: Ladder) {
-  let [size, cost] = [0n, 0n]
+  let size = 0n
+  let cost = 0n
   for (const [index, price] of prices.entries()) {
     size += BigInt(sizes[index] ?? 0)
     cost += BigInt(sizes[index] ?? 0) * BigInt(price)

@@ -10,8 +10,10 @@ const formatSigned = (millionths: number): string =>
 
 /** By integers alone, half away from zero. */
 function plainImbalance(bidSize: number, askSize: number): number {
-  const [bid, ask] = [BigInt(bidSize), BigInt(askSize)]
-  const [difference, sum] = [bid < ask ? ask - bid : bid - ask, bid + ask]
+  const bid = BigInt(bidSize)
+  const ask = BigInt(askSize)
+  const difference = bid < ask ? ask - bid : bid - ask
+  const sum = bid + ask
   const scaled = difference * 1_000_000n
   const rounded = Number(scaled / sum + (2n * (scaled % sum) >= sum ? 1n : 0n))
   return bid < ask && rounded > 0 ? -rounded : rounded

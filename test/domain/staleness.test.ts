@@ -14,7 +14,8 @@ import { NOW_MS } from '../support/now.ts'
 const until = ';until="2026-01-02T03:04:05.678Z"'
 
 test('behavior: a copy is stale beyond two seconds, from one moment on until more is known', () => {
-  let [nowMs, freshMs] = [NOW_MS, NOW_MS]
+  let nowMs = NOW_MS
+  let freshMs = NOW_MS
   const staleSince = createStaleSince(
     (store) => (store === 'history' ? nowMs - freshMs : 0),
     () => nowMs,
@@ -54,14 +55,22 @@ test.each([
 test('behavior: of an open market what is not known is no gap, of any other all is as before', () => {
   const span = { firstMs: NOW_MS - 60_000, lastMs: NOW_MS - 1000 }
   const market = {
-    ...{ timeframe: '5m', source: 'recorded', isClosed: false, winner: undefined },
-    ...{ windowStartMs: NOW_MS - 60_000, windowEndMs: NOW_MS + 240_000 },
-    ...{ firstSnapshotMs: span.firstMs, lastSnapshotMs: span.lastMs, spans: { up: span } },
+    timeframe: '5m',
+    source: 'recorded',
+    isClosed: false,
+    winner: undefined,
+    windowStartMs: NOW_MS - 60_000,
+    windowEndMs: NOW_MS + 240_000,
+    firstSnapshotMs: span.firstMs,
+    lastSnapshotMs: span.lastMs,
+    spans: { up: span },
   } as unknown as Market
   const question = { market, gaps: [], outcome: 'up', nowMs: NOW_MS, isStale: true } as const
   expect(coverageText({ ...question, fromMs: NOW_MS - 60_000, toMs: NOW_MS + 9000 })).toBe('full')
   expect(tallyCoverage({ ...question, fromMs: NOW_MS + 9000, toMs: NOW_MS + 9001 })).toEqual({
-    ...{ totalMs: 0, coveredMs: 0, gaps: new Map() },
+    totalMs: 0,
+    coveredMs: 0,
+    gaps: new Map(),
   })
   const closed = { ...question, market: { ...market, isClosed: true } }
   const range = { fromMs: NOW_MS + 9000, toMs: NOW_MS + 9001 }

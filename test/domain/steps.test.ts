@@ -22,7 +22,8 @@ function toHistory(states: NumberedState[], life: Life, gaps: Gap[] = []): Histo
     const times = states
       .filter((state) => state.outcome === outcome)
       .map((each) => each.timestampMs)
-    const [firstMs, lastMs] = [times[0], times.at(-1)]
+    const firstMs = times[0]
+    const lastMs = times.at(-1)
     return firstMs === undefined || lastMs === undefined ? undefined : { firstMs, lastMs }
   }
   const market: Market = {

@@ -61,7 +61,8 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   }
 
   test('error: the payload of another account is his alone, before it is settled and after', async () => {
-    const [victim, thief] = [await prepare(), await prepare()]
+    const victim = await prepare()
+    const thief = await prepare()
     const payload = await victim.customer.sign(victim.quote)
     expect(await settle(thief.customer, payload)).toEqual(notYours)
     expect(await settle(victim.customer, payload)).toEqual(active)
@@ -70,7 +71,8 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   })
 
   test('error: a payload seen on the chain is not taken by another account, also under his own offer', async () => {
-    const [victim, thief] = [await prepare(), await prepare()]
+    const victim = await prepare()
+    const thief = await prepare()
     const payload = await victim.customer.sign(victim.quote)
     await sendAsAnybody(payload)
     const stolen = { ...payload, accepted: thief.quote.paymentRequirements }
@@ -82,7 +84,8 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   })
 
   test('error: nobody uses up the nonce of a payment that he only saw, with a signature that is none', async () => {
-    const [victim, thief] = [await prepare(), await prepare()]
+    const victim = await prepare()
+    const thief = await prepare()
     const payload = await victim.customer.sign(victim.quote)
     const { authorization } = payload.payload
     const quote = await thief.customer.quote('pro', 'USDC', victim.customer.wallet.address)

@@ -58,7 +58,8 @@ describe.skipIf(!hasAnvil)('a drill', () => {
 
   test('default: what was backed up while all of it was in use is all there, and is paid once', async () => {
     const { chain } = ground
-    const [data, restored] = [join(folder, 'data'), join(folder, 'restored')]
+    const data = join(folder, 'data')
+    const restored = join(folder, 'restored')
     const env = {
       ...s3.env,
       BOOKFEED_DATA: data,

@@ -37,13 +37,15 @@ const ROUND_MS_MAX = 30_000
 const LOAD_MS = 1500
 const CLIENTS = 3
 /** A thread writes some hundred times a second. */
-const [FIRST_MAX, COUNT_MAX] = [400, 300]
+const FIRST_MAX = 400
+const COUNT_MAX = 300
 const FRESH_ONE_IN = 8
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bookfeed-disk-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const [made, list] = [join(folder, 'made'), join(folder, 'SDN.XML')]
+const made = join(folder, 'made')
+const list = join(folder, 'SDN.XML')
 const sum = { failed: 0, keys: 0, rows: 0, refused: 0 }
 
 /** Files in which the sanctions list is, without which nobody may sign up. */
@@ -69,7 +71,8 @@ async function fillDisk(round: number, random: Random): Promise<void> {
   await using venue = await startVenue({
     playbook: generatedPlaybook({
       seed: `${DISK_SEED}${round}`,
-      ...{ startMs: systemClock(), stepsPerSecond: 50 },
+      startMs: systemClock(),
+      stepsPerSecond: 50,
     }),
     pace: { by: 'clock', clock: systemClock },
   })

@@ -156,7 +156,8 @@ export async function runRound(
   const missing = await untilResumed(use)
   if (missing.length > 0)
     throw new Error(`It never began: ${missing}\n${world.servers[0]?.errors()}`)
-  const [beganMs, sinceMs] = [performance.now(), systemClock()]
+  const beganMs = performance.now()
+  const sinceMs = systemClock()
   const stopWatching = watchStale(world, addDrillKey(world), use)
   for (const { part, fault } of cases) {
     const fromMs = performance.now()

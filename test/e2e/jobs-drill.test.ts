@@ -45,8 +45,11 @@ describe.skipIf(postgresPrograms === undefined)('jobs of two servers of a Postgr
       })
       const start = (name: string) =>
         startKillableServer({
-          ...{ BOOKFEED_DATA: join(folder, name), BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
-          ...{ BOOKFEED_HISTORY: postgres.url, BOOKFEED_LEDGER: postgres.url },
+          BOOKFEED_DATA: join(folder, name),
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_HISTORY: postgres.url,
+          BOOKFEED_LEDGER: postgres.url,
           BOOKFEED_SANCTIONS_LIST: publisher.url.href,
         })
       const servers = await Promise.all(['first', 'second'].map(start))
@@ -60,7 +63,8 @@ describe.skipIf(postgresPrograms === undefined)('jobs of two servers of a Postgr
           1,
           [expect.any(String)],
         ])
-        const [leader, other] = [servers[1 - standby], servers[standby]]
+        const leader = servers[1 - standby]
+        const other = servers[standby]
         await leader?.kill()
         await until(() => downloads === 2)
         await until(async () =>

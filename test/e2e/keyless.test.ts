@@ -22,9 +22,12 @@ import { fakeHistory } from '../support/fake-history.ts'
 import { type PaidServer, startPaidServer, wallClock } from '../support/paid-server.ts'
 import { createStockClient, signPayment } from '../support/stock-client.ts'
 
-const [LIST, PACK] = ['/v1/btc/markets', '/v1/billing/packs/pack-1000']
+const LIST = '/v1/btc/markets'
+const PACK = '/v1/billing/packs/pack-1000'
 /** Prices of the catalogue in millionths: a list, and a pack of 1,000. */
-const [LIST_PRICE, PACK_PRICE, PRO_PRICE] = [1000n, 1_000_000n, 49_000_000n]
+const LIST_PRICE = 1000n
+const PACK_PRICE = 1_000_000n
+const PRO_PRICE = 49_000_000n
 const GAS = 10n ** 20n
 const found = findChain('eip155:8453')
 if (!found) throw new Error('The table of chains has no Base.')
@@ -62,7 +65,10 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       },
     })
     server = await startPaidServer({
-      ...{ chain: polygon, facilitator: localOn(polygon), history, isKeyless: true },
+      chain: polygon,
+      facilitator: localOn(polygon),
+      history,
+      isKeyless: true,
       others: [{ chain: second, facilitator: localOn(second) }],
     })
   })
@@ -307,7 +313,8 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       const sent = JSON.stringify({ ...payload, extensions: echoed })
       return { 'payment-signature': Buffer.from(sent).toString('base64') }
     }
-    const [first, second] = [await named(), await named()]
+    const first = await named()
+    const second = await named()
     expect((await ask(LIST, first)).status).toBe(200)
     const refused = await ask(LIST, second)
     expect([refused.status, await refused.json()]).toMatchObject([

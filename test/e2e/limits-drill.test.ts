@@ -28,8 +28,13 @@ const FLOOD = 1500
 const TRIES_MAX = 100
 const RETRY_MS = 50
 const tierOf = (requestsPerMinute: number): Tier => ({
-  ...{ tierId: `drill-${requestsPerMinute}`, name: 'Drill', rank: requestsPerMinute },
-  ...{ isForSale: false, requestsPerMinute, coins: ['btc'], routes: ['markets', 'snapshots'] },
+  tierId: `drill-${requestsPerMinute}`,
+  name: 'Drill',
+  rank: requestsPerMinute,
+  isForSale: false,
+  requestsPerMinute,
+  coins: ['btc'],
+  routes: ['markets', 'snapshots'],
 })
 const MANY = 1_000_000
 
@@ -44,9 +49,13 @@ async function startServers(count: number, env: Record<string, string>): Promise
     const data = join(folder, `${at}`)
     mkdirSync(data, { recursive: true })
     return startKillableServer({
-      ...{ ...env, BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' },
+      ...env,
+      BOOKFEED_DATA: data,
+      BOOKFEED_PORT: '0',
+      BOOKFEED_SAMPLE: 'off',
       // One of them answers with threads.
-      ...{ BOOKFEED_LOG: 'off', BOOKFEED_WORKERS: at === 0 ? '2' : '0' },
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_WORKERS: at === 0 ? '2' : '0',
     })
   })
   return Promise.all(started)
@@ -57,7 +66,8 @@ function createAsker(servers: Servers, token: string) {
   const ask = async (at: number, { path = '/v1/btc/markets', ...init }: Asked = {}) => {
     const headers = { ...init.headers, authorization: `Bearer ${token}` }
     const response = await fetch(`${servers[at % servers.length]?.origin}${path}`, {
-      ...{ ...init, headers },
+      ...init,
+      headers,
     })
     return { response, text: await response.text() }
   }
@@ -168,7 +178,8 @@ describe.skipIf(postgresPrograms === undefined || redisProgram === null)(
         using ledger = openLedger(postgres.url, { nowMs: systemClock() })
         const large = addKey(ledger, tierOf(MANY))
         const servers = await startServers(3, {
-          ...{ BOOKFEED_LEDGER: postgres.url, BOOKFEED_LIMITS: redis.url },
+          BOOKFEED_LEDGER: postgres.url,
+          BOOKFEED_LIMITS: redis.url,
           BOOKFEED_SIGNUPS_PER_DAY: '12',
         })
         await using ends = new AsyncDisposableStack()

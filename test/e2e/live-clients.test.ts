@@ -87,7 +87,8 @@ describe('stock clients', () => {
     async () => {
       const argv = ['--no-sandbox', '--disable-background-networking']
       const view = new Bun.WebView({
-        ...{ width: 800, height: 600 },
+        width: 800,
+        height: 600,
         backend: { type: 'chrome', path: chromium ?? '', argv },
       })
       await view.navigate(`${server.url}`)

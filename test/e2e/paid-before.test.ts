@@ -140,7 +140,10 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
       const answer = await customer.settle(payload)
       expectNoDemand(answer)
       expect(outcomeOf(answer)).toEqual([
-        ...[503, 'billing_unavailable', 'unavailable', 'retry_same_payment'],
+        503,
+        'billing_unavailable',
+        'unavailable',
+        'retry_same_payment',
       ])
       expect(answer.headers.has('retry-after')).toBe(true)
     }

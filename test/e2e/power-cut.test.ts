@@ -63,7 +63,8 @@ const isEnough = (): boolean => load.events.length > 20 && (counts.at(-1)?.rows 
 
 /** Runs a server under load until it is killed, and reads what it wrote. */
 async function trace(): Promise<void> {
-  const [data, list] = [join(folder, 'data'), join(folder, 'SDN.XML')]
+  const data = join(folder, 'data')
+  const list = join(folder, 'SDN.XML')
   mkdirSync(data)
   writeFileSync(list, sdnXml())
   await using venue = await startVenue({
@@ -113,11 +114,19 @@ function lookAt(image: string, cutMs: number, found: Found): void {
 
 function cut(syncs: Syncs, images: number): Found {
   const found: Found = {
-    ...{ images: 0, lacking: 0, unsound: 0, faults: [], lostKeys: 0, lostRows: 0, oldestMs: 0 },
+    images: 0,
+    lacking: 0,
+    unsound: 0,
+    faults: [],
+    lostKeys: 0,
+    lostRows: 0,
+    oldestMs: 0,
   }
   const image = join(folder, 'image')
   found.images = explore(withSyncs(calls, syncs), image, {
-    ...{ random: createRandom(`${CUT_SEED}${syncs}`), images, fromMs },
+    random: createRandom(`${CUT_SEED}${syncs}`),
+    images,
+    fromMs,
     look(path, cutMs) {
       const before = { keys: found.lostKeys, faults: found.faults.length }
       try {

@@ -18,7 +18,9 @@ const folder = mkdtempSync(join(tmpdir(), 'bookfeed-program-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const variables = (name: string) => ({
-  ...{ BOOKFEED_DATA: join(folder, name), BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
+  BOOKFEED_DATA: join(folder, name),
+  BOOKFEED_PORT: '0',
+  BOOKFEED_LOG: 'off',
 })
 
 async function run(name: string, ...args: string[]) {

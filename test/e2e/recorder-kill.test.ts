@@ -26,7 +26,11 @@ const ROUNDS = Number(KILL_ROUNDS)
 const ROUND_MS_MAX = 30_000
 
 const tier: Tier = {
-  ...{ tierId: 'kill', name: 'Kill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
+  tierId: 'kill',
+  name: 'Kill',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1_000_000,
   coins: ['btc'],
   routes: ['markets', 'snapshots'],
 }

@@ -22,7 +22,11 @@ const SECOND_MS = 1000
 const TEST_MS_MAX = 90_000
 
 const tier: Tier = {
-  ...{ tierId: 'silence', name: 'Silence', rank: 98, isForSale: false, requestsPerMinute: 1000 },
+  tierId: 'silence',
+  name: 'Silence',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1000,
   coins: ['btc'],
   routes: ['markets', 'snapshots'],
 }
@@ -41,15 +45,24 @@ describe('kill -9 of a recorder of its own', () => {
         const startMs = systemClock()
         await using venue = await startVenue({
           playbook: generatedPlaybook({
-            ...{ seed: 'silence', startMs, stepsPerSecond: 20, timeframes: ['1d'] },
+            seed: 'silence',
+            startMs,
+            stepsPerSecond: 20,
+            timeframes: ['1d'],
           }),
           pace: { by: 'clock', clock: systemClock },
         })
         const env = {
-          ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
-          ...{ BOOKFEED_SAMPLE: 'off', BOOKFEED_WORKERS: workers, BOOKFEED_FREE_MB: '0' },
-          ...{ BOOKFEED_RECORD_COINS: 'btc', BOOKFEED_RECORD_TIMEFRAMES: '1d' },
-          ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
+          BOOKFEED_DATA: data,
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_SAMPLE: 'off',
+          BOOKFEED_WORKERS: workers,
+          BOOKFEED_FREE_MB: '0',
+          BOOKFEED_RECORD_COINS: 'btc',
+          BOOKFEED_RECORD_TIMEFRAMES: '1d',
+          BOOKFEED_FEED_URL: venue.marketUrl,
+          BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
         }
         const record = () =>
           Bun.spawn(bookfeed('record'), { env, stdout: 'ignore', stderr: 'ignore' })
@@ -66,14 +79,13 @@ describe('kill -9 of a recorder of its own', () => {
           const headers = { authorization: `Bearer ${key}` }
           const events = followEvents(await fetch(`${server.origin}/v1/btc/live`, { headers }))
           await events.until(() => events.rows().length > 0)
-          const [socketGaps, eventGaps] = [
-            () => socket.messages.filter(({ type }) => type === 'gap') as unknown as ToldGap[],
-            () =>
-              events
-                .events()
-                .filter(({ name }) => name === 'gap')
-                .map((event) => event.data as ToldGap),
-          ]
+          const socketGaps = () =>
+            socket.messages.filter(({ type }) => type === 'gap') as unknown as ToldGap[]
+          const eventGaps = () =>
+            events
+              .events()
+              .filter(({ name }) => name === 'gap')
+              .map((event) => event.data as ToldGap)
           const lists = [socketGaps, eventGaps]
           const untilEach = async (count: number): Promise<void> => {
             while (lists.some((list) => list().length < count)) await Bun.sleep(10)
@@ -94,7 +106,9 @@ describe('kill -9 of a recorder of its own', () => {
               ),
             )
           const open = ['up', 'down'].map((outcome) => ({
-            ...{ outcome, reason: 'recorder_down', to: null },
+            outcome,
+            reason: 'recorder_down',
+            to: null,
             from: new Date(lastOf(outcome) + 1).toISOString(),
           }))
           for (const list of lists) {

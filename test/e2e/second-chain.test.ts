@@ -75,7 +75,9 @@ describe.skipIf(!hasAnvil)('a second chain', () => {
     expect(await response.json()).toMatchObject([
       { network: 'eip155:137', name: 'Polygon', tokens: [{ enabled: true }, { enabled: true }] },
       {
-        ...{ network: 'eip155:8453', chainId: 8453, name: 'Base' },
+        network: 'eip155:8453',
+        chainId: 8453,
+        name: 'Base',
         explorer: 'https://basescan.org',
         tokens: [
           {
@@ -94,7 +96,8 @@ describe.skipIf(!hasAnvil)('a second chain', () => {
       const server = serverOf(way)
       const customer = await addCustomer(server, { on: second })
       const there = { chain: second, ledger: server.ledger }
-      const [before, elsewhere] = [await stateOf(there, customer), await stateOf(server, customer)]
+      const before = await stateOf(there, customer)
+      const elsewhere = await stateOf(server, customer)
       const { quoteId, paymentRequirements } = await customer.quote('pro')
       expect(paymentRequirements).toMatchObject({
         network: 'eip155:8453',
@@ -173,7 +176,8 @@ describe.skipIf(!hasAnvil)('a second chain', () => {
   })
 
   test('error: a server that does not sell there lists nothing of it, quotes nothing, and takes no payment', async () => {
-    const [server, shop] = [serverOf('one'), serverOf('local')]
+    const server = serverOf('one')
+    const shop = serverOf('local')
     const response = await fetch(`${server.origin}/v1/billing/x402/chains`)
     expect(
       ((await response.json()) as { network: string }[]).map(({ network }) => network),

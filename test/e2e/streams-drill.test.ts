@@ -30,8 +30,13 @@ const PACE_MS = 5
 const MARKET_MS = 300_000
 const conditionId = conditionIdOf(1)
 const tier: Tier = {
-  ...{ tierId: 'drill', name: 'Drill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
-  ...{ coins: ['btc'], routes: ['markets', 'snapshots', 'quotes'] },
+  tierId: 'drill',
+  name: 'Drill',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1_000_000,
+  coins: ['btc'],
+  routes: ['markets', 'snapshots', 'quotes'],
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-streams-'))
@@ -51,10 +56,16 @@ function startWriter(place: string) {
   const history = openHistory(place)
   const startMs = systemClock()
   history.putMarket({
-    ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: startMs, windowEndMs: startMs + MARKET_MS },
+    conditionId,
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'simulated',
+    windowStartMs: startMs,
+    windowEndMs: startMs + MARKET_MS,
   })
-  let [rows, lastMs, isOver] = [0, 0, false]
+  let rows = 0
+  let lastMs = 0
+  let isOver = false
   function write(): void {
     lastMs = Math.max(lastMs + 1, systemClock())
     const outcome = rows % 3 === 0 ? 'down' : 'up'
@@ -148,14 +159,18 @@ describe.skipIf(postgresPrograms === undefined)('streams of two servers of a Pos
         const data = join(folder, name)
         mkdirSync(data)
         const server = await startKillableServer({
-          ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
-          ...{ BOOKFEED_HISTORY: postgres.url, BOOKFEED_LEDGER: postgres.url },
+          BOOKFEED_DATA: data,
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_HISTORY: postgres.url,
+          BOOKFEED_LEDGER: postgres.url,
           BOOKFEED_SAMPLE: 'off',
         })
         ends.defer(() => server.kill())
         return server
       }
-      const [first, second] = [await start('first'), await start('second')]
+      const first = await start('first')
+      const second = await start('second')
       let { origin } = first
       const streams = [followSocket, followQuotes].map((follow) =>
         keepFollowing(follow, () => origin, key),

@@ -138,9 +138,15 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
     await using view = await openPage()
     await authorize(view)
     for (const name of [
-      ...['markets-listMarkets', 'markets-getMarket', 'markets-getMarketCoverage'],
-      ...['snapshots-listSnapshots', 'snapshots-getSnapshotsAt', 'snapshots-getFill'],
-      ...['snapshots-getPanel', 'quotes-listQuotes', 'prices-listPrices'],
+      'markets-listMarkets',
+      'markets-getMarket',
+      'markets-getMarketCoverage',
+      'snapshots-listSnapshots',
+      'snapshots-getSnapshotsAt',
+      'snapshots-getFill',
+      'snapshots-getPanel',
+      'quotes-listQuotes',
+      'prices-listPrices',
     ]) {
       const operation = `#operations-${name}`
       await click(view, `${operation} .opblock-summary-control`)

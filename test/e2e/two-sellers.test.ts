@@ -135,7 +135,8 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
     async () => {
       const worlds = await openTwo()
       const [one, two] = worlds
-      const [before, sent] = [await one.received(), scripted.settles().length]
+      const before = await one.received()
+      const sent = scripted.settles().length
       const { payload } = await one.signed()
       const call = (number: number) => (number % 2 === 0 ? one : two).settle(payload)
       await Promise.all(Array.from({ length: CALLS }, (_, number) => call(number)))
@@ -212,7 +213,8 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
     async () => {
       const worlds = await openTwo(true)
       const [one, two] = worlds
-      const [before, sent] = [await one.received(), scripted.settles().length]
+      const before = await one.received()
+      const sent = scripted.settles().length
       const { payload } = await one.signed()
       void one.settle(payload)
       for (let looks = 0; !two.states().includes('settling') && looks < 1000; looks++)

@@ -174,7 +174,8 @@ describe.skipIf(!hasAnvil)('settle', () => {
   ])('behavior: a clock of this machine that is an hour %s changes nothing', async (_, offMs) => {
     const facilitator = open()
     await chain.approvePermit2(chain.payer.key)
-    const [usdc, usdt] = [await signUsdc(), await signUsdt()]
+    const usdc = await signUsdc()
+    const usdt = await signUsdt()
     setSystemTime(new Date(systemClock() + offMs))
     expect(await facilitator.settle(usdc.payload, usdc.accepted)).toMatchObject({ kind: 'success' })
     expect(await facilitator.settle(usdt.payload, usdt.accepted)).toMatchObject({ kind: 'success' })
@@ -234,7 +235,8 @@ describe.skipIf(!hasAnvil)('settle', () => {
   test('behavior: what a reorganisation took back is sent again, and no nonce is left out', async () => {
     const facilitator = open({ confirmationTimeoutMs: 300 })
     const before = await chain.snapshot()
-    const [first, second] = [await signUsdc(), await signUsdc()]
+    const first = await signUsdc()
+    const second = await signUsdc()
     expect(await facilitator.settle(first.payload, first.accepted)).toMatchObject({
       kind: 'success',
     })

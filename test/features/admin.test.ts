@@ -49,7 +49,8 @@ describe('/admin/api', () => {
     )
     expect(found.data).toHaveLength(1)
     expect(found.data[0]).toMatchObject({
-      ...{ id: made.accountId, tier: 'pro' },
+      id: made.accountId,
+      tier: 'pro',
       tierUntil: new Date(NOW_MS + 30 * DAY_MS).toISOString(),
       keys: [{ id: made.id, status: 'valid', label: 'desk 4' }],
     })
@@ -119,7 +120,9 @@ describe('/admin/api', () => {
   test('error: a sanctioned wallet gets no key', async () => {
     const { ask, ledger } = createOperatorServer({
       screen: async (address) => ({
-        ...{ verdict: 'hit' as const, address, timeMs: NOW_MS },
+        verdict: 'hit' as const,
+        address,
+        timeMs: NOW_MS,
         grounds: { list: { answer: 'absent', isStale: false }, oracle: 'hit', issuers: 'absent' },
       }),
     })
@@ -198,8 +201,14 @@ describe('/admin/api', () => {
     const digests = ledger.listKeys().map(({ id }) => id)
     expect(digests.length).toBeGreaterThan(0)
     for (const path of [
-      ...['/overview', '/accounts', '/tiers', '/payments', '/payments/pay_odd', '/jobs'],
-      ...['/audit?limit=1000', '/openapi.json'],
+      '/overview',
+      '/accounts',
+      '/tiers',
+      '/payments',
+      '/payments/pay_odd',
+      '/jobs',
+      '/audit?limit=1000',
+      '/openapi.json',
     ]) {
       const text = await (await ask(path)).text()
       expect(text).not.toContain(key)

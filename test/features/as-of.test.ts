@@ -92,7 +92,8 @@ describe('GET /v1/{coin}/markets/{conditionId}/snapshots/at', () => {
   test('default: is exact to the millisecond, at the moment and not after it', async () => {
     const rows = await readKnown(send, both)
     const up = rows.filter(({ outcome }) => outcome === 'up')
-    const [before, row] = [up[40], up[41]]
+    const before = up[40]
+    const row = up[41]
     if (before === undefined || row === undefined) throw new Error('The market has rows.')
     const idAt = async (ts: number) => {
       const { data } = JSON.parse((await read(both, { ts, outcome: 'up' })).text)

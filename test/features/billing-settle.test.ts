@@ -82,7 +82,8 @@ describe(`POST ${SETTLE}`, () => {
         return fakeSettlement(accountId, 'provisioned')
       },
     })
-    const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const span = '00f067aa0ba902b7'
     for (const traceparent of [`00-${trace}-${span}-01`, `01-${trace}-${span}-00-more`, 'none'])
       await send(SETTLE, asJson({ paymentPayload }, { traceparent }))
     const continued = traces.map((each) => each?.replace(/-[0-9a-f]{16}-/, '-new-'))
@@ -116,7 +117,9 @@ describe(`POST ${SETTLE}`, () => {
     expect(fromHeader(response, 'payment-required')).toEqual(challenge)
     const problem = await readProblem(response)
     expect(problem).toMatchObject({
-      ...{ code: 'payment_required', reason: 'payment_required', paymentRequired: challenge },
+      code: 'payment_required',
+      reason: 'payment_required',
+      paymentRequired: challenge,
     })
     const failure = { success: false, errorReason: 'payment_required', transaction: '' }
     expect(fromHeader(response, 'payment-response')).toMatchObject(failure)
@@ -205,8 +208,10 @@ describe(`POST ${SETTLE}`, () => {
     const response = await harness().send(SETTLE, inHeader(value))
     await expectOf('settlePayment', response)
     expect(await readProblem(response)).toMatchObject({
-      ...{ code: 'payment_invalid', param: 'PAYMENT-SIGNATURE' },
-      ...{ reason: 'payload_invalid', retryAction: 'sign_anew' },
+      code: 'payment_invalid',
+      param: 'PAYMENT-SIGNATURE',
+      reason: 'payload_invalid',
+      retryAction: 'sign_anew',
     })
   })
 

@@ -213,7 +213,8 @@ describe(`GET ${SUBSCRIPTION}`, () => {
       const body = await (await sendAs(token, SUBSCRIPTION)).json()
       return (body as { upcoming: { id: string }[] }).upcoming.map(({ id }) => id)
     }
-    const [mine, theirs] = [await idsOf(key), await idsOf(addKey(ledger, 'free'))]
+    const mine = await idsOf(key)
+    const theirs = await idsOf(addKey(ledger, 'free'))
     expect(mine).toHaveLength(1)
     expect(mine).not.toEqual(theirs)
   })

@@ -147,7 +147,8 @@ describe('texts that do not change', () => {
     const [path, accept, vary] = of
     const ask = (coding: string, tag = '""') =>
       send(path, { headers: { accept, 'accept-encoding': coding, 'if-none-match': tag } })
-    const [plain, gzip] = [await ask('identity'), await ask('gzip')]
+    const plain = await ask('identity')
+    const gzip = await ask('gzip')
     expect([plain, gzip].map((each) => each.headers.get('content-encoding'))).toEqual([
       null,
       'gzip',

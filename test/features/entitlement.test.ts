@@ -54,12 +54,16 @@ describe('a live connection whose tier changes', () => {
     const ended = await client.until(({ type, id }) => type === 'unsubscribed' && id === 'spot')
     expect(ended.filter(({ type }) => type === 'error')).toEqual([
       {
-        ...{ type: 'error', id: 'ended', code: 'tier_coin' },
+        type: 'error',
+        id: 'ended',
+        code: 'tier_coin',
         detail: expect.stringContaining('The subscription has ended. The Changing tier'),
         requiredTier: 'starter',
       },
       {
-        ...{ type: 'error', id: 'spot', code: 'tier_route' },
+        type: 'error',
+        id: 'spot',
+        code: 'tier_route',
         detail: expect.stringContaining('does not include prices'),
         requiredTier: 'free',
       },
@@ -209,7 +213,8 @@ describe('a tier without a route', () => {
     const { ledger, sendAs, send } = createHarness({ history })
     const key = addKey(ledger, tierOf({ routes: ['markets', 'snapshots', 'quotes'] }))
     const sendWithout: typeof send = (path, init) => sendAs(key, path, init)
-    const [all, some] = [await readPanel(send, {}), await readPanel(sendWithout, {})]
+    const all = await readPanel(send, {})
+    const some = await readPanel(sendWithout, {})
     expect(some.data.length).toBe(all.data.length)
     expect(some.data.length).toBeGreaterThan(0)
     const cut = all.data.map(({ lastTrade: _, spot: __, ...row }) => row)

@@ -52,8 +52,12 @@ describe('X-Coverage of a day’s export', () => {
   test('behavior: of today only what has opened counts, and of that what is over', async () => {
     const history = wholeMarkets({ '1h': [0, 1] })
     history.putMarket({
-      ...{ conditionId: conditionIdOf(9), coin: 'btc', timeframe: '1h', source: 'simulated' },
-      ...{ windowStartMs: DAY_START_MS + 5 * HOUR_MS, windowEndMs: DAY_START_MS + 6 * HOUR_MS },
+      conditionId: conditionIdOf(9),
+      coin: 'btc',
+      timeframe: '1h',
+      source: 'simulated',
+      windowStartMs: DAY_START_MS + 5 * HOUR_MS,
+      windowEndMs: DAY_START_MS + 6 * HOUR_MS,
     })
     const at = (hours: number) => coverageOf(history, {}, DAY_START_MS + hours * HOUR_MS)
     expect(await at(2)).toBe('full')
@@ -99,7 +103,10 @@ describe('X-Coverage of a day’s export', () => {
   test('behavior: one that goes on counts from its market on', async () => {
     const history = wholeMarkets({ '1h': upTo(24, 3, 4, 23), '4h': upTo(6) })
     const [, , third] = history.listMarkets({
-      ...{ coin: 'btc', timeframe: '4h', order: 'asc', limit: 9 },
+      coin: 'btc',
+      timeframe: '4h',
+      order: 'asc',
+      limit: 9,
     })
     if (third === undefined) throw new Error('Six are held.')
     const [row] = [...snapshotRuns(history, { market: third })].flat()

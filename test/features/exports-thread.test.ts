@@ -38,7 +38,8 @@ describe('exports of a history in a file', () => {
   test.each(kinds)(
     'behavior: a thread makes the bytes that the process would: %p',
     async (kind) => {
-      const [here, there] = [inProcess(), onThread()]
+      const here = inProcess()
+      const there = onThread()
       for (const market of [both, open, edge]) {
         const address = exportOf(market, kind)
         const expected = await here.send(address)

@@ -155,8 +155,14 @@ describe('GET /v1/{coin}/markets/{conditionId}/fill', () => {
     expect(body).toMatchObject({ filled: 96.5, unfilled: 23.5, levelsUsed: 1 })
     const nothing = await ask({ limitPrice: '0.1' })
     expect(nothing.body).toMatchObject({
-      ...{ filled: 0, averagePrice: null, worstPrice: null, slippage: null, bestPrice: 0.54 },
-      ...{ total: 0, unfilled: 120, levels: [] },
+      filled: 0,
+      averagePrice: null,
+      worstPrice: null,
+      slippage: null,
+      bestPrice: 0.54,
+      total: 0,
+      unfilled: 120,
+      levels: [],
     })
   })
 

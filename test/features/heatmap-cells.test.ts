@@ -6,7 +6,8 @@ import type { RowRun } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
 const ROUNDS = 300
-const [FROM_MS, TO_MS] = [20, 80]
+const FROM_MS = 20
+const TO_MS = 80
 const CENT = 10_000
 
 type Side = Map<number, number>
@@ -30,7 +31,8 @@ function randomStates(random: Random): State[] {
 
 /** States in runs whose columns are used again, as a history gives them. */
 function* runsOf(random: Random, states: readonly State[]): Generator<RowRun> {
-  const [prices, sizes] = [new Int32Array(4_000), new Float64Array(4_000)]
+  const prices = new Int32Array(4_000)
+  const sizes = new Float64Array(4_000)
   for (let from = 0; from < states.length;) {
     const some = states.slice(from, from + 1 + random.integer(10))
     from += some.length
@@ -90,10 +92,14 @@ test('default: cells are what a walk by the millisecond gives, whatever is not k
   const random = createRandom('heat cells')
   for (let round = 0; round < ROUNDS; round++) {
     const grid: Grid = {
-      ...{ fromMs: FROM_MS, toMs: TO_MS, stepMs: random.pick([1, 7, 25, 100]) },
-      ...{ priceBins: random.pick([10, 100]), agg: random.pick(aggregations) },
+      fromMs: FROM_MS,
+      toMs: TO_MS,
+      stepMs: random.pick([1, 7, 25, 100]),
+      priceBins: random.pick([10, 100]),
+      agg: random.pick(aggregations),
     }
-    const [known, states] = [randomSpans(random), randomStates(random)]
+    const known = randomSpans(random)
+    const states = randomStates(random)
     const fast = new HeatCells(grid, known)
     for (const run of runsOf(random, states)) fast.add(run)
     fast.end()

@@ -18,16 +18,26 @@ const ladder = (...levels: [cents: number, shares: number][]): Ladder => ({
 })
 
 const stateAt = (second: number, bids: Ladder, asks: Ladder): Snapshot => ({
-  ...{ coin: 'btc', conditionId, timeframe: '5m', assetId: '1', outcome: 'up' },
-  ...{ timestampMs: START_MS + second * 1000, bids, asks },
+  coin: 'btc',
+  conditionId,
+  timeframe: '5m',
+  assetId: '1',
+  outcome: 'up',
+  timestampMs: START_MS + second * 1000,
+  bids,
+  asks,
 })
 
 /** Ten seconds of states, then nothing for twenty, then one more second. */
 function createGround() {
   const history = openHistory(':memory:')
   history.putMarket({
-    ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+    conditionId,
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs: START_MS,
+    windowEndMs: START_MS + 300_000,
   })
   const snapshots = [
     stateAt(0, ladder([40, 10], [39, 5.25]), ladder([60, 7])),
@@ -66,7 +76,9 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap', () => {
     const { stepMs, priceStep, columns } = await ask('')
     expect([stepMs, priceStep, columns.length]).toEqual([1000, 0.01, 300])
     expect(columns[0]).toEqual({
-      ...{ covered: 1, bid: 0.4, ask: 0.6 },
+      covered: 1,
+      bid: 0.4,
+      ask: 0.6,
       bids: { from: 39, sizes: [5.25, 10] },
       asks: { from: 60, sizes: [7] },
     })
@@ -86,7 +98,9 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap', () => {
     const { columns } = await ask(`${range(4, 5)}&timeBins=1`)
     expect(columns).toEqual([
       {
-        ...{ covered: 1, bid: 0.4, ask: null },
+        covered: 1,
+        bid: 0.4,
+        ask: null,
         bids: { from: 40, sizes: [1] },
         asks: { from: 0, sizes: [] },
       },

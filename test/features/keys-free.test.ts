@@ -74,7 +74,10 @@ describe('signing up again', () => {
     await other.signer.signUp()
     other.ledger.createKey(
       {
-        ...{ id: 'key_gift', accountId: other.accountId(), familyId: 'key_gift', hint: 'gift' },
+        id: 'key_gift',
+        accountId: other.accountId(),
+        familyId: 'key_gift',
+        hint: 'gift',
         digest: new Uint8Array(32),
       },
       { actor: 'operator', nowMs: NOW_MS },

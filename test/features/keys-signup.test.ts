@@ -118,7 +118,8 @@ describe('POST /v1/keys', () => {
 
   test('behavior: the same wallet gets another key of the same account', async () => {
     const { signer, ledger, accountOf } = createSignupRig()
-    const [one, two] = [await signer.signUp(), await signer.signUp()]
+    const one = await signer.signUp()
+    const two = await signer.signUp()
     expect(one.key).not.toBe(two.key)
     expect(ledger.listKeys(accountOf()?.id)).toHaveLength(2)
   })
@@ -190,7 +191,8 @@ describe('POST /v1/keys', () => {
     const address = message.indexOf('0x')
     for (let index = 0; index < message.length; index++) {
       const other = message[index] === '1' ? '2' : '1'
-      const [before, after] = [message.slice(0, index), message.slice(index + 1)]
+      const before = message.slice(0, index)
+      const after = message.slice(index + 1)
       for (const changed of [before + other + after, before + after]) {
         const { code } = await refusal({ message: changed, signature })
         expect([index - address, code]).toEqual([index - address, 'challenge_invalid'])
@@ -277,7 +279,8 @@ describe('POST /v1/keys', () => {
 
   test('error: a message expires five minutes after its issue, not a millisecond before', async () => {
     const { signer, signUp, refusal, advance } = createSignupRig()
-    const [early, late] = [await signer.signed(), await signer.signed()]
+    const early = await signer.signed()
+    const late = await signer.signed()
     advance(5 * MINUTE_MS - 1)
     await readKey(await signUp(early))
     advance(1)

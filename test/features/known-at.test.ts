@@ -84,8 +84,14 @@ function batches(seed: string): Snapshot[][] {
 }
 
 const paths = [
-  ...['snapshots?', 'quotes?', 'prices?', 'trades?', 'prices?interval=1s', 'quotes?interval=1s'],
-  ...[`snapshots/at?ts=${START_MS}`, `fill?ts=${START_MS}&side=buy&outcome=up&size=1`],
+  'snapshots?',
+  'quotes?',
+  'prices?',
+  'trades?',
+  'prices?interval=1s',
+  'quotes?interval=1s',
+  `snapshots/at?ts=${START_MS}`,
+  `fill?ts=${START_MS}&side=buy&outcome=up&size=1`,
 ]
 
 const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const
@@ -277,7 +283,8 @@ describe('knownAt', () => {
       expect((await send(`${market}/${path}&${knownAt}`)).status).toBe(200)
       const wanted = path.includes('fields') ? `${path},receivedAt` : `${path}&fields=receivedAt`
       expect(await readProblem(await send(`${market}/${wanted}&${knownAt}`))).toMatchObject({
-        ...{ code: 'invalid_parameter', param: 'knownAt' },
+        code: 'invalid_parameter',
+        param: 'knownAt',
         detail: expect.stringContaining(new Date(START_MS + 611_000).toISOString()),
       })
       const later = await send(`${market}/${wanted}&knownAt=${time.nowMs}`)
@@ -303,7 +310,8 @@ describe('knownAt', () => {
       expect(later.headers.get('x-coverage')).not.toBe('unknown')
     }
     expect(await readProblem(await older.send(`${panel}&${early}`))).toMatchObject({
-      ...{ code: 'invalid_parameter', param: 'knownAt' },
+      code: 'invalid_parameter',
+      param: 'knownAt',
     })
   })
 
@@ -318,7 +326,8 @@ describe('knownAt', () => {
     const two = [trade, { ...trade, price: 510_000 }]
     history.putTrades({ id: 'tags', conditionId, trades: two })
     time.nowMs += 10_000
-    const [early, late] = [time.nowMs - 5000, time.nowMs]
+    const early = time.nowMs - 5000
+    const late = time.nowMs
     for (const question of [
       ...['snapshots', 'quotes', 'prices', 'trades'].map((name) => `${market}/${name}?limit=1`),
       `${panel}&limit=1`,

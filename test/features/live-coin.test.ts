@@ -87,9 +87,7 @@ describe('GET …/live of a coin', () => {
       await client.until(() => ofIt().length === 3)
       write(5)
       await client.until(() => client.rows().length === 1)
-      expect(ofIt().map(({ name }) => name)).toEqual([
-        ...['market_open', 'snapshot', 'snapshot', 'row'],
-      ])
+      expect(ofIt().map(({ name }) => name)).toEqual(['market_open', 'snapshot', 'snapshot', 'row'])
       const times = ofIt().map(({ data }) => Date.parse(String(data.timestamp)) - windowStartMs)
       expect(times.slice(1)).toEqual([-2000, -1000, 5])
       // Whoever has the last of them goes on after it; before, the market is sent from its start.

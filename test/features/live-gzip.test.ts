@@ -21,8 +21,12 @@ function createWriter(random: Random) {
   let ms = 0
   for (let number = 1; number <= MARKETS; number++)
     history.putMarket({
-      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'recorded' },
-      ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+      conditionId: conditionIdOf(number),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs: START_MS,
+      windowEndMs: START_MS + 300_000,
     })
   function write(): void {
     const states = Array.from({ length: 1 + random.integer(20) }, () => {
@@ -34,7 +38,8 @@ function createWriter(random: Random) {
       return aSnapshot({ conditionId, outcome, timestampMs, ...books[number - 1]?.[outcome]() })
     })
     history.record({
-      ...{ snapshots: states, gaps: [] },
+      snapshots: states,
+      gaps: [],
       trades: states.slice(0, 2).map(({ conditionId, outcome, timestampMs }) => ({
         conditionId,
         trade: { timestampMs, outcome, price: 510_000, size: 1 + random.integer(1e9), side: 'buy' },

@@ -128,8 +128,11 @@ describe('GET …/live of a market', () => {
     const client = await follow(`${PATH}/live?channel=trades`)
     await client.until(() => client.text() !== '')
     const trades = [1, 2].map((at) => ({
-      ...{ timestampMs: START_MS + 5, price: 500_000, outcome: 'up' as const },
-      ...{ size: at * 1_000_000, side: 'buy' as const },
+      timestampMs: START_MS + 5,
+      price: 500_000,
+      outcome: 'up' as const,
+      size: at * 1_000_000,
+      side: 'buy' as const,
     }))
     history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
     await client.until(() => client.rows().length === 2)
@@ -276,7 +279,8 @@ describe('GET …/live of a market', () => {
     expect(await codeOf(await sendAs(free, `${PATH}/live?channel=quotes`))).toBe('tier_route')
     const followFree = () =>
       fetch(`${url}${PATH}/live?channel=prices`, { headers: { authorization: `Bearer ${free}` } })
-    const [open, refused] = [await followFree(), await followFree()]
+    const open = await followFree()
+    const refused = await followFree()
     expect([open.status, await codeOf(refused)]).toEqual([200, 'too_many_streams'])
     await open.body?.cancel()
     await until(() => app.live.counts.subscribers === 0)
@@ -284,7 +288,8 @@ describe('GET …/live of a market', () => {
     expect(await codeOf(await send(`${PATH}/live?cursor=x`))).toBe('cursor_invalid')
     const inHeader = await send(`${PATH}/live`, { headers: { 'last-event-id': 'x' } })
     expect(await readProblem(inHeader)).toMatchObject({
-      ...{ code: 'cursor_invalid', param: 'Last-Event-ID' },
+      code: 'cursor_invalid',
+      param: 'Last-Event-ID',
     })
     expect(await codeOf(await send(`${PATH}/live?channel=quotes&depth=3`))).toBe(
       'invalid_parameter',

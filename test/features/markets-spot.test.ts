@@ -14,14 +14,23 @@ function createServer() {
   const history = openHistory(':memory:')
   const put = (number: number, facts: Partial<MarketFacts> = {}) =>
     history.putMarket({
-      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'recorded' },
-      ...{ windowStartMs: NOW_MS - 100_000, windowEndMs: NOW_MS + 200_000, ...facts },
+      conditionId: conditionIdOf(number),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs: NOW_MS - 100_000,
+      windowEndMs: NOW_MS + 200_000,
+      ...facts,
     })
   const putPrice = (price: string, beforeMs: number, series: Partial<SpotTick> = {}) =>
     history.putSpot([
       {
-        ...{ coin: 'btc', source: 'chainlink', windowSeconds: 60 },
-        ...{ timestampMs: NOW_MS - beforeMs, price, ...series },
+        coin: 'btc',
+        source: 'chainlink',
+        windowSeconds: 60,
+        timestampMs: NOW_MS - beforeMs,
+        price,
+        ...series,
       },
     ])
   let lookups = 0
@@ -44,7 +53,9 @@ describe('spot of a market', () => {
     putPrice('64130.25', 400, { source: 'pyth', windowSeconds: 0 })
     putPrice('1', -1)
     const spot = {
-      ...{ price: 64_130.25, source: 'pyth', windowSeconds: 0 },
+      price: 64_130.25,
+      source: 'pyth',
+      windowSeconds: 0,
       timestamp: new Date(NOW_MS - 400).toISOString(),
     }
     expect((await one(1)).spot).toEqual(spot)

@@ -200,7 +200,8 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
   test('default: what is known and how much is held, marked as simulated', async () => {
     const body = await readMarket(send, 'btc', both.conditionId)
     const times = both.rows.map(({ timestampMs }) => timestampMs)
-    const [up, down] = [both.rows[0]?.assetId ?? '', both.rows[1]?.assetId ?? '']
+    const up = both.rows[0]?.assetId ?? ''
+    const down = both.rows[1]?.assetId ?? ''
     const held = history.findMarket(both.conditionId)
     expect(body).toEqual({
       conditionId: both.conditionId,
@@ -215,8 +216,11 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       tickSize: held?.tickSize === undefined ? null : held.tickSize / 1_000_000,
       strike: held?.strike === undefined ? null : Number(held.strike),
       finalPrice: held?.finalPrice === undefined ? null : Number(held.finalPrice),
-      ...{ settlementRule: null, strikeSource: null, strikeTime: null },
-      ...{ finalPriceSource: null, finalPriceTime: null },
+      settlementRule: null,
+      strikeSource: null,
+      strikeTime: null,
+      finalPriceSource: null,
+      finalPriceTime: null,
       feeSchedule: null,
       spot: null,
       result: expect.stringMatching(/^(up|down)$/),

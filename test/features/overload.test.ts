@@ -104,7 +104,9 @@ describe('an account that asks for much', () => {
       ...Array.from({ length: 6 }, () => keepBusy(`${page}&view=consolidated`)),
     ]
     const requests = Array.from({ length: 100 }, (_, index) => ({
-      ...{ conditionId: market, outcome: 'up', ts: startMs + 1000 * index },
+      conditionId: market,
+      outcome: 'up',
+      ts: startMs + 1000 * index,
     }))
     const asked: [string, RequestInit?][] = [
       [`/v1/btc/panel?timeframe=5m&offsets=-200s,-100s`],

@@ -67,8 +67,12 @@ describe('X-Coverage of a panel', () => {
     const history = wholeMarkets({ '1d': [0] })
     const windowStartMs = DAY_START_MS + 24 * HOUR_MS
     history.putMarket({
-      ...{ conditionId: conditionIdOf(9), coin: 'btc', timeframe: '1d', source: 'simulated' },
-      ...{ windowStartMs, windowEndMs: windowStartMs + 25 * HOUR_MS },
+      conditionId: conditionIdOf(9),
+      coin: 'btc',
+      timeframe: '1d',
+      source: 'simulated',
+      windowStartMs,
+      windowEndMs: windowStartMs + 25 * HOUR_MS,
     })
     const days = { timeframe: '1d', from: DAY_START_MS, to: DAY_START_MS + 48 * HOUR_MS }
     expect(await coverageOf(history, days, windowStartMs + 24.5 * HOUR_MS)).toBe('full')
@@ -82,7 +86,8 @@ describe('X-Coverage of a panel', () => {
     let cursor: string | undefined
     do {
       const page = await readPanel(send, {
-        ...{ ...range(0, 14), limit: 1 },
+        ...range(0, 14),
+        limit: 1,
         ...(cursor && { cursor }),
       })
       gaps.push(Number(/gaps=(\d+)/.exec(page.headers.get('x-coverage') ?? '')?.[1] ?? 0) / 2)

@@ -66,7 +66,8 @@ describe('what a panel refuses', () => {
     ['outcome', { outcome: 'up' }],
   ])('error: %p of %p', async (param, params) => {
     expect(await refusalOf(send, params as Params)).toMatchObject({
-      ...{ status: 400, code: 'invalid_parameter' },
+      status: 400,
+      code: 'invalid_parameter',
       param,
     })
   })

@@ -30,7 +30,8 @@ const outcomes = ['up', 'down'] as const
 function createFilled(seed: string, counts: [books: number, trades: number], isClosed = true) {
   const random = createRandom(seed)
   const history = openHistory(':memory:')
-  const [books, trades] = [randomBooks(random, counts[0]), randomTrades(random, counts[1])]
+  const books = randomBooks(random, counts[0])
+  const trades = randomTrades(random, counts[1])
   const filled = fill(history, { books, trades })
   if (isClosed) history.close(conditionIdOf(1))
   const { send } = createHarness({ history })

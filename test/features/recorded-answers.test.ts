@@ -49,7 +49,8 @@ type Compare = ReturnType<typeof createComparer>
 
 /** Follows `nextCursor`, each page from another server; returns how many pages there were. */
 async function walk(compare: Compare, path: string, pagesMax = PAGES_MAX): Promise<number> {
-  let [pages, cursor]: [number, string | undefined] = [0, '']
+  let pages: number = 0
+  let cursor: string | undefined = ''
   for (; cursor !== undefined && pages < pagesMax; pages++) {
     const answer = await compare(cursor === '' ? path : withParams(path, { cursor }))
     expect({ path, status: answer.status }).toEqual({ path, status: 200 })
@@ -79,7 +80,8 @@ function draw(random: Random, { conditionId, windowStartMs = 0 }: Market): strin
     ]),
   )
   return withParams(`/v1/btc/markets/${conditionId}/${list}`, {
-    ...{ limit: 1 + random.integer(ROWS_MAX), order: random.pick(['asc', 'desc']) },
+    limit: 1 + random.integer(ROWS_MAX),
+    order: random.pick(['asc', 'desc']),
     ...maybe(() => ({ from: windowStartMs + random.integer(150_000) })),
     ...maybe(() => ({ to: windowStartMs + 150_000 + random.integer(150_000) })),
     ...(list === 'trades' ? {} : ofStates),
@@ -98,7 +100,8 @@ function inner({ placeOf }: OnBucket): void {
     const path = pathOf('history.db')
     const file = openHistory(path)
     expect((await run(files, { history: file })).report.accepted).toBe(books)
-    const [from, to] = [openDatabase(path), openPostgres(postgres.url, postgresHistory)]
+    const from = openDatabase(path)
+    const to = openPostgres(postgres.url, postgresHistory)
     for (const _ of copyHistory(from, to));
     for (const db of [from, to]) db.close()
     const archiving = openHistory(postgres.url)

@@ -36,7 +36,8 @@ test('behavior: what is remembered of an answer changes nothing of it', async ()
       const lastMs = market.rows.at(-1)?.timestampMs ?? 0
       appendRows(history, market, rowsAt(market, [lastMs + 1]))
     }
-    const [mine, others] = [await kept.send(path, init), await unkept.send(path, init)]
+    const mine = await kept.send(path, init)
+    const others = await unkept.send(path, init)
     const told = async (response: Response) => [
       response.status,
       stableHeaders(response),

@@ -56,7 +56,8 @@ describe('cursor', () => {
   })
 
   test('behavior: limit may change, and a bound may change its unit but not its moment', async () => {
-    const [from, to] = [Math.ceil(fromMs / 1000), Math.floor(toMs / 1000)]
+    const from = Math.ceil(fromMs / 1000)
+    const to = Math.floor(toMs / 1000)
     const page = await readPage(send, both.path, { from, to, limit: 7 })
     const params = { from: from * 1000, to: to * 1000, cursor: page.resumeCursor }
     const next = await idsOf(send, both.path, { ...params, limit: 5 })

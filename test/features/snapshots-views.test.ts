@@ -50,7 +50,8 @@ function draw(random: Random, rows: readonly StoredSnapshot[]): Drawn {
   if (random.integer(2) === 0) drawn.interval = random.pick(['1s', '5s', '30s', '1m', '1d'])
   const names = ownFields.filter(() => random.integer(2) === 0)
   if (random.integer(2) === 0 && names.length > 0) drawn.fields = names
-  const [first, last] = [rows[0]?.timestampMs ?? 0, rows.at(-1)?.timestampMs ?? 0]
+  const first = rows[0]?.timestampMs ?? 0
+  const last = rows.at(-1)?.timestampMs ?? 0
   const somewhere = first + random.integer(last - first + 1)
   if (random.integer(3) === 0) drawn.fromMs = somewhere
   if (random.integer(3) === 0) drawn.toMs = somewhere + 1 + random.integer(last - first + 2)

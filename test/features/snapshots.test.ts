@@ -106,7 +106,8 @@ describe('from and to', () => {
       const market = random.pick([both, single, open, edge])
       const nearby = () =>
         timeOf(market, random.integer(market.rows.length)) + random.integer(3) - 1
-      const [fromMs, toMs] = [nearby(), nearby()]
+      const fromMs = nearby()
+      const toMs = nearby()
       if (toMs <= fromMs) continue
       const order = random.pick(['asc', 'desc'] as const)
       const outcome = random.pick(['up', 'down', undefined] as const)
@@ -284,8 +285,13 @@ describe('path', () => {
     const conditionId = conditionIdOf('abc').slice(0, 64)
     const assetIds = { up: '9'.repeat(78), down: '8' }
     own.putMarket({
-      ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' },
-      ...{ slug: 'btc-updown-5m-1767323100', assetIds, windowStartMs: 1_767_323_100_000 },
+      conditionId,
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      slug: 'btc-updown-5m-1767323100',
+      assetIds,
+      windowStartMs: 1_767_323_100_000,
     })
     const { send: ask } = createHarness({ history: own })
     const read = async (name: string) => (await ask(pathOf('btc', name))).text()

@@ -24,8 +24,11 @@ function walkedTicks(seconds: number): SpotTick[] {
   const random = createRandom('spot')
   return [0, 60].flatMap((windowSeconds) =>
     Array.from({ length: seconds }, (_, at) => ({
-      ...{ coin: 'btc' as const, source: 'chainlink', windowSeconds },
-      ...{ timestampMs: START_MS + at * 1000, price: `${60_000 + random.integer(9000)}.50` },
+      coin: 'btc' as const,
+      source: 'chainlink',
+      windowSeconds,
+      timestampMs: START_MS + at * 1000,
+      price: `${60_000 + random.integer(9000)}.50`,
     })),
   )
 }

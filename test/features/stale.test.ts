@@ -42,7 +42,9 @@ function startServer(since: ReturnType<typeof createAge>) {
   append(history, someSnapshots(56))
   const earlier = { conditionId: conditionIdOf(2) }
   putMarket(history, 2, {
-    ...{ windowStartMs: START_MS - WINDOW_MS, windowEndMs: START_MS, winner: 'up' },
+    windowStartMs: START_MS - WINDOW_MS,
+    windowEndMs: START_MS,
+    winner: 'up',
   })
   append(
     history,
@@ -61,8 +63,15 @@ const covered = (response: Response) => response.headers.get('x-coverage')
 
 describe('of an open market', () => {
   const paths = [
-    ...['/snapshots', '/snapshots?limit=3', '/quotes', '/prices', '/prices?interval=10s'],
-    ...['/trades', '/coverage', '/export', '/quotes?format=csv'],
+    '/snapshots',
+    '/snapshots?limit=3',
+    '/quotes',
+    '/prices',
+    '/prices?interval=10s',
+    '/trades',
+    '/coverage',
+    '/export',
+    '/quotes?format=csv',
     `/snapshots/at?ts=${START_MS + 50_000}`,
     `/fill?outcome=up&side=buy&size=1&ts=${START_MS + 50_000}`,
   ]
@@ -122,7 +131,14 @@ test('default: closed markets are as before, byte for byte', async () => {
   const { send, time } = startServer(age)
   const ts = START_MS - 60_000
   const paths = [
-    ...['', '/snapshots', '/quotes', '/prices', '/trades', '/coverage', '/heatmap', '/export'],
+    '',
+    '/snapshots',
+    '/quotes',
+    '/prices',
+    '/trades',
+    '/coverage',
+    '/heatmap',
+    '/export',
     `/snapshots/at?ts=${ts}`,
   ].map((path) => market(2) + path)
   const batch = {

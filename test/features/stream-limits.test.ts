@@ -140,7 +140,8 @@ describe('the handshake of GET /v1/stream', () => {
       const answered = Promise.withResolvers<Record<string, unknown>>()
       socket.on('upgrade', ({ headers }) => answered.resolve(headers))
       expect(await answered.promise).toMatchObject({
-        ...{ 'x-ratelimit-limit': '1000000', 'x-ratelimit-remaining': remaining },
+        'x-ratelimit-limit': '1000000',
+        'x-ratelimit-remaining': remaining,
         'x-request-id': expect.stringMatching(/^req_/),
       })
       socket.close()

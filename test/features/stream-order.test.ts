@@ -63,8 +63,12 @@ describe('order of messages of GET /v1/stream', () => {
     putGap(START_MS + 6, ENDLESS_MS)
     append(history, [aSnapshot({ timestampMs: START_MS + 6 }, 70_000)])
     history.putMarket({
-      ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
-      ...{ winner: 'up', winnerSource: 'simulated' },
+      conditionId,
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'simulated',
+      winner: 'up',
+      winnerSource: 'simulated',
     })
     tick(1000)
     expect(late()).toEqual([])

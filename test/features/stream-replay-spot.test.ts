@@ -24,10 +24,12 @@ const SECONDS = 700
 function drawTicks(seed: string): SpotTick[] {
   const random = createRandom(seed)
   return Array.from({ length: SECONDS }, (_, at) => ({
-    ...{ coin: 'btc', source: random.integer(3) === 0 ? 'pyth' : 'chainlink' },
+    coin: 'btc',
+    source: random.integer(3) === 0 ? 'pyth' : 'chainlink',
     windowSeconds: random.integer(2) * 60,
     timestampMs: START_MS + (at - random.integer(5)) * 1000,
-    ...{ price: `64000.${random.integer(1000)}`, sequence: at },
+    price: `64000.${random.integer(1000)}`,
+    sequence: at,
   }))
 }
 

@@ -59,9 +59,14 @@ function createBot() {
 
 const resolve = (history: MarketHistory, number: number, afterMs = 0) => {
   history.putMarket({
-    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS + afterMs, windowEndMs: START_MS + afterMs + WINDOW_MS },
-    ...{ winner: 'up', winnerSource: 'simulated' },
+    conditionId: conditionIdOf(number),
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'simulated',
+    windowStartMs: START_MS + afterMs,
+    windowEndMs: START_MS + afterMs + WINDOW_MS,
+    winner: 'up',
+    winnerSource: 'simulated',
   })
 }
 
@@ -77,7 +82,8 @@ describe('replay of GET /v1/stream', () => {
       time.nowMs = START_MS - 1000
       putMarket(history)
       const conditionId = conditionIdOf(1)
-      const [live, replayed] = [createBot(), createBot()]
+      const live = createBot()
+      const replayed = createBot()
       const watcher = connect(url, key)
       await watcher.send({ op: 'subscribe', id: 'a', channel, coin: 'btc', timeframe: '5m' })
       await watcher.untilType('subscribed')
@@ -185,8 +191,13 @@ describe('replay of GET /v1/stream', () => {
     const all = await client.untilType('replay_end')
     const kinds = all.filter(({ type, reason }) => isRow({ type }) || reason === 'recorder_down')
     expect(kinds.map(({ type, to }) => (type === 'gap' ? to : type))).toEqual([
-      ...['row', 'row', 'row', null],
-      ...[new Date(span.toMs).toISOString(), 'row', 'row'],
+      'row',
+      'row',
+      'row',
+      null,
+      new Date(span.toMs).toISOString(),
+      'row',
+      'row',
     ])
     const cursor = all.filter(isRow)[1]?.cursor
     await client.send({ ...asked, id: 'c', speed: 0, cursor })
@@ -229,14 +240,18 @@ describe('replay of GET /v1/stream', () => {
     for (const channel of ['quotes', 'markets']) {
       const first = channel === 'quotes' ? ['gap 1', ...ended] : ended
       expect(await play(START_MS, START_MS + WINDOW_MS, channel)).toEqual([
-        ...['market_open 1', ...first],
+        'market_open 1',
+        ...first,
       ])
       // Those that are played on from there have none of it again.
       expect(await play(START_MS + WINDOW_MS, ends[1] ?? 0, channel)).toEqual([
-        ...['market_open 2', 'market_closed 2', 'market_end 2'],
+        'market_open 2',
+        'market_closed 2',
+        'market_end 2',
       ])
       expect(await play(START_MS, START_MS + 6000, channel)).toEqual([
-        ...['market_open 1', 'market_end 1'],
+        'market_open 1',
+        'market_end 1',
       ])
     }
   })
@@ -245,10 +260,17 @@ describe('replay of GET /v1/stream', () => {
     const { history, url, key, time, send } = startLiveServer()
     time.nowMs = START_MS + 1000
     const facts: MarketFacts = {
-      ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
-      ...{ windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS, question: 'Up or Down?' },
+      conditionId: conditionIdOf(1),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'simulated',
+      windowStartMs: START_MS,
+      windowEndMs: START_MS + WINDOW_MS,
+      question: 'Up or Down?',
       settlementRule: 'spot',
-      ...{ strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS },
+      strike: '64000.5',
+      strikeSource: 'simulated',
+      strikeMs: START_MS,
     }
     history.putMarket({ ...facts, tickSize: 10_000 })
     append(history, statesOf(1, [-2000, -1000, 0]))
@@ -274,8 +296,12 @@ describe('replay of GET /v1/stream', () => {
     const gap = { fromMs: START_MS + 501, toMs: START_MS + 60_000, reason: 'venue_silent' } as const
     history.putGaps(conditionIdOf(1), [{ ...gap, outcome: 'up' }])
     history.putMarket({
-      ...{ ...facts, tickSize: 1000, winner: 'down', winnerSource: 'simulated' },
-      ...{ finalPrice: '63999', finalPriceSource: 'simulated' },
+      ...facts,
+      tickSize: 1000,
+      winner: 'down',
+      winnerSource: 'simulated',
+      finalPrice: '63999',
+      finalPriceSource: 'simulated',
       finalPriceMs: START_MS + WINDOW_MS,
     })
     time.nowMs = START_MS + 10 * WINDOW_MS

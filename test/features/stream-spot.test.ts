@@ -89,7 +89,10 @@ describe('prices of `spot` that come late', () => {
     const put = (second: number) =>
       history.putSpot([
         {
-          ...{ coin: 'btc', source: 'pyth', windowSeconds: 0, price: '1' },
+          coin: 'btc',
+          source: 'pyth',
+          windowSeconds: 0,
+          price: '1',
           timestampMs: START_MS + second * 1000,
         },
       ])

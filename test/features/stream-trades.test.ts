@@ -21,7 +21,8 @@ function start(told: readonly Told[]) {
   let price = 10_000
   const record = (more: readonly Told[]) =>
     server.history.record({
-      ...{ snapshots: [], gaps: [] },
+      snapshots: [],
+      gaps: [],
       trades: more.map(([offset, outcome]) => {
         price += 10_000
         return { conditionId, trade: { timestampMs: START_MS + offset, price, outcome } }

@@ -43,7 +43,9 @@ describe('operations on GET /v1/stream', () => {
       client.ask({ ...subscribe, id: `${id}` })
     }
     expect(client.sent.at(-1)).toMatchObject({
-      ...{ type: 'error', code: 'rate_limited', id: expect.any(String) },
+      type: 'error',
+      code: 'rate_limited',
+      id: expect.any(String),
     })
     client.take()
     expect(client.state.code).toBe(4002)
@@ -51,7 +53,8 @@ describe('operations on GET /v1/stream', () => {
 
   test('behavior: what waits of a connection that ends is not done', async () => {
     const server = start()
-    const [client, other] = [openStuck(server), openStuck(server)]
+    const client = openStuck(server)
+    const other = openStuck(server)
     for (let id = 0; id < 45; id++) client.ask({ ...subscribe, id: `${id}` })
     client.close()
     const done = client.sent.length

@@ -48,8 +48,12 @@ describe('GET /v1/stream', () => {
     await client.send({ op: 'subscribe', id: 'a', ...one })
     await client.untilType('snapshot')
     history.putMarket({
-      ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
-      ...{ winner: 'up', winnerSource: 'simulated' },
+      conditionId: conditionIdOf(1),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'simulated',
+      winner: 'up',
+      winnerSource: 'simulated',
     })
     time.nowMs += 1000
     const messages = await client.untilType('market_resolved')
@@ -108,7 +112,8 @@ describe('GET /v1/stream', () => {
     const conditionId = conditionIdOf(1)
     const record = (offsets: readonly number[], price = 500_000) =>
       history.record({
-        ...{ snapshots: [], gaps: [] },
+        snapshots: [],
+        gaps: [],
         trades: offsets.map((offset, index) => ({
           conditionId,
           trade: { timestampMs: START_MS + offset, price: price + index, outcome: 'up' as const },
@@ -116,7 +121,9 @@ describe('GET /v1/stream', () => {
       })
     const ticks = (from: number, count: number): SpotTick[] =>
       Array.from({ length: count }, (_, index) => ({
-        ...{ coin: 'btc', source: 'chainlink', windowSeconds: (from + index) % 2 ? 60 : 0 },
+        coin: 'btc',
+        source: 'chainlink',
+        windowSeconds: (from + index) % 2 ? 60 : 0,
         // The averages come late.
         timestampMs: START_MS + (from + index) * 1000 - ((from + index) % 2) * 2500,
         price: `64000.${from + index}`,
@@ -165,7 +172,8 @@ describe('GET /v1/stream', () => {
     })
     await client.send({ op: 'auth', key })
     expect(await errorOf('no json')).toMatchObject({
-      ...{ code: 'invalid_request', detail: 'The message is not JSON.' },
+      code: 'invalid_request',
+      detail: 'The message is not JSON.',
     })
     expect(await errorOf({ op: 'dance' })).toMatchObject({ code: 'invalid_parameter', param: 'op' })
     expect(await errorOf({ op: 'subscribe', id: 'a', coin: 'btc' })).toMatchObject({
@@ -175,7 +183,8 @@ describe('GET /v1/stream', () => {
     expect(await errorOf({ ...subscribe, from: 'x' })).toMatchObject({ param: 'from' })
     for (const place of [{ conditionId: conditionIdOf(1) }, { channel: 'spot' }])
       expect(await errorOf({ ...subscribe, ...place, from: 'x' })).toMatchObject({
-        ...{ code: 'cursor_invalid', param: 'from' },
+        code: 'cursor_invalid',
+        param: 'from',
       })
     const replay = { ...subscribe, op: 'replay', conditionId: conditionIdOf(1) }
     for (const speed of [0.05, -1, 1001])
@@ -184,7 +193,8 @@ describe('GET /v1/stream', () => {
       )
     expect(await errorOf({ ...subscribe, seconds: 5 })).toMatchObject({ param: 'seconds' })
     expect(await errorOf({ ...subscribe, conditionId: conditionIdOf(9) })).toMatchObject({
-      ...{ code: 'unknown_market', id: 'a' },
+      code: 'unknown_market',
+      id: 'a',
     })
     const hourly = { conditionId: conditionIdOf(1), timeframe: '1h' }
     for (const asked of [subscribe, { ...replay, speed: 0 }])
@@ -212,8 +222,15 @@ describe('GET /v1/stream', () => {
     put(history)
     const client = connect(url, key)
     const values: Record<string, unknown> = {
-      ...{ conditionId: conditionIdOf(1), timeframe: '5m', outcome: 'up', depth: 5 },
-      ...{ source: 'chainlink', window: 60, from: 'AQGd', cursor: 'AQGd', with: 'spot' },
+      conditionId: conditionIdOf(1),
+      timeframe: '5m',
+      outcome: 'up',
+      depth: 5,
+      source: 'chainlink',
+      window: 60,
+      from: 'AQGd',
+      cursor: 'AQGd',
+      with: 'spot',
     }
     for (const name of names) {
       await client.send({ id: 'a', coin: 'btc', ...asked, [name]: values[name] })

@@ -10,7 +10,11 @@ type Row = Record<string, unknown>
 type Page = { data: Row[]; nextCursor: string | null }
 
 const trade = (offset: number, price: number, more: Partial<Trade> = {}): Trade => ({
-  ...{ timestampMs: START_MS + offset, price, outcome: 'up', size: 25_500_000, side: 'buy' },
+  timestampMs: START_MS + offset,
+  price,
+  outcome: 'up',
+  size: 25_500_000,
+  side: 'buy',
   ...more,
 })
 const HASH = `0x${'ab'.repeat(32)}`
@@ -28,8 +32,12 @@ function serve() {
   const history = openHistory(':memory:')
   const conditionId = conditionIdOf(1)
   history.putMarket({
-    ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+    conditionId,
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs: START_MS,
+    windowEndMs: START_MS + 300_000,
   })
   history.putTrades({ id: 'trades', conditionId, trades })
   const { send } = createHarness({ history })
@@ -52,8 +60,12 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
     const { data, nextCursor } = await serve().get()
     expect(data.map(({ price }) => price)).toEqual([0.51, 0.53, 0.54, 0.52, 0.55])
     expect(data[3]).toEqual({
-      ...{ timestamp: new Date(START_MS + 7).toISOString(), outcome: 'down' },
-      ...{ price: 0.52, size: 25.5, side: 'sell', transactionHash: HASH },
+      timestamp: new Date(START_MS + 7).toISOString(),
+      outcome: 'down',
+      price: 0.52,
+      size: 25.5,
+      side: 'sell',
+      transactionHash: HASH,
     })
     expect(data[4]).toMatchObject({ outcome: null, size: null, side: null, transactionHash: null })
     expect(nextCursor).toBeNull()

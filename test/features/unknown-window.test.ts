@@ -104,7 +104,8 @@ describe('X-Coverage of a market whose window is not known', () => {
     const windowStartMs = DAY_START_MS + WINDOW_MS
     history.putMarket({
       ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'recorded' } as const),
-      ...{ windowStartMs, windowEndMs: windowStartMs + WINDOW_MS },
+      windowStartMs,
+      windowEndMs: windowStartMs + WINDOW_MS,
     })
     const coverage = (await send(`${PATH}/quotes`)).headers.get('x-coverage')
     expect(coverage).toBe('partial;covered=0.163;gaps=4;reasons="import"')

@@ -45,8 +45,10 @@ onBucket(import.meta.path, ({ placeOf: bucketOf }) => {
       }
     return {
       ...history,
-      ...{ append: archiving(history.append), record: archiving(history.record) },
-      ...{ putMarket: archiving(history.putMarket), close: archiving(history.close) },
+      append: archiving(history.append),
+      record: archiving(history.record),
+      putMarket: archiving(history.putMarket),
+      close: archiving(history.close),
       deleteOldest: archiving(history.deleteOldest),
     }
   }

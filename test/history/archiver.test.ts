@@ -21,7 +21,8 @@ function fill(history: MarketHistory): number {
 onEachEngine(({ placeOf }) => {
   test('error: what another process took for left is not sealed, and its books stay', () => {
     const place = placeOf('stalled')
-    const [stalled, other] = [openHistory(place), openHistory(place)]
+    const stalled = openHistory(place)
+    const other = openHistory(place)
     const marketId = fill(stalled)
     const before = textOf(stalled, all)
     const packed = stalled.archive.pack(marketId, 0)

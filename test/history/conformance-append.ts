@@ -389,7 +389,8 @@ function conformConflicts(use: Use): void {
       const snapshots = [aSnapshot({ timestampMs: START_MS + 5 })]
       const conflict = expect.objectContaining({ code: 'market_conflict' })
       expect(() => history.append({ id: 'other', source: 'recorded', snapshots })).toThrow(conflict)
-      const [one, two] = [ofMarket(7, 1), { ...ofMarket(7, 2), assetId: '99' }]
+      const one = ofMarket(7, 1)
+      const two = { ...ofMarket(7, 2), assetId: '99' }
       expect(() => appendAll(history, [one, two])).toThrow(conflict)
       expect(history.findMarket(conditionIdOf(7))).toBeUndefined()
       expect(history.totals()).toMatchObject({ markets: 1, snapshots: 1 })

@@ -67,7 +67,9 @@ export function conformDelete(use: Use): void {
         expect([...history.verify()]).toEqual([])
         expect(history.coinTotals(0)).toEqual([
           expect.objectContaining({
-            ...{ markets: 2, snapshots: 500, firstSnapshotMs: startOf(4) },
+            markets: 2,
+            snapshots: 500,
+            firstSnapshotMs: startOf(4),
             lastSnapshotMs: startOf(5) + 249,
           }),
         ])
@@ -98,9 +100,9 @@ export function conformDelete(use: Use): void {
         const order: string[] = []
         while (history.deleteOldest(startOf(4))) order.push(heldOf(history).join())
         expect([...new Set(order)]).toEqual(
-          [
-            ...['slug-1,slug-2,slug-3,slug-4', 'slug-2,slug-3,slug-4', 'slug-3,slug-4', 'slug-4'],
-          ].filter((held) => order.includes(held)),
+          ['slug-1,slug-2,slug-3,slug-4', 'slug-2,slug-3,slug-4', 'slug-3,slug-4', 'slug-4'].filter(
+            (held) => order.includes(held),
+          ),
         )
         const conditionId = conditionIdOf(1)
         history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
@@ -122,8 +124,12 @@ export function conformDeleteWhich(use: Use): void {
         const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
         for (const [number, slug] of ['open', 'bare'].entries())
           history.putMarket({
-            ...{ conditionId: conditionIdOf(10 + number), coin: 'btc', timeframe: '5m' },
-            ...{ ...window, slug, source: 'recorded' },
+            conditionId: conditionIdOf(10 + number),
+            coin: 'btc',
+            timeframe: '5m',
+            ...window,
+            slug,
+            source: 'recorded',
           })
         const row = { conditionId: conditionIdOf(10), assetId: '10', timestampMs: windowStartMs }
         history.append({ id: 'open', source: 'recorded', snapshots: [aSnapshot(row)] })

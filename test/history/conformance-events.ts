@@ -32,7 +32,9 @@ type Reader = {
 
 const newReader = (history: MarketHistory): Reader => ({
   stream: history.events(),
-  ...{ pieces: [], text: '', places: [] },
+  pieces: [],
+  text: '',
+  places: [],
 })
 
 /** What was written, without the comments that fill the last bytes. */
@@ -100,7 +102,8 @@ const firstRows = [1, 2].map((number) => aSnapshot({ conditionId: conditionIdOf(
 
 /** Text with parts put in, taken out and moved; sometimes longer than what gzip remembers. */
 function changed(text: string, random: Random): string {
-  const [from, to] = [random.integer(text.length + 1), random.integer(text.length + 1)]
+  const from = random.integer(text.length + 1)
+  const to = random.integer(text.length + 1)
   const made = Array.from({ length: random.integer(30) }, () => 33 + random.integer(94))
   const part = String.fromCharCode(...made).repeat(random.pick([1, 1, 1, 400]))
   return random.pick([
@@ -142,7 +145,8 @@ export function conformEvents(use: Use): void {
         const state = newState(random)
         appendAll(history, firstRows)
         for (let round = 0; round < 5; round++) appendSome(history, random, state)
-        const [one, other] = [newReader(history), newReader(history)]
+        const one = newReader(history)
+        const other = newReader(history)
         say(one, 'retry:3000')
         say(other, `data:${'y'.repeat(1 + random.integer(9))}`)
         const readOn = (reader: Reader, limit: number) => {

@@ -75,7 +75,8 @@ function conformDerived(use: Use): void {
   test(
     'behavior: an unknown pause is none: no gap before the first snapshot, none after the last, none of one',
     use((history) => {
-      const [windowStartMs, windowEndMs] = [START_MS - 90_000, START_MS + 210_000]
+      const windowStartMs = START_MS - 90_000
+      const windowEndMs = START_MS + 210_000
       const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
       const conditionId = conditionIdOf(1)
       history.putMarket({ conditionId, ...identity, windowStartMs, windowEndMs })

@@ -68,8 +68,12 @@ type Level = { price: number; size: number }
 type Book = { id: string; outcome: string; bids: Level[]; asks: Level[] }
 
 const topOfBook = ({ id, outcome, bids, asks }: Book) => [
-  ...[Number(id), outcome, bids[0]?.price ?? 0, bids[0]?.size ?? 0],
-  ...[asks[0]?.price ?? 0, asks[0]?.size ?? 0],
+  Number(id),
+  outcome,
+  bids[0]?.price ?? 0,
+  bids[0]?.size ?? 0,
+  asks[0]?.price ?? 0,
+  asks[0]?.size ?? 0,
 ]
 
 type Shown = { id: number; outcome: string; bidPrice: number; bidSize: number } & {
@@ -78,7 +82,12 @@ type Shown = { id: number; outcome: string; bidPrice: number; bidSize: number } 
 }
 
 const toShown = ({ id, outcome, bidPrice, bidSize, askPrice, askSize }: Shown) => [
-  ...[id, outcome, bidPrice / 1e6, bidSize / 1e6, askPrice / 1e6, askSize / 1e6],
+  id,
+  outcome,
+  bidPrice / 1e6,
+  bidSize / 1e6,
+  askPrice / 1e6,
+  askSize / 1e6,
 ]
 
 function conformBounds(use: Use): void {
@@ -110,8 +119,10 @@ function conformBounds(use: Use): void {
       const windows = [0, 1, 50_500, 99_000, 100_000, 229_000, 1_000_000]
       const tiles = windows.slice(1).flatMap((to, at) =>
         idsOf(history, {
-          ...{ order: 'asc', limit: 1000 },
-          ...{ fromMs: START_MS + (windows[at] ?? 0), toMs: START_MS + to },
+          order: 'asc',
+          limit: 1000,
+          fromMs: START_MS + (windows[at] ?? 0),
+          toMs: START_MS + to,
         }),
       )
       expect(tiles).toEqual(idsBetween(1, ROWS))
@@ -131,8 +142,11 @@ function conformLimits(use: Use): void {
             const { hasMore, ...page } = pageOf(history, { outcome, order, limit })
             const seen = { outcome, limit, order, hasMore, count: page.count }
             expect(seen).toEqual({
-              ...{ outcome, limit, order },
-              ...{ hasMore: limit < count, count: Math.min(limit, count) },
+              outcome,
+              limit,
+              order,
+              hasMore: limit < count,
+              count: Math.min(limit, count),
             })
           }
         }

@@ -214,8 +214,10 @@ function checkQuery({ history, model }: Trial, market: Market, query: ModelQuery
   const { count, hasMore } = page
   const seen = { query, count, hasMore, last: page.last }
   expect(seen).toEqual({
-    ...{ query, count: expected.rows.length },
-    ...{ hasMore: expected.hasMore, last: position },
+    query,
+    count: expected.rows.length,
+    hasMore: expected.hasMore,
+    last: position,
   })
   const text = `{"data":[${rowsText(expected.rows)}],"nextCursor":null}`
   const parts = ['{"data":[', '],"nextCursor":null}'] as const
@@ -230,9 +232,13 @@ function checkQuery({ history, model }: Trial, market: Market, query: ModelQuery
   expect({ query, ...differences }).toEqual({ query, text: '', gzip: '', texts: '' })
   if (query.stepMs !== undefined) return
   const tops = expected.rows.map((row) => ({
-    ...{ timestampMs: row.timestampMs, id: row.id, outcome: row.outcome },
-    ...{ bidPrice: row.bids.prices[0] ?? 0, bidSize: row.bids.sizes[0] ?? 0 },
-    ...{ askPrice: row.asks.prices[0] ?? 0, askSize: row.asks.sizes[0] ?? 0 },
+    timestampMs: row.timestampMs,
+    id: row.id,
+    outcome: row.outcome,
+    bidPrice: row.bids.prices[0] ?? 0,
+    bidSize: row.bids.sizes[0] ?? 0,
+    askPrice: row.asks.prices[0] ?? 0,
+    askSize: row.asks.sizes[0] ?? 0,
   }))
   expect(history.tops({ market, ...query })).toEqual(tops)
 }

@@ -11,16 +11,24 @@ import type { Use } from './conformance.ts'
 
 const conditionId = conditionIdOf(1)
 const down: Gap = {
-  ...{ outcome: 'up', fromMs: START_MS + 1, toMs: ENDLESS_MS },
+  outcome: 'up',
+  fromMs: START_MS + 1,
+  toMs: ENDLESS_MS,
   reason: 'recorder_down',
 }
 const opened: GapChange = { kind: 'opened', conditionId, gap: down }
 const ended = (afterMs: number, outcome: Gap['outcome'] = 'up'): GapChange => ({
-  ...{ kind: 'ended', conditionId, outcome, atMs: START_MS + afterMs },
+  kind: 'ended',
+  conditionId,
+  outcome,
+  atMs: START_MS + afterMs,
 })
 const trade: Trade = {
-  ...{ timestampMs: START_MS, price: 530_000, size: 1_000_000 },
-  ...{ outcome: 'up', side: 'buy' },
+  timestampMs: START_MS,
+  price: 530_000,
+  size: 1_000_000,
+  outcome: 'up',
+  side: 'buy',
 }
 
 function record(history: MarketHistory, part: Partial<Recording>) {
@@ -41,7 +49,8 @@ export function conformRecord(use: Use): void {
         const heard = { snapshots: someSnapshots(3), trades: [{ conditionId, trade }] }
         expect(record(history, heard)).toEqual({ accepted: 3, duplicates: 0 })
         expect(record(history, { ...heard, gaps: [opened] })).toEqual({
-          ...{ accepted: 0, duplicates: 3 },
+          accepted: 0,
+          duplicates: 3,
         })
         const market = getMarket(history)
         expect(market).toMatchObject({ source: 'recorded', snapshotCounts: { up: 2, down: 1 } })
@@ -127,7 +136,8 @@ function conformTakenBack(use: Use): void {
         snapshots: someSnapshots(1),
         gaps: [{ kind: 'opened', conditionId, gap: away }],
       })
-      const [fromMs, toMs] = [START_MS + 500, START_MS + 600]
+      const fromMs = START_MS + 500
+      const toMs = START_MS + 600
       const say = (statement: Statement): void =>
         void record(history, {
           isImport: true,

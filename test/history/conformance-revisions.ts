@@ -35,9 +35,19 @@ export function conformRevisions(use: Use): void {
         const late = [atSecond(3), atSecond(5), atSecond(40)]
         history.record({ source: 'simulated', snapshots: late, trades: [], gaps: [] })
         expect(last(history)).toMatchObject({
-          ...{ id: 1, why: 'late_rows', conditionId, coin: 'btc', timeframe: '5m' },
-          ...{ added: 3, changed: 0, removed: 0, revision: getMarket(history).revision },
-          ...{ fromMs: START_MS + 3000, toMs: START_MS + 40_001, orderMs: START_MS, facts: [] },
+          id: 1,
+          why: 'late_rows',
+          conditionId,
+          coin: 'btc',
+          timeframe: '5m',
+          added: 3,
+          changed: 0,
+          removed: 0,
+          revision: getMarket(history).revision,
+          fromMs: START_MS + 3000,
+          toMs: START_MS + 40_001,
+          orderMs: START_MS,
+          facts: [],
         })
         history.close(conditionId)
         appendAll(history, [atSecond(90)])
@@ -124,7 +134,11 @@ function conformFactsAndGaps(use: Use): void {
       while (history.deleteOldest(START_MS + 1));
       expect(
         revisionsOf(history).map(({ why, fromMs, toMs, added, removed }) => [
-          ...[why, fromMs, toMs, added, removed],
+          why,
+          fromMs,
+          toMs,
+          added,
+          removed,
         ]),
       ).toEqual([
         ['gap_noted', START_MS + 2500, undefined, 0, 0],

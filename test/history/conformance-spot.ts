@@ -8,7 +8,10 @@ import { START_MS } from './books.ts'
 import type { Use } from './conformance.ts'
 
 const aTick = (changes: Partial<SpotTick> = {}): SpotTick => ({
-  ...{ coin: 'btc', source: 'chainlink', windowSeconds: 60, timestampMs: START_MS },
+  coin: 'btc',
+  source: 'chainlink',
+  windowSeconds: 60,
+  timestampMs: START_MS,
   price: '64126.50',
   ...changes,
 })

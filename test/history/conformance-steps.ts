@@ -287,7 +287,9 @@ function conformEdges(use: Use): void {
           for (const limit of [1, 2, count - 1, count, count + 1]) {
             const page = pageOf(history, { ...query, limit })
             expect([limit, page.count, page.hasMore]).toEqual([
-              ...[limit, Math.min(limit, count), limit < count],
+              limit,
+              Math.min(limit, count),
+              limit < count,
             ])
           }
         }

@@ -180,7 +180,8 @@ function conformList(use: Use): void {
       model.sort(compareTrades)
       expect(tradesOf(history)).toEqual(model)
       for (let probe = 0; probe < 60; probe++) {
-        const [fromMs, toMs] = [bound(random.integer(50)), bound(random.integer(50))]
+        const fromMs = bound(random.integer(50))
+        const toMs = bound(random.integer(50))
         const last = [undefined, 0, 1, 5, 240, 1000][probe % 6]
         const outcome = random.pick([undefined, 'up', 'down'] as const)
         const within = model.filter(
@@ -284,7 +285,8 @@ function conformPlaces(use: Use): void {
           return page.length
         }
         // Only the last millisecond of what was read may grow.
-        const [first, last] = [trades.slice(0, 6), trades.slice(6)]
+        const first = trades.slice(0, 6)
+        const last = trades.slice(6)
         for (const each of chunked(first, 2)) {
           putAll(history, each)
           for (let reads = random.integer(3); reads > 0; reads--) read(1 + random.integer(2))

@@ -13,7 +13,11 @@ function createMarkets(kinds: readonly { states?: number; isResolved?: boolean }
   const ids = kinds.map(({ states, isResolved = true }, index) => {
     const batches = [
       ...simulate({
-        ...{ seed: 'example', coins: ['btc'], timeframes: ['5m'], markets: 1, statesPerSecond: 2 },
+        seed: 'example',
+        coins: ['btc'],
+        timeframes: ['5m'],
+        markets: 1,
+        statesPerSecond: 2,
         startMs: START_MS + index * WINDOW_MS,
         ...(states === undefined ? {} : { maxSnapshotsPerMarket: states }),
       }),

@@ -34,7 +34,8 @@ function makeOld(path: string): void {
 
 test('default: what one thread fetched is there for all, and after a restart', () => {
   const place = { path: nextPath(), bytesMax: 1e9 }
-  const [one, other] = [createFetchedChunks(place), createFetchedChunks(place)]
+  const one = createFetchedChunks(place)
+  const other = createFetchedChunks(place)
   expect(other.find(7, 'rows')).toBeUndefined()
   one.keep([partOf(7)])
   expect(other.find(7, 'rows')).toEqual(partOf(7).bytes)

@@ -180,8 +180,10 @@ const isNamedAs = (a: Snapshot, b: Snapshot): boolean =>
 /** Column by column, number by number; where one ends first, that one. */
 function compareBooks(a: Snapshot, b: Snapshot): number {
   const columns = (row: Snapshot) => [
-    ...[row.bids.prices, row.bids.sizes],
-    ...[row.asks.prices, row.asks.sizes],
+    row.bids.prices,
+    row.bids.sizes,
+    row.asks.prices,
+    row.asks.sizes,
   ]
   const others = columns(b)
   for (const [at, column] of columns(a).entries()) {

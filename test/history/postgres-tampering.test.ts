@@ -28,7 +28,9 @@ function fill(place: string): void {
   const history = openHistory(place)
   const conditionId = conditionIdOf(1)
   const rows = someSnapshots(240).map((row) => ({
-    ...{ ...row, sourceHash: randomHash(random), receivedMs: row.timestampMs + 40 },
+    ...row,
+    sourceHash: randomHash(random),
+    receivedMs: row.timestampMs + 40,
   }))
   const [{ timestampMs } = { timestampMs: 0 }] = rows
   appendAll(history, rows)
@@ -126,7 +128,8 @@ describe.skipIf(postgresPrograms === undefined)('verify of a history on PostgreS
       const sound = db.prepare<{ rows: Uint8Array }, []>('SELECT rows FROM chunk WHERE id = 1')
       const { rows = new Uint8Array() } = sound.get() ?? {}
       for (let flips = 0; flips < 40; flips++) {
-        const [at, bit] = [draw.integer(rows.length), draw.integer(8)]
+        const at = draw.integer(rows.length)
+        const bit = draw.integer(8)
         const other = rows.map((byte, index) => (index === at ? byte ^ (1 << bit) : byte))
         const faults = faultsAfter(db, () => put.run(other).changes === 1)
         expect([at, bit, faults]).not.toEqual([at, bit, []])

@@ -31,7 +31,8 @@ describe('probeWrite', () => {
   test('behavior: a file that another process writes is not waited for, and can be written', () => {
     using folder = aFolder()
     const path = join(folder.path, 'history.db')
-    const [db, other] = [openDatabase(path), openDatabase(path)]
+    const db = openDatabase(path)
+    const other = openDatabase(path)
     other.run('BEGIN IMMEDIATE')
     const startedMs = performance.now()
     void db.engine.probeWrite(db)

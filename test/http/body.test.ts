@@ -241,7 +241,8 @@ describe('readBody', () => {
       ['{"inside":{"b":[{"a":1,"c":{},"a":1}]}}', 'a'],
     ]) {
       await expect(readBody(opaque, requestOf(sent ?? ''))).rejects.toMatchObject({
-        ...{ code: 'invalid_parameter', extras: { param } },
+        code: 'invalid_parameter',
+        extras: { param },
         message: `\`${param}\` is repeated. Send it once.`,
       })
     }

@@ -51,7 +51,8 @@ describe('createLine', () => {
 
   test('behavior: while more come than can be answered the line stays short, and others are let in', async () => {
     const { line, come, answered, refused } = createBusy()
-    let [longest, others] = [0, 0]
+    let longest = 0
+    let others = 0
     for (let round = 0; round < 300; round++) {
       for (let count = 0; count < 40; count++) come('greedy')
       if (round > 200) {

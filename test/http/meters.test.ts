@@ -3,13 +3,20 @@ import { expect, test } from 'bun:test'
 import { FIRST_ROUTE, makeMeterMemory, openMeters, OTHER, readMeters } from '#src/http/meters.ts'
 
 const gauges = {
-  ...{ pageCacheBytes: 1, pageCacheHits: 2, pageCacheMisses: 3 },
-  ...{ chunkCacheBytes: 4, chunkCacheHits: 5, chunkCacheMisses: 6, waiting: 7, followers: 8 },
+  pageCacheBytes: 1,
+  pageCacheHits: 2,
+  pageCacheMisses: 3,
+  chunkCacheBytes: 4,
+  chunkCacheHits: 5,
+  chunkCacheMisses: 6,
+  waiting: 7,
+  followers: 8,
 }
 
 test('default: what threads count is added up, by place and status', () => {
   const memory = makeMeterMemory(2)
-  const [first, second] = [openMeters(memory, 0), openMeters(memory, 1)]
+  const first = openMeters(memory, 0)
+  const second = openMeters(memory, 1)
   first.request(FIRST_ROUTE, 200, 0.1)
   second.request(FIRST_ROUTE, 200, 3)
   second.request(FIRST_ROUTE, 418, 60_000)

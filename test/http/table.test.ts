@@ -14,8 +14,12 @@ import { addressOf } from '../support/operation-requests.ts'
 const { history, both, open } = createMarketHistory()
 // What a text may have that a line of CSV may not, and more digits than a float.
 history.putMarket({
-  ...{ conditionId: open.conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
-  ...{ question: 'Up, "down"\nor neither?', strike: '64126.512345678901234567' },
+  conditionId: open.conditionId,
+  coin: 'btc',
+  timeframe: '5m',
+  source: 'simulated',
+  question: 'Up, "down"\nor neither?',
+  strike: '64126.512345678901234567',
 })
 const harness = createHarness({ history })
 const { send } = harness
@@ -110,7 +114,8 @@ describe('a list as a table', () => {
   })
 
   test('default: numbers of CSV are those of JSON, digit by digit', async () => {
-    const [json, csv] = [await send('/v1/btc/markets'), await send('/v1/btc/markets?format=csv')]
+    const json = await send('/v1/btc/markets')
+    const csv = await send('/v1/btc/markets?format=csv')
     expect(await json.text()).toContain('64126.512345678901234567')
     expect(await csv.text()).toContain(',64126.512345678901234567,')
   })

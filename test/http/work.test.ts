@@ -27,11 +27,17 @@ function requestOf(
   const kept: number[] = []
   const visit: Visit = {
     caller: {
-      ...{ accountId, keyId: accountId, familyId: accountId, isBlocked: false },
+      accountId,
+      keyId: accountId,
+      familyId: accountId,
+      isBlocked: false,
       standing: { terms, subscription: undefined, untilMs: Infinity },
     },
     rate: { limit: 1, remaining: 1, leftMs: 1 },
-    ...{ isCounted: true, enteredMs: 0, refusal: undefined, route: '' },
+    isCounted: true,
+    enteredMs: 0,
+    refusal: undefined,
+    route: '',
     keepOpen: (seconds) => void kept.push(seconds),
   }
   bindVisit(request, visit)
@@ -74,7 +80,8 @@ describe('run', () => {
 
   test('behavior: long work is done in turns, and its connection is kept meanwhile', async () => {
     const { request, kept } = requestOf('a')
-    let [steps, most] = [0, 0]
+    let steps = 0
+    let most = 0
     const done = createWatched().run(
       request,
       stepsOf(100, () => steps++),
@@ -91,7 +98,8 @@ describe('run', () => {
 
   test('behavior: who does much waits for himself', async () => {
     const work = createWatched()
-    let [greedy, own] = [0, 0]
+    let greedy = 0
+    let own = 0
     const many = Array.from({ length: ACCOUNT_JOBS_MAX }, () =>
       work.run(
         requestOf('greedy').request,

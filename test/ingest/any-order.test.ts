@@ -68,7 +68,13 @@ const hashOf = (number: number): string => `0x${String(number).padStart(64, '0')
 
 const aTrade = (second: number, size: number, number: number | undefined) =>
   JSON.stringify({
-    ...{ side: 'BUY', asset: tokens.up, conditionId, size, price: 0.5, slug, outcome: 'Up' },
+    side: 'BUY',
+    asset: tokens.up,
+    conditionId,
+    size,
+    price: 0.5,
+    slug,
+    outcome: 'Up',
     timestamp: START_MS / 1000 + second,
     ...(number === undefined ? {} : { transactionHash: hashOf(number) }),
   })
@@ -91,8 +97,13 @@ function someMessages(random: Random): string[] {
     }
     const trade = {
       event_type: 'last_trade_price',
-      ...{ market: conditionId, asset_id: tokens.up, price: '0.5', size: '3', side: 'BUY' },
-      ...{ timestamp: String(START_MS + ms), _recv: START_MS + ms + 9 },
+      market: conditionId,
+      asset_id: tokens.up,
+      price: '0.5',
+      size: '3',
+      side: 'BUY',
+      timestamp: String(START_MS + ms),
+      _recv: START_MS + ms + 9,
       ...(ms % 400 === 0 ? { transaction_hash: hashOf(ms) } : {}),
     }
     const all = [message, ...(ms % 1000 === 0 ? [trade] : []), ...(wrongMs.has(ms) ? [wrong] : [])]
@@ -120,10 +131,16 @@ const someMaterial = (random: Random) => {
     JSON.stringify({ slug, conditionId, assetId, outcome }),
   )
   const gamma = JSON.stringify({
-    ...{ id: '1', slug, conditionId, question: 'Up or down?', closed: true },
-    ...{ outcomes: '["Up","Down"]', clobTokenIds: JSON.stringify([tokens.up, tokens.down]) },
-    ...{ outcomePrices: '["1","0"]', umaResolutionStatus: 'resolved' },
-    ...{ eventStartTime: new Date(START_MS).toISOString() },
+    id: '1',
+    slug,
+    conditionId,
+    question: 'Up or down?',
+    closed: true,
+    outcomes: '["Up","Down"]',
+    clobTokenIds: JSON.stringify([tokens.up, tokens.down]),
+    outcomePrices: '["1","0"]',
+    umaResolutionStatus: 'resolved',
+    eventStartTime: new Date(START_MS).toISOString(),
     endDate: new Date(START_MS + 300_000).toISOString(),
     orderPriceMinTickSize: 0.01,
   })
@@ -133,7 +150,9 @@ const someMaterial = (random: Random) => {
   })
   const lastPrices = Array.from({ length: 12 }, (_, at) =>
     JSON.stringify({
-      ...{ conditionId, slug, lastTradePrice: `0.4${at % 5}` },
+      conditionId,
+      slug,
+      lastTradePrice: `0.4${at % 5}`,
       timestamp: new Date(START_MS + 1000 * Math.floor(at / 3)).toISOString(),
     }),
   )
@@ -146,7 +165,12 @@ const someMaterial = (random: Random) => {
     return `${startMs / 1000},${winner},${strike},8401${random.integer(3)}.25`
   })
   return {
-    ...{ names, gamma, trades, lastPrices, outcomes, twin },
+    names,
+    gamma,
+    trades,
+    lastPrices,
+    outcomes,
+    twin,
     lines: [...someLines(random, 0, 7800), ...someLines(random, 11_000, 15_500)],
     nextLines: someLines(random, NEXT_MS - START_MS, NEXT_MS - START_MS + 5000),
     // In the milliseconds of the other outcome, in files of their own.
@@ -185,8 +209,15 @@ function aRecording({
   const { slug: name, conditionId: id, tokens: assetIds } = of
   const windowStartMs = of === next ? NEXT_MS : START_MS
   const facts = {
-    ...{ conditionId: id, coin: 'btc', timeframe: '5m', slug: name, question: 'Up or down?' },
-    ...{ windowStartMs, windowEndMs: windowStartMs + 300_000, tickSize: 10_000, assetIds },
+    conditionId: id,
+    coin: 'btc',
+    timeframe: '5m',
+    slug: name,
+    question: 'Up or down?',
+    windowStartMs,
+    windowEndMs: windowStartMs + 300_000,
+    tickSize: 10_000,
+    assetIds,
   }
   const fromMs = windowStartMs - START_MS + beganMs
   const toMs = windowStartMs - START_MS + endedMs
@@ -217,9 +248,16 @@ async function answersOf(history: MarketHistory): Promise<string[]> {
   const { send, time } = createHarness({ history })
   time.nowMs = NOW_MS
   const ofMarket = [
-    ...['', '/coverage', '/snapshots?limit=1000', '/quotes?limit=1000', '/trades'],
-    ...['/prices?limit=1000', '/prices?interval=1s', '/export?include=receivedAt'],
-    ...['/export?format=csv', '/quotes?interval=1s&limit=1000'],
+    '',
+    '/coverage',
+    '/snapshots?limit=1000',
+    '/quotes?limit=1000',
+    '/trades',
+    '/prices?limit=1000',
+    '/prices?interval=1s',
+    '/export?include=receivedAt',
+    '/export?format=csv',
+    '/quotes?interval=1s&limit=1000',
     '/heatmap?outcome=up&timeBins=50&priceBins=20',
     ...[0, 4321, 9999].flatMap((ms) =>
       outcomes.flatMap((outcome) => [
@@ -319,8 +357,15 @@ describe('importFiles of mixed material', () => {
       for (let round = 0; round < 4; round++) {
         const history = aHistory()
         const texts = [
-          ...[shuffled(random, trades), shuffled(random, lastPrices), names, prices],
-          ...[books.lines, books.nextLines, books.messages, books.downLines, books.nextDownLines],
+          shuffled(random, trades),
+          shuffled(random, lastPrices),
+          names,
+          prices,
+          books.lines,
+          books.nextLines,
+          books.messages,
+          books.downLines,
+          books.nextDownLines,
         ].flatMap((all) => split(random, all))
         texts.push(gamma, twin, ...recordings)
         const tables = split(random, shuffled(random, outcomes)).map(

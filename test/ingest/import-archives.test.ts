@@ -63,7 +63,9 @@ async function writeOlder(name: string, rows: readonly Older[]): Promise<string>
 }
 
 const changeOf = (price: string, size: string, side: string) => ({
-  ...{ change_price: price, change_size: size, change_side: side },
+  change_price: price,
+  change_size: size,
+  change_side: side,
 })
 
 describe('importFiles of archives', () => {
@@ -116,7 +118,9 @@ describe('importFiles of archives', () => {
     expect(report).toMatchObject({ accepted: 1, rowsNotHeld: 2, filesRefused: [] })
     const other = await write('other.csv', [columns, foreign].join('\n'))
     expect((await importWith(other)).report).toMatchObject({
-      ...{ accepted: 0, rowsNotHeld: 1, filesRefused: [other] },
+      accepted: 0,
+      rowsNotHeld: 1,
+      filesRefused: [other],
     })
   })
 

@@ -23,7 +23,12 @@ function held(of: MarketHistory, conditionId: string) {
   return {
     facts: { source, slug, winner, assetIds, windowStartMs, timeframe },
     rows: rows.map(({ timestampMs, outcome, assetId, bids, asks, receivedMs }) => ({
-      ...{ timestampMs, outcome, assetId, bids, asks, receivedMs },
+      timestampMs,
+      outcome,
+      assetId,
+      bids,
+      asks,
+      receivedMs,
     })),
   }
 }

@@ -175,7 +175,8 @@ describe('importFiles of facts', () => {
       source: 'recorded',
       windowStartMs: startMs,
     } as const
-    const [early, late] = [`0x${'e'.repeat(62)}00`, `0x${'f'.repeat(64)}`]
+    const early = `0x${'e'.repeat(62)}00`
+    const late = `0x${'f'.repeat(64)}`
     history.putMarket({ ...facts, conditionId: early, windowEndMs: startMs + 300_000 })
     await run([table], { history })
     history.putMarket({ ...facts, conditionId: late })

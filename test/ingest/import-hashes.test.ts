@@ -33,8 +33,13 @@ function everythingIn(history: MarketHistory, id?: string) {
   const rows = [...snapshotRuns(history, { market })].flat().map(({ id: _, ...row }) => row)
   const tops = history.tops({ market, order: 'asc', limit: 10_000 })
   return {
-    ...{ rows, gaps: history.gaps(market), tops: tops.map(({ id: _, ...top }) => top) },
-    ...{ spans, snapshotCounts, verifiedCounts, longestSilenceMs },
+    rows,
+    gaps: history.gaps(market),
+    tops: tops.map(({ id: _, ...top }) => top),
+    spans,
+    snapshotCounts,
+    verifiedCounts,
+    longestSilenceMs,
   }
 }
 
@@ -171,7 +176,8 @@ describe('importFiles of the states of a millisecond', () => {
   })
 
   test('behavior: a batch that continues a run keeps the order of the file', async () => {
-    const [history, whole] = [aHistory(), aHistory()]
+    const history = aHistory()
+    const whole = aHistory()
     const head = someHashedLines(1999)
     await importText(history, head + unitOf(1999, [3, 2, 3]))
     await importText(whole, unitOf(1999, [3, 2, 3]))
@@ -190,7 +196,8 @@ describe('importFiles of the states of a millisecond', () => {
       }),
       async (units, parts) => {
         const texts = units.map((kinds, second) => unitOf(second, kinds))
-        const [plain, other] = [aHistory(), aHistory()]
+        const plain = aHistory()
+        const other = aHistory()
         await importText(plain, texts.join(''))
         const everyOne = [...texts.keys()].reverse()
         for (const part of [...parts, everyOne]) {

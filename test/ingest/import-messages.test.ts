@@ -9,15 +9,23 @@ const START_MS = Date.UTC(2026, 3, 14, 8)
 const slug = `btc-updown-5m-${START_MS / 1000}`
 const market = `0x${'b'.repeat(64)}`
 const aToken = (assetId: string, outcome: string) => ({
-  ...{ slug, conditionId: market, assetId, outcome },
+  slug,
+  conditionId: market,
+  assetId,
+  outcome,
 })
 
 const levels = (...cents: number[]) =>
   cents.map((each) => ({ price: String(each / 100), size: '10' }))
 
 const aBook = (ms: number, more: object = {}) => ({
-  ...{ market, asset_id: '111', timestamp: String(START_MS + ms) },
-  ...{ bids: levels(49, 50), asks: levels(60, 52), event_type: 'book', ...more },
+  market,
+  asset_id: '111',
+  timestamp: String(START_MS + ms),
+  bids: levels(49, 50),
+  asks: levels(60, 52),
+  event_type: 'book',
+  ...more,
 })
 const aChange = (ms: number, more: object = {}) => ({
   event_type: 'price_change',
@@ -36,7 +44,9 @@ async function importWith(name: string, text: string, tokens = [aToken('111', 'u
   const found = history.findMarket(market)
   const rows = found ? [...snapshotRuns(history, { market: found })].flat() : []
   return {
-    ...{ report, reasons: faults.map(({ reason }) => reason), history },
+    report,
+    reasons: faults.map(({ reason }) => reason),
+    history,
     states: rows.map(({ timestampMs, bids, receivedMs }) => ({
       ms: timestampMs - START_MS,
       bid: bids.prices[0],

@@ -153,7 +153,11 @@ async function replay(raw: string, { nowMs, history = inMemory(), from = 0, to }
 async function importAll(files: string[], { nowMs, history = inMemory() }: Replay) {
   const faults: unknown[] = []
   const report = await importFiles({
-    ...{ history, files, source: 'recorded', clock: () => nowMs, isStrict: false },
+    history,
+    files,
+    source: 'recorded',
+    clock: () => nowMs,
+    isStrict: false,
     signal: new AbortController().signal,
     onFault: (fault) => faults.push(fault),
     onProgress: () => {},
@@ -195,8 +199,13 @@ async function everything(history: MarketHistory, nowMs: number) {
   const of = async ({ conditionId }: { conditionId: string }) => {
     const base = `/v1/btc/markets/${conditionId}`
     const paths = [
-      ...['', '/coverage', '/snapshots?limit=100&order=desc', '/quotes?limit=100'],
-      ...['/prices?limit=100', '/export?include=receivedAt', '/export?format=csv'],
+      '',
+      '/coverage',
+      '/snapshots?limit=100&order=desc',
+      '/quotes?limit=100',
+      '/prices?limit=100',
+      '/export?include=receivedAt',
+      '/export?format=csv',
     ]
     return await Promise.all(paths.map((path) => ask(base + path)))
   }
@@ -271,10 +280,8 @@ describe('importFiles of raw messages', () => {
       const { history, raw, nowMs } = await record(name, env)
       const replayed = await replay(raw, { nowMs })
       expect(replayed.faults).toEqual([])
-      const [first, second] = [
-        await everything(history, nowMs),
-        await everything(replayed.history, nowMs),
-      ]
+      const first = await everything(history, nowMs)
+      const second = await everything(replayed.history, nowMs)
       expect(first.rows.flat().length).toBeGreaterThan(200)
       expect(first.gaps.flat().length).toBeGreaterThan(2)
       expect(first.trades.flat().length).toBeGreaterThan(5)
@@ -339,7 +346,8 @@ describe('importFiles of raw messages', () => {
       const missing = names[1] ?? ''
       const text = gunzipSync(await readFile(missing)).toString()
       const times = [...text.matchAll(/"_recv":(\d+)/g)].map(([, ms]) => Number(ms))
-      const [fromMs, toMs] = [Math.min(...times), Math.max(...times)]
+      const fromMs = Math.min(...times)
+      const toMs = Math.max(...times)
       const { history: whole } = await importAll(names, { nowMs })
       const found = await importAll(
         names.filter((name) => name !== missing),

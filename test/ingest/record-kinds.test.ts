@@ -215,7 +215,8 @@ describe('the kind of an object', () => {
     async () => {
       const text = gunzipSync(readFileSync(`${data}snapshots-btc-5m-1hz-20260413-14.jsonl.gz`))
       const books = text.toString().split('\n', 200)
-      const [plain, mixed] = [aHistory(), aHistory()]
+      const plain = aHistory()
+      const mixed = aHistory()
       await run([await write('recorded', books.join('\n'))], { history: plain })
       const among = books.flatMap((book) => [JSON.stringify(aTrade()), book])
       const { report } = await run([await write('among', among.join('\n'))], { history: mixed })

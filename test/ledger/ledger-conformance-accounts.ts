@@ -42,7 +42,9 @@ function signUp(ledger: Ledger, number: number): void {
 }
 
 const idleRange = (more: Partial<IdleRange> = {}): IdleRange => ({
-  ...{ afterId: '', limit: 100, idleSinceMs: NOW_MS + 1 },
+  afterId: '',
+  limit: 100,
+  idleSinceMs: NOW_MS + 1,
   ...more,
 })
 
@@ -109,7 +111,8 @@ function conformCreate(use: UseLedger): void {
   test(
     'default: makes an account that is found by its id and its address',
     use((ledger) => {
-      const [id, address] = [accountIdOf(1), addressOf(1)]
+      const id = accountIdOf(1)
+      const address = addressOf(1)
       const made = ledger.createAccount({ id, address }, by(NOW_MS, `account:${id}`))
       expect(made).toEqual({ id, address, createdMs: NOW_MS })
       expect(ledger.findAccount(id)).toEqual(made)

@@ -42,7 +42,9 @@ function conformSignup(use: UseLedger): void {
       expect(made).toMatchObject({ kind: 'made', account, tierId: 'free' })
       expect(ledger.findAccountByAddress(addressOf(2))).toMatchObject(account)
       expect(ledger.findKeyByDigest(aKey(2).digest)).toMatchObject({
-        ...{ id: keyIdOf(2), accountId: accountIdOf(2), familyId: keyIdOf(2) },
+        id: keyIdOf(2),
+        accountId: accountIdOf(2),
+        familyId: keyIdOf(2),
       })
       expect(deedsOf(ledger)).toEqual([
         'account:acc_2 account.created acc_2',
@@ -99,7 +101,8 @@ function conformSignup(use: UseLedger): void {
       ledger.addSubscription(aSubscription(1), by())
       const address = addressOf(1)
       expect(ledger.signUp({ ...aSignup(2), address, keysMax: 2 }, NOW_MS)).toMatchObject({
-        ...{ kind: 'made', tierId: 'pro' },
+        kind: 'made',
+        tierId: 'pro',
       })
       const before = deedsOf(ledger)
       expect(kindOf(ledger, 3, { address, keysMax: 2 })).toBe('key_limit')
@@ -151,8 +154,12 @@ function conformNonces(use: UseLedger): void {
 
 const actor = `account:${accountIdOf(1)}` as const
 const rotation = {
-  ...{ id: keyIdOf(1), accountId: accountIdOf(1), callerKeyId: keyIdOf(1) },
-  ...{ key: aKey(2), overlapMs: 5, keysMax: 1 },
+  id: keyIdOf(1),
+  accountId: accountIdOf(1),
+  callerKeyId: keyIdOf(1),
+  key: aKey(2),
+  overlapMs: 5,
+  keysMax: 1,
 }
 
 function conformRotation(use: UseLedger): void {
@@ -195,7 +202,9 @@ function conformOnce(use: UseLedger): void {
   const once: Once = {
     id: 'once',
     answer: ({ key }: KeyMade) => ({
-      ...{ id: 'once', fingerprint: key.id, sealed: Uint8Array.of(1) },
+      id: 'once',
+      fingerprint: key.id,
+      sealed: Uint8Array.of(1),
     }),
   }
 

@@ -167,7 +167,8 @@ function conformLabel(use: UseLedger): void {
       const before = [ledger.revision(), ...deedsOf(ledger)]
       ledger.labelKey(keyIdOf(1), 'first', by(NOW_MS + 9))
       expect([1, 2].map((number) => ledger.findKey(keyIdOf(number))?.label)).toEqual([
-        ...['first', 'second'],
+        'first',
+        'second',
       ])
       expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
       expect(before.at(-1)).toBe('account:acc_1 key.labelled key_1')
@@ -222,11 +223,10 @@ function conformUsage(use: UseLedger): void {
         someUsage(2, { bytes: 7 }),
       ])
       void ledger.addUsage([
-        ...[
-          someUsage(1, { route: 'markets' }),
-          someUsage(1, { day: '2026-11-22', bytes: 2 ** 40 }),
-        ],
-        ...[someUsage(3, { requests: 50 }), someUsage(9)],
+        someUsage(1, { route: 'markets' }),
+        someUsage(1, { day: '2026-11-22', bytes: 2 ** 40 }),
+        someUsage(3, { requests: 50 }),
+        someUsage(9),
       ])
       ledger.revokeKey(keyIdOf(2), by())
       expect(ledger.usageOf(accountIdOf(1), '2026-11-21')).toEqual([
@@ -263,7 +263,8 @@ function conformUsage(use: UseLedger): void {
         void ledger.addUsage([someUsage(1)], { meter, number })
         return requests()
       }
-      const [one, other] = ['2026-11-21 one', '2026-11-21 other']
+      const one = '2026-11-21 one'
+      const other = '2026-11-21 other'
       expect([flush(one, 1), flush(one, 1), flush(other, 1), flush(one, 2)]).toEqual([1, 1, 2, 3])
       expect([flush(one, 1), flush(one, 2), flush(one, 300), flush(one, 2)]).toEqual([3, 3, 4, 4])
       void ledger.pruneUsage('2026-11-21')

@@ -28,7 +28,8 @@ export function conformScreening(use: UseLedger): void {
         ledger.putSanctionsList({ ...someList, addresses: new Set([addressOf(2)]) }, by())
         const verdicts = (['clear', 'hit', 'silent'] as const).map((oracle): Verdict => ({
           verdict: oracle === 'silent' ? 'unknown' : oracle,
-          ...{ address: addressOf(1), timeMs: NOW_MS + 4 },
+          address: addressOf(1),
+          timeMs: NOW_MS + 4,
           grounds: { list: { ...list, sha256 }, oracle, issuers: 'absent' },
         }))
         for (const verdict of verdicts) {
@@ -59,7 +60,9 @@ function conformList(use: UseLedger): void {
       ledger.putSanctionsList({ ...someList, addresses }, by(NOW_MS, 'system'))
       expect(ledger.sanctionsList()).toEqual(someList)
       expect([1, 2, 3].map((number) => ledger.isSanctioned(addressOf(number)))).toEqual([
-        ...[true, true, false],
+        true,
+        true,
+        false,
       ])
       expect(ledger.isSanctioned(addressOf(1).toUpperCase())).toBe(true)
       expect(auditOf(ledger)).toEqual([

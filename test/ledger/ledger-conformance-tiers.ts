@@ -48,8 +48,13 @@ function conformPutTier(use: UseLedger): void {
     use((ledger) => {
       const whole = { ...tierOf('pro'), tierId: 'whole', rank: 0, contact: 'Ask.', periodDays: 7 }
       const bare = {
-        ...{ tierId: 'bare', name: 'Bare', rank: 9, coins: [], routes: [] },
-        ...{ requestsPerMinute: 1, isForSale: false },
+        tierId: 'bare',
+        name: 'Bare',
+        rank: 9,
+        coins: [],
+        routes: [],
+        requestsPerMinute: 1,
+        isForSale: false,
       }
       ledger.putTier(whole, by())
       ledger.putTier(bare, by())
@@ -120,7 +125,11 @@ function conformSubscriptions(use: UseLedger): void {
       const { tierId, name, rank, coins, routes, requestsPerMinute } = tierOf('starter')
       const terms = { tierId, name, rank, coins, routes, requestsPerMinute }
       const bought = aSubscription(1, {
-        ...{ tierId, terms, startMs: NOW_MS + 10, endMs: NOW_MS + 20, paymentId: 'pay_1' },
+        tierId,
+        terms,
+        startMs: NOW_MS + 10,
+        endMs: NOW_MS + 20,
+        paymentId: 'pay_1',
       })
       const granted = aSubscription(2, { startMs: NOW_MS - 10 })
       const others = aSubscription(3, { accountId: accountIdOf(2) })

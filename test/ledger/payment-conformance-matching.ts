@@ -64,7 +64,8 @@ function conformFindingByPayer(use: UsePayments): void {
     use((ledger) => {
       const at = (number: number, nowMs: number) =>
         openOffer(ledger, number, { payer: WALLET, nowMs, expiresMs: nowMs + 600_000 })
-      const [older, newer] = [at(1, NOW_MS), at(2, NOW_MS + 300_000)]
+      const older = at(1, NOW_MS)
+      const newer = at(2, NOW_MS + 300_000)
       expect(find(ledger, older, { payer: WALLET })).toBe(newer.id)
       const early = ledger.payments.findOfferFor(paidWith(older, { payer: WALLET }), {
         accountId: accountIdOf(1),

@@ -106,7 +106,9 @@ function conformClaim(use: UsePayments): void {
         const answer = ledger.payments.claim({ id: `pay_b${number}`, offer, signed }, by())
         if (state === 'rejected' || state === 'void') {
           expect([state, answer.kind, answer.payment.id]).toEqual([
-            ...[state, 'claimed', `pay_b${number}`],
+            state,
+            'claimed',
+            `pay_b${number}`,
           ])
           continue
         }
@@ -139,8 +141,11 @@ function conformBeside(use: UsePayments): void {
       const { kind, payment } = ledger.payments.claim(draft, by())
       expect(kind).toBe('claimed')
       expect(payment).toMatchObject({
-        ...{ id: 'pay_2', state: 'review', reason: 'paid_twice' },
-        ...{ proof: aProof(2), txHash: aProof(2).txHash },
+        id: 'pay_2',
+        state: 'review',
+        reason: 'paid_twice',
+        proof: aProof(2),
+        txHash: aProof(2).txHash,
       })
       expect(ledger.payments.isOfferTaken(offer.id)).toBe(true)
       expect(ledger.payments.findUndecidedPayment({ accountId: accountIdOf(1) })).toEqual(first)

@@ -50,7 +50,8 @@ function claim(
 }
 
 function settle(ledger: Ledger, number: number): void {
-  const [id, proof] = [paymentIdOf(number), aProof(number)]
+  const id = paymentIdOf(number)
+  const proof = aProof(number)
   ledger.payments.move(id, { from: ['received'], to: 'screened' }, by())
   ledger.payments.lease(id, NOW_MS + 1, by())
   const { txHash } = proof
@@ -271,7 +272,8 @@ function conformCredits(use: UsePayments): void {
     'behavior: a payment is answered so often at most, and one that was used before never',
     use((ledger) => {
       const { payments } = ledger
-      const [often, used] = [buySingle(ledger, 1), buySingle(ledger, 2)]
+      const often = buySingle(ledger, 1)
+      const used = buySingle(ledger, 2)
       const at = { address: 'a', nowMs: NOW_MS }
       const begun = Array.from({ length: ANSWERS_MAX + 1 }, () =>
         payments.beginPaidAnswer(often, at),

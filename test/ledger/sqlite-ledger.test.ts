@@ -195,7 +195,8 @@ describe('every verb', () => {
 })
 
 describe('addUsage', () => {
-  const [normal, full] = [1, 2]
+  const normal = 1
+  const full = 2
 
   test('default: does not wait for the disk, and everything else does', () => {
     const { ledger, levels } = openWatched()

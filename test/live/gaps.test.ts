@@ -39,12 +39,18 @@ beforeEach(() => {
   history = openHistory(':memory:', { lagMs: 0 })
   time = { nowMs: LAST_MS + 10_000, silentMs: undefined }
   history.putMarket({
-    ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'recorded' },
-    ...{ windowStartMs: START_MS, windowEndMs: END_MS },
+    conditionId: conditionIdOf(1),
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs: START_MS,
+    windowEndMs: END_MS,
   })
   record(LAST_MS)
   const view = createGapView({
-    ...{ history, clock: () => time.nowMs, silence: () => time.silentMs },
+    history,
+    clock: () => time.nowMs,
+    silence: () => time.silentMs,
   })
   cursor = new MarketCursor({ findMarket: history.findMarket, gaps: view }, market(), START)
 })

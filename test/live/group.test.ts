@@ -132,7 +132,8 @@ describe('createFanout', () => {
   test('behavior: one that takes no more goes on alone, and joins the others again', () => {
     const { history, groups, follow, settle } = start()
     putMarket(history)
-    const [fast, slow] = [follow(), follow()]
+    const fast = follow()
+    const slow = follow()
     settle()
     const state = { isFull: true, waits: 0 }
     const { push } = slow

@@ -22,7 +22,8 @@ describe('a job that the operator may start', () => {
   test('default: it is the job of the clock: never two runs, and the next one shows', async () => {
     const timers = createFakeTimers(NOW_MS)
     const board = createJobBoard(timers.clock)
-    let [running, runs] = [0, 0]
+    let running = 0
+    let runs = 0
     let most = 0
     let end = () => {}
     const job = createReportedJob(
@@ -79,7 +80,11 @@ describe('a job that the operator may start', () => {
       board.add('retention', ''),
     )
     const screening = startScreening({
-      ...{ ledger, clock, log: () => {}, location: undefined, staleAfterMs: DAY_MS },
+      ledger,
+      clock,
+      log: () => {},
+      location: undefined,
+      staleAfterMs: DAY_MS,
       screen: async (address) => clearOf(address, NOW_MS),
       startTimer: createFakeTimers(NOW_MS).startTimer,
       report: { list: board.add('list', ''), accounts: board.add('screening', '') },
@@ -90,7 +95,10 @@ describe('a job that the operator may start', () => {
 
     ledger.signUp(
       {
-        ...{ nonce: 'n1', expiresMs: NOW_MS + 1, address: `0x${'a'.repeat(40)}`, keysMax: 1 },
+        nonce: 'n1',
+        expiresMs: NOW_MS + 1,
+        address: `0x${'a'.repeat(40)}`,
+        keysMax: 1,
         accountId: 'acc_idle',
         key: { id: 'key_idle', digest: new Uint8Array(32), hint: 'abcd', label: undefined },
       },

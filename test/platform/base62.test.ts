@@ -24,7 +24,8 @@ describe('toBase62', () => {
     const read = (value: Uint8Array) => BigInt(`0x${value.toHex()}`)
     fc.assert(
       fc.property(bytes, bytes, (one, two) => {
-        const [a, b] = [toBase62(one, 27), toBase62(two, 27)]
+        const a = toBase62(one, 27)
+        const b = toBase62(two, 27)
         expect([a.length, numberOf(a)]).toEqual([27, read(one)])
         expect(a < b).toBe(read(one) < read(two))
       }),

@@ -58,12 +58,10 @@ describe.skipIf(!hasS3)('Objects on a real S3', () => {
     const bytes = bytesOf(10_000, 3)
     await store.put('range', bytes)
     for (const [at, length] of [
-      ...[
-        [0, 1],
-        [0, 10_000],
-        [4321, 1234],
-        [9999, 1],
-      ],
+      [0, 1],
+      [0, 10_000],
+      [4321, 1234],
+      [9999, 1],
     ] as [number, number][])
       expect(await store.read('range', at, length)).toEqual(bytes.subarray(at, at + length))
     expect(await kindOf(store.read('range', 9999, 2))).toBe('object_missing')
@@ -155,10 +153,13 @@ test('behavior: a service that takes a connection and is silent is unreachable',
   using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const patience = { tries: 2, waitMs: 1, limitMs: 50 }
   const store = createObjectStore(placeOf('s3://books'), {
-    ...{ reads: patience, writes: patience },
+    reads: patience,
+    writes: patience,
     client: {
-      ...{ endpoint: `http://127.0.0.1:${silent.port}`, region: 'us-east-1' },
-      ...{ accessKeyId: 'a', secretAccessKey: 'b' },
+      endpoint: `http://127.0.0.1:${silent.port}`,
+      region: 'us-east-1',
+      accessKeyId: 'a',
+      secretAccessKey: 'b',
     },
   })
   expect(await kindOf(store.read('a', 0, 1))).toBe('object_unreachable')

@@ -40,7 +40,8 @@ function createRig(bytesMax: number) {
   const released = new Map<Kept, number>()
   const cache = createPartCache<Kept>(bytesMax)
   return {
-    ...{ cache, released },
+    cache,
+    released,
     put: (key: number, size: number) =>
       cache.put(key, new Kept(partOf(bytesOf(key, size)), released)),
   }

@@ -16,7 +16,8 @@ describe('createRandom', () => {
   })
 
   test('behavior: another seed gives other draws, however similar', () => {
-    const [one, two] = [createRandom('1'), createRandom('2')]
+    const one = createRandom('1')
+    const two = createRandom('2')
     const equal = Array.from({ length: 100 }, () => one.uniform() === two.uniform())
     expect(equal).not.toContain(true)
   })

@@ -17,7 +17,9 @@ async function work(
 
 describe('createScheduler', () => {
   test('default: lets one waiter go on in each round, the first one first', async () => {
-    const [scheduler, seen, rounds] = [createScheduler(), [] as string[], [] as number[]]
+    const scheduler = createScheduler()
+    const seen = [] as string[]
+    const rounds = [] as number[]
     const all = Promise.all([work({ scheduler, seen }, 'a'), work({ scheduler, seen }, 'b')])
     while (seen.length < 6) {
       await setImmediate()
@@ -29,7 +31,8 @@ describe('createScheduler', () => {
   })
 
   test('behavior: an owner with much work waits for himself, not the others', async () => {
-    const [scheduler, seen] = [createScheduler(), [] as string[]]
+    const scheduler = createScheduler()
+    const seen = [] as string[]
     const many = Array.from({ length: 100 }, (_, job) =>
       work({ scheduler, seen }, 'greedy', { name: `g${job}.`, steps: 5 }),
     )

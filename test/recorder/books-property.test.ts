@@ -96,7 +96,8 @@ class Script {
   }
 
   #sendBooks(): void {
-    const [timeMs, said] = [this.#timeMs, this.#said]
+    const timeMs = this.#timeMs
+    const said = this.#said
     this.#deliver(outcomes.map((outcome) => this.venue.bookFrame(outcome, timeMs, said)))
   }
 
@@ -255,7 +256,8 @@ describe('createMarketBooks', () => {
     fc.assert(
       fc.property(stepsWith(faults), (steps) => {
         const script = new Script(steps)
-        const [all, few] = [play(script), play(script, { maxPerSecond: 5 })]
+        const all = play(script)
+        const few = play(script, { maxPerSecond: 5 })
         for (const outcome of outcomes) {
           // What is said of one outcome may come before or after what is said of the other.
           const spansOf = (books: Books) =>

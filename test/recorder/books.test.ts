@@ -38,7 +38,9 @@ describe('createMarketBooks', () => {
     'behavior: changes of a millisecond are one state, over any frames: %s schema',
     (schema) => {
       sendBooks(0)
-      const [first, second, third] = [bid(51, 5), bid(51, 0), ask(52, 0)]
+      const first = bid(51, 5)
+      const second = bid(51, 0)
+      const third = ask(52, 0)
       venue.apply(at(10), [first, second, third])
       books.take(at(15), ...venue.changeFrames(at(10), [first], { schema }))
       books.take(at(16), ...venue.changeFrames(at(10), [second], { schema }))

@@ -19,9 +19,12 @@ const FIVE_MS = 300_000
 function factsOf(startMs: number): KnownFacts {
   const number = (startMs - START_MS) / FIVE_MS + 1
   return {
-    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m' },
+    conditionId: conditionIdOf(number),
+    coin: 'btc',
+    timeframe: '5m',
     slug: `btc-updown-5m-${startMs / 1000}`,
-    ...{ windowStartMs: startMs, windowEndMs: startMs + FIVE_MS },
+    windowStartMs: startMs,
+    windowEndMs: startMs + FIVE_MS,
     assetIds: { up: `${number}1`, down: `${number}2` },
   }
 }
@@ -44,7 +47,9 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
     close: whenRoom(sound.close),
   }
   const discovery = createDiscovery({
-    ...{ history, clock: world.clock, random: world.random },
+    history,
+    clock: world.clock,
+    random: world.random,
     venue: polymarket,
     coins: ['btc'],
     timeframes: ['5m'],
@@ -75,7 +80,8 @@ describe('createDiscovery', () => {
       [1, 2, 3].map(conditionIdOf),
     )
     expect(history.findMarket(conditionIdOf(3))).toMatchObject({
-      ...{ source: 'recorded', windowStartMs: START_MS + 2 * FIVE_MS },
+      source: 'recorded',
+      windowStartMs: START_MS + 2 * FIVE_MS,
       assetIds: { up: '31', down: '32' },
     })
   })
@@ -95,7 +101,10 @@ describe('createDiscovery', () => {
     await advance(60_000)
     expect(answers).toBe(3)
     expect(history.findMarket(conditionIdOf(1))).toMatchObject({
-      ...{ isClosed: true, winner: 'down', winnerSource: 'venue', finalPrice: '7.5' },
+      isClosed: true,
+      winner: 'down',
+      winnerSource: 'venue',
+      finalPrice: '7.5',
     })
     await advance(120_000)
     expect(answers).toBe(3)
@@ -291,7 +300,8 @@ describe('createDiscovery', () => {
   })
 
   test('error: a catalogue that is away is said once, left alone as it asks, and found again', async () => {
-    let [calls, isAway] = [0, true]
+    let calls = 0
+    let isAway = true
     const { advance, discovery, lines } = start({
       find: async ({ startMs }) => {
         calls++

@@ -23,7 +23,9 @@ export function createWorld(nowMs: number) {
   }
   return {
     clock: () => now,
-    ...{ every, openSocket, sockets },
+    every,
+    openSocket,
+    sockets,
     random: () => 0.5,
     /** Moves the clock in steps of 5 ms, calls what is due, and lets promises settle. */
     async advance(ms: number): Promise<void> {

@@ -5,9 +5,18 @@ import { render } from '../support/venue/frames.ts'
 import { type Ask, judge } from './judge.ts'
 
 const market = {
-  ...{ conditionId: '0xaa', assetIds: ['1', '2'] as const, slug: 'market', coin: 'btc' },
-  ...{ timeframe: '5m', startMs: 0, endMs: 300_000, listedMs: 0, tick: '0.01' },
-  ...{ strike: '1', finalPrice: '1', winner: 0 as const },
+  conditionId: '0xaa',
+  assetIds: ['1', '2'] as const,
+  slug: 'market',
+  coin: 'btc',
+  timeframe: '5m',
+  startMs: 0,
+  endMs: 300_000,
+  listedMs: 0,
+  tick: '0.01',
+  strike: '1',
+  finalPrice: '1',
+  winner: 0 as const,
 }
 
 /** Steps of Up's book, a millisecond each. */
@@ -30,8 +39,10 @@ const serveWithout = (states: readonly MarketState[], left: number): Ask => {
     levels.toReversed().map(({ price, size }) => ({ price: price / 1e6, size: Number(size) }))
   const data = states.flatMap(({ timestampMs, books }, at) =>
     (at === left ? [] : books).map(({ bids, asks }, token) => ({
-      ...{ timestamp: new Date(timestampMs).toISOString(), outcome: ['up', 'down'][token] },
-      ...{ bids: printed(bids), asks: printed(asks) },
+      timestamp: new Date(timestampMs).toISOString(),
+      outcome: ['up', 'down'][token],
+      bids: printed(bids),
+      asks: printed(asks),
     })),
   )
   const outcomes = ['up', 'down'].map((outcome) => ({ outcome, gaps: [] }))
@@ -39,7 +50,9 @@ const serveWithout = (states: readonly MarketState[], left: number): Ask => {
 }
 
 const bid = (cents: number, size: string): Change => ({
-  ...{ side: 'bids', price: cents * 10_000, size },
+  side: 'bids',
+  price: cents * 10_000,
+  size,
 })
 const first = [bid(40, '5'), bid(41, '5')]
 

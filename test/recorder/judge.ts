@@ -68,7 +68,10 @@ export async function judge(ask: Ask, { market, states, lost = [] }: Truth): Pro
   const coverage = await ask(`${base}/coverage?${new URLSearchParams(span)}`)
   const gaps = (coverage as CoverageBody).outcomes.flatMap(({ outcome, gaps: found }) =>
     found.map(({ from, to, reason }) => ({
-      ...{ outcome, reason, fromMs: Date.parse(from), toMs: Date.parse(to) },
+      outcome,
+      reason,
+      fromMs: Date.parse(from),
+      toMs: Date.parse(to),
     })),
   )
   const ownLost = lost.filter((text) => text.includes(market.conditionId))
@@ -86,8 +89,13 @@ export async function judge(ask: Ask, { market, states, lost = [] }: Truth): Pro
   const all = <Name extends keyof (typeof parts)[number]>(name: Name) =>
     parts.flatMap((part) => part[name])
   return {
-    ...{ untrue: all('untrue'), missing: all('missing'), twice: all('twice') },
-    ...{ unwell: all('unwell'), rows: rows.length, states: 2 * states.length, gaps },
+    untrue: all('untrue'),
+    missing: all('missing'),
+    twice: all('twice'),
+    unwell: all('unwell'),
+    rows: rows.length,
+    states: 2 * states.length,
+    gaps,
   }
 }
 
@@ -161,7 +169,8 @@ function untoldBefore(states: readonly TrueBook[], lostMs: ReadonlySet<number>, 
   const at = states.findIndex(({ state }) => state.timestampMs === ms)
   const nextAt = states.findIndex((each, index) => index > at && !isLost(each))
   const before = states.findLast((each, index) => index < at && !isLost(each))
-  const [last, next] = [states[nextAt - 1], states[nextAt]]
+  const last = states[nextAt - 1]
+  const next = states[nextAt]
   if (!lostMs.has(ms) || !before || !last || !next) return undefined
   const again = changed(last.book, next.book)
   return changed(before.book, last.book).isSubsetOf(again) ? next : undefined
@@ -174,7 +183,8 @@ function changed(a: TrueBook['book'], b: TrueBook['book']): Set<string> {
       ...bids.map(({ price, size }) => [`bid ${price}`, size] as const),
       ...asks.map(({ price, size }) => [`ask ${price}`, size] as const),
     ])
-  const [before, after] = [textsOf(a), textsOf(b)]
+  const before = textsOf(a)
+  const after = textsOf(b)
   const names = [...before.keys(), ...after.keys()]
   return new Set(names.filter((name) => before.get(name) !== after.get(name)))
 }

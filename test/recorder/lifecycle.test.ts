@@ -10,8 +10,12 @@ import { createWorld } from './fake-world.ts'
 
 const START_MS = Date.UTC(2026, 10, 22, 10)
 const market: LiveMarket = {
-  ...{ conditionId: conditionIdOf(1), slug: 'btc-updown-5m-1', coin: 'btc', timeframe: '5m' },
-  ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+  conditionId: conditionIdOf(1),
+  slug: 'btc-updown-5m-1',
+  coin: 'btc',
+  timeframe: '5m',
+  windowStartMs: START_MS,
+  windowEndMs: START_MS + 300_000,
   assetIds: { up: '11', down: '12' },
 }
 const announced = JSON.stringify({ event_type: 'new_market', slug: 'btc-updown-5m-2' })
@@ -22,7 +26,9 @@ function start() {
   const events: FeedEvent[] = []
   const live: LiveMarket[] = []
   const lifecycle = followLifecycle({
-    ...{ ...world, url: 'ws://venue', feed: polymarket.feed },
+    ...world,
+    url: 'ws://venue',
+    feed: polymarket.feed,
     live: () => live,
     onEvent: (event) => events.push(event),
     onFault: ({ reason }) => lines.push(reason),
@@ -41,7 +47,8 @@ describe('followLifecycle', () => {
     expect(sockets).toHaveLength(1)
     sockets[0]?.events.opened()
     expect(JSON.parse(sockets[0]?.sent[0] ?? '')).toMatchObject({
-      ...{ assets_ids: ['11', '12'], custom_feature_enabled: true },
+      assets_ids: ['11', '12'],
+      custom_feature_enabled: true,
     })
     sockets[0]?.events.message(announced)
     sockets[0]?.events.message('not JSON')

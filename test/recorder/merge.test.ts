@@ -24,7 +24,8 @@ function start(heldMs?: number) {
   return { merge, heard, begun }
 }
 
-const [one, two] = [{ name: 'one' }, { name: 'two' }]
+const one = { name: 'one' }
+const two = { name: 'two' }
 
 describe('createMerge', () => {
   test('default: states of one source come through in order, older ones do not', () => {

@@ -25,14 +25,21 @@ async function startAsking(answer?: (url: string) => Response | Promise<Response
   const clock = () => nowMs
   venue = await startGround({ clock, stepsPerSecond: 1 })
   const history = openHistory(':memory:')
-  const [lines, logged, asked]: [string[], string[], string[]] = [[], [], []]
+  const lines: string[] = []
+  const logged: string[] = []
+  const asked: string[] = []
   const timers: { everyMs: number; dueMs: number; work: () => void }[] = []
   let underWay = 0
   const ask = { answer }
   const journal = createJournal((heard, atMs) => void lines.push(toHeardLine(heard, atMs)))
   journal.note({ kind: 'started' }, nowMs)
   const recorder = recordSpot({
-    ...{ history, journal, clock, coins: ['btc'], sources: [], random: () => 0.5 },
+    history,
+    journal,
+    clock,
+    coins: ['btc'],
+    sources: [],
+    random: () => 0.5,
     openSocket: () => ({ send() {}, close() {} }),
     every(everyMs, work) {
       timers.push({ everyMs, dueMs: nowMs + everyMs, work })
@@ -40,7 +47,8 @@ async function startAsking(answer?: (url: string) => Response | Promise<Response
     },
     reporter: createReporter((line) => void logged.push(line)),
     page: {
-      ...{ page, url: venue.cryptoPriceUrl },
+      page,
+      url: venue.cryptoPriceUrl,
       async fetch(url, init) {
         underWay++
         asked.push(url)
@@ -53,7 +61,13 @@ async function startAsking(answer?: (url: string) => Response | Promise<Response
     },
   })
   return {
-    ...{ history, lines, logged, asked, ask, recorder, venue },
+    history,
+    lines,
+    logged,
+    asked,
+    ask,
+    recorder,
+    venue,
     prices: () => history.spot({ coin: 'btc', order: 'asc', limit: 1000 }),
     async advance(ms: number): Promise<void> {
       for (const endMs = nowMs + ms; nowMs < endMs;) {
@@ -101,8 +115,11 @@ describe('prices of the page', () => {
     let count = 0
     const { advance, prices, asked } = await startAsking(() =>
       Response.json({
-        ...{ openPrice: 64_000, closePrice: 64_001 + count++ },
-        ...{ completed: false, incomplete: false, timestamp: START_MS + count },
+        openPrice: 64_000,
+        closePrice: 64_001 + count++,
+        completed: false,
+        incomplete: false,
+        timestamp: START_MS + count,
       }),
     )
     await advance(60_000)
@@ -135,7 +152,11 @@ describe('prices of the page', () => {
     writeFileSync(file, `${lines.join('\n')}\n`)
     const history = openHistory(':memory:')
     await importFiles({
-      ...{ history, source: 'recorded', files: [file], clock: () => START_MS, isStrict: true },
+      history,
+      source: 'recorded',
+      files: [file],
+      clock: () => START_MS,
+      isStrict: true,
       signal: new AbortController().signal,
       onFault({ reason }) {
         throw new Error(reason)

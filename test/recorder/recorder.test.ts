@@ -62,7 +62,8 @@ describe('startRecorder', () => {
       // Ten seconds before the end of a window.
       const startMs = Date.UTC(2026, 10, 22, 10, 4, 50)
       await using rig = await startRig({
-        ...{ startMs, stepMs: 50 },
+        startMs,
+        stepMs: 50,
         generated: { stepsPerSecond: 2 },
         venue: { resolutionDelayMs: 20_000, script: [{ atMs: 0, fault: isLate }] },
       })

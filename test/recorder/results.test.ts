@@ -10,7 +10,8 @@ const START_MS = Date.UTC(2026, 10, 22, 10, 4, 50)
 
 async function startAtEnd(generated: Partial<GeneratedOptions>) {
   const rig = await startRig({
-    ...{ startMs: START_MS, stepMs: 250 },
+    startMs: START_MS,
+    stepMs: 250,
     generated: { stepsPerSecond: 1, ...generated },
     venue: { resolutionDelayMs: 20_000 },
   })
@@ -31,7 +32,10 @@ describe('startRecorder', () => {
       expect(await read()).toMatchObject({ status: 'closed', result: null })
       await rig.advance(400_000)
       expect(await read()).toMatchObject({
-        ...{ status: 'resolved', result: 'void', winner: null, winnerSource: 'venue' },
+        status: 'resolved',
+        result: 'void',
+        winner: null,
+        winnerSource: 'venue',
       })
       const listed = async (query: string) =>
         ((await rig.ask(`/v1/btc/markets?${query}`)) as { data: { conditionId: string }[] }).data

@@ -107,7 +107,10 @@ export async function startRig(options: RigOptions = {}) {
   const lines: string[] = []
   const start = () =>
     startRecorder({
-      ...{ history, clock, every, openSocket },
+      history,
+      clock,
+      every,
+      openSocket,
       ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
       ...options.recorder,
@@ -117,7 +120,13 @@ export async function startRig(options: RigOptions = {}) {
   const { ask, harness } = createAsk(history, clock)
 
   return {
-    ...{ venue, history, lines, ask, harness, clock, advance },
+    venue,
+    history,
+    lines,
+    ask,
+    harness,
+    clock,
+    advance,
     recorder: () => recorder,
     /** Ends the recorder, and starts another one on the same history. */
     async restart(afterMs: number): Promise<void> {
@@ -163,7 +172,9 @@ const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogu
   feed: polymarket.feed,
   feedUrl: venue.marketUrl,
   catalogue: catalogueOf({
-    ...{ url: venue.gammaUrl, pricesUrl: venue.cryptoPriceUrl, fetch: fetchHeld },
+    url: venue.gammaUrl,
+    pricesUrl: venue.cryptoPriceUrl,
+    fetch: fetchHeld,
   }),
   coins: ['btc'] as const,
   timeframes: ['5m'] as const,

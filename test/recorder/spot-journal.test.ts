@@ -25,7 +25,11 @@ function record(play: (say: (text: string) => void, reconnect: () => void) => vo
   let nowMs = START_MS
   journal.note({ kind: 'started' }, nowMs)
   const recorder = recordSpot({
-    ...{ history, journal, coins: ['btc'], clock: () => nowMs, random: () => 0 },
+    history,
+    journal,
+    coins: ['btc'],
+    clock: () => nowMs,
+    random: () => 0,
     sources: [{ name: 'live', feed: homeVenue.spotFeeds.live, url: '', key: KEY }],
     openSocket(_url, events) {
       sockets.push(events)
@@ -66,7 +70,11 @@ async function imported(lines: readonly string[], source: 'recorded' | 'simulate
   const history = openHistory(':memory:')
   const faults: string[] = []
   const report = await importFiles({
-    ...{ history, source, files: [file], clock: () => START_MS + 60_000, isStrict: false },
+    history,
+    source,
+    files: [file],
+    clock: () => START_MS + 60_000,
+    isStrict: false,
     signal: new AbortController().signal,
     onFault: ({ reason }) => faults.push(reason),
     onProgress: () => {},
@@ -80,13 +88,19 @@ const pricesOf = (history: MarketHistory) => history.spot({ coin: 'btc', order: 
 const head = { v: 1, channel: 'price.crypto.twap' }
 const message = (seq: number, more: object = {}) =>
   JSON.stringify({
-    ...{ ...head, seq, ts: START_MS + seq * 1000, ...more },
+    ...head,
+    seq,
+    ts: START_MS + seq * 1000,
+    ...more,
     payload: { symbol: 'btcusd', source: 'chainlink', full_accuracy_value: `64126.${seq}0` },
   })
 const batch = JSON.stringify({
-  ...{ ...head, seq: 1, snapshot: true },
+  ...head,
+  seq: 1,
+  snapshot: true,
   payload: {
-    ...{ symbol: 'btcusd', source: 'chainlink' },
+    symbol: 'btcusd',
+    source: 'chainlink',
     data: [1, 2].map((at) => ({ timestamp: START_MS - at * 1000, full_accuracy_value: '64000' })),
   },
 })
@@ -102,8 +116,14 @@ describe('messages of prices that are kept', () => {
   test('default: imported, they are the same prices, with what was missed and when they came', async () => {
     const prices = pricesOf(history)
     expect(prices.map(({ dropped }) => dropped)).toEqual([
-      ...[undefined, undefined, undefined, 2, undefined, 9],
-      ...[undefined, 1],
+      undefined,
+      undefined,
+      undefined,
+      2,
+      undefined,
+      9,
+      undefined,
+      1,
     ])
     const first = await imported(lines)
     expect([first.faults, pricesOf(first.history)]).toEqual([[], prices])

@@ -27,7 +27,10 @@ function start() {
   const last = () => world.sockets.at(-1)
   const say = (message: object) => last()?.events.message(JSON.stringify(message))
   const price = (seq: number) => ({
-    ...{ v: 1, channel: 'price.crypto.twap', seq, ts: START_MS + seq * 1000 },
+    v: 1,
+    channel: 'price.crypto.twap',
+    seq,
+    ts: START_MS + seq * 1000,
     payload: { symbol: 'btcusd', source: 'pyth', full_accuracy_value: '64000.5' },
   })
   return { ...world, lines, recorder, history, last, say, price }

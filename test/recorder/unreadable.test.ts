@@ -9,8 +9,10 @@ const CALM_MS = 3000
 const LIMIT_MS = 240_000
 
 const rewrite = (type: string, find: RegExp, put: string): Fault => ({
-  ...{ kind: 'rewrite', type },
-  ...{ find, put },
+  kind: 'rewrite',
+  type,
+  find,
+  put,
 })
 const trade = 'last_trade_price'
 const generated = { stepsPerSecond: 50 }

@@ -24,9 +24,14 @@ function start({
   const put = (number: number, facts: Partial<MarketFacts> = {}) => {
     const startMs = START_MS + (number - 1) * minutes * MINUTE_MS
     history.putMarket({
-      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe, source: 'recorded' },
-      ...{ windowStartMs: startMs, windowEndMs: startMs + minutes * MINUTE_MS },
-      ...{ slug: `btc-${number}`, ...facts },
+      conditionId: conditionIdOf(number),
+      coin: 'btc',
+      timeframe,
+      source: 'recorded',
+      windowStartMs: startMs,
+      windowEndMs: startMs + minutes * MINUTE_MS,
+      slug: `btc-${number}`,
+      ...facts,
     })
     chain.check(conditionIdOf(number))
   }
@@ -52,7 +57,8 @@ describe('createWindowChain', () => {
     put(1)
     put(2, { strike: '64001' })
     expect(get(1)).toMatchObject({
-      ...{ finalPrice: '64001', finalPriceSource: 'chain' },
+      finalPrice: '64001',
+      finalPriceSource: 'chain',
       finalPriceMs: get(2)?.windowStartMs,
     })
   })

@@ -95,7 +95,8 @@ describe('startRecorder', () => {
     'behavior: a series that was recorded before and is not listed any more is a warning, after a restart too',
     async () => {
       await using rig = await startRig({
-        ...{ stepMs: 50, generated: { coins: ['btc', 'eth'], stepsPerSecond: 2, ahead: 0 } },
+        stepMs: 50,
+        generated: { coins: ['btc', 'eth'], stepsPerSecond: 2, ahead: 0 },
         recorder: { coins: ['btc', 'eth'] },
         catalogueOf(ports) {
           const catalogue = createCatalogue(ports)

@@ -9,7 +9,11 @@ const root = new URL('../..', import.meta.url).pathname
 const parts = listParts(root)
 const facts = { version: '1.0.0', runtime: '1.4.5' }
 const aPart = (licence: string): Part => ({
-  ...{ name: '@a/b', version: '1.2.3', licence, text: 'Text.', sha512: 'ab' },
+  name: '@a/b',
+  version: '1.2.3',
+  licence,
+  text: 'Text.',
+  sha512: 'ab',
 })
 
 describe('the bill of materials', () => {
@@ -25,7 +29,9 @@ describe('the bill of materials', () => {
   test('default: everything that the program imports is in it', async () => {
     const { metafile } = await Bun.build({
       entrypoints: [...sources.entrypoints],
-      ...{ external: [...sources.external], target: sources.target, metafile: true },
+      external: [...sources.external],
+      target: sources.target,
+      metafile: true,
     })
     const inputs = Object.keys(metafile?.inputs ?? {})
     const found = inputs.flatMap(

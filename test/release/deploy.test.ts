@@ -35,7 +35,8 @@ describe('deploy/bookfeed.service', () => {
     const { start } = (await Bun.file(join(root, 'package.json')).json()).scripts
     const pairs = start.match(/\b[A-Z]\w*=\S+/g)
     expect(pairs.length).toBeGreaterThan(0)
-    const [unit, image] = [await read('deploy/bookfeed.service'), await read('Dockerfile')]
+    const unit = await read('deploy/bookfeed.service')
+    const image = await read('Dockerfile')
     for (const pair of pairs) {
       expect(unit).toContain(`\nEnvironment=${pair}\n`)
       expect(
@@ -114,7 +115,10 @@ describe('deploy/compose.yaml', () => {
     const { services } = await readCompose()
     const ours = Object.values(services).filter(({ image }) => image === 'bookfeed')
     expect(ours.map(({ command }) => command?.join())).toEqual([
-      ...['serve', 'serve', 'record', 'record'],
+      'serve',
+      'serve',
+      'record',
+      'record',
     ])
     for (const { environment = {} } of ours) {
       const own = Object.entries(environment).filter(([name]) => name.startsWith('BOOKFEED_'))

@@ -71,10 +71,14 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
     authorization = `Bearer ${addKey(ledger, 'enterprise')}`
     ledger.dispose()
     server = await startKillableServer({
-      ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' },
-      ...{ BOOKFEED_PUBLIC_URL: origin, BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' },
+      BOOKFEED_DATA: data,
+      BOOKFEED_PORT: '0',
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_PUBLIC_URL: origin,
+      BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
     })
-    const [key, chain] = [join(folder, 'privkey.pem'), join(folder, 'fullchain.pem')]
+    const key = join(folder, 'privkey.pem')
+    const chain = join(folder, 'fullchain.pem')
     const own = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
     const made = ['-keyout', key, '-out', chain, '-subj', '/CN=localhost', '-days', '1']
     const named = ['-addext', 'subjectAltName=DNS:localhost']
@@ -117,7 +121,8 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
       decompress: false,
     })
     const page = await fetch(origin + path, {
-      ...{ tls, decompress: false },
+      tls,
+      decompress: false,
       headers: { authorization, ...headers },
     })
     expect([page.status, page.headers.get('content-encoding')]).toEqual([200, 'gzip'])
@@ -130,7 +135,9 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
   test('default: server-sent events come one by one', async () => {
     const stop = new AbortController()
     const response = await fetch(`${origin}/v1/btc/live?channel=quotes`, {
-      ...{ tls, signal: stop.signal, headers: { authorization } },
+      tls,
+      signal: stop.signal,
+      headers: { authorization },
     })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const times: number[] = []
@@ -172,8 +179,17 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
   test('behavior: callers are told apart by address, whatever they say of themselves', () => {
     const leftOf = (address: string, says: string) => {
       const { stdout } = Bun.spawnSync([
-        ...['curl', '-sk', '--interface', address, '-o', '/dev/null', '-D', '-'],
-        ...['-H', `X-Forwarded-For: ${says}`, `${origin}/v1/billing/tiers`],
+        'curl',
+        '-sk',
+        '--interface',
+        address,
+        '-o',
+        '/dev/null',
+        '-D',
+        '-',
+        '-H',
+        `X-Forwarded-For: ${says}`,
+        `${origin}/v1/billing/tiers`,
       ])
       return Number(/^x-ratelimit-remaining: (\d+)/im.exec(stdout.toString())?.[1])
     }

@@ -66,7 +66,8 @@ describe('readOfacList, SDN.XML', () => {
   })
 
   test('behavior: white space, CDATA and entities around a value do not hide it', async () => {
-    const [plain, odd] = [madeUpAddress(1), `\n  <![CDATA[${madeUpAddress(1)}]]>&#32; `]
+    const plain = madeUpAddress(1)
+    const odd = `\n  <![CDATA[${madeUpAddress(1)}]]>&#32; `
     expect((await read(sdnXml().replace(plain, odd))).addresses).toEqual(lower(1))
     const spelt = plain.replace('0x', '&#48;x')
     expect((await read(sdnXml().replace(plain, spelt))).addresses).toEqual(lower(1))

@@ -217,10 +217,14 @@ describe('startScreening', () => {
 
   test('behavior: asks about a few accounts at a time', async () => {
     for (let n = 0; n < 30; n++) addAccount(n)
-    let [now, most] = [0, 0]
+    let now = 0
+    let most = 0
     const timers = createFakeTimers(NOW_MS)
     const { screen } = createScreener({
-      ...{ ledger, clock: timers.clock, staleAfterMs: STALE_MS, isListConfigured: false },
+      ledger,
+      clock: timers.clock,
+      staleAfterMs: STALE_MS,
+      isListConfigured: false,
       oracle: {
         async isSanctioned() {
           most = Math.max(most, ++now)

@@ -83,8 +83,18 @@ async function assertServes(folder: string, hasTestMode: boolean): Promise<void>
     const origin = find(/http:[/\d.:]+\d/)
     const market = find(/\/v1\/\w+\/markets\/0x[0-9a-f]{64}/)
     const paths = [
-      ...['/healthz', '/readyz', '/openapi.json', '/', '/v1/coins', '/v1/usage', '/v1/sample'],
-      ...['/v1/billing/tiers', '/v1/btc/markets', '/v1/btc/prices', market, `${market}/snapshots`],
+      '/healthz',
+      '/readyz',
+      '/openapi.json',
+      '/',
+      '/v1/coins',
+      '/v1/usage',
+      '/v1/sample',
+      '/v1/billing/tiers',
+      '/v1/btc/markets',
+      '/v1/btc/prices',
+      market,
+      `${market}/snapshots`,
     ]
     const ask = async (path: string, key: string) =>
       (await fetch(origin + path, { headers: { authorization: `Bearer ${key}` } })).status

@@ -3,8 +3,12 @@ import { expect, test } from 'bun:test'
 import { describeInvocation } from '#src/server/invocation.ts'
 
 const started: Parameters<typeof describeInvocation>[0] = {
-  ...{ runtime: '/bin/bun', script: '/srv/bookfeed/src/main.ts', executable: undefined },
-  ...{ folder: '/srv/bookfeed', isBunx: false, version: '1.4.5' },
+  runtime: '/bin/bun',
+  script: '/srv/bookfeed/src/main.ts',
+  executable: undefined,
+  folder: '/srv/bookfeed',
+  isBunx: false,
+  version: '1.4.5',
   which: (name: string) => (name === 'bun' ? '/bin/bun' : null),
   realpath: (path: string) =>
     path.replace('.bin/bookfeed', 'bookfeed/src/main.ts').replace('.bin/bun', 'bun/bin/bun.exe'),

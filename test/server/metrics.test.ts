@@ -14,7 +14,8 @@ import { type KillableServer, startKillableServer } from '../support/killable-se
 const deploy = new URL('../../deploy/', import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-metrics-'))
 let server: KillableServer
-let [key, metrics] = ['', '']
+let key = ''
+let metrics = ''
 
 beforeAll(async () => {
   const ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
@@ -23,7 +24,10 @@ beforeAll(async () => {
   const port = findFreePort()
   metrics = `http://127.0.0.1:${port}/metrics`
   server = await startKillableServer({
-    ...{ BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_WORKERS: '2' },
+    BOOKFEED_DATA: folder,
+    BOOKFEED_PORT: '0',
+    BOOKFEED_LOG: 'off',
+    BOOKFEED_WORKERS: '2',
     BOOKFEED_METRICS: String(port),
   })
 }, 60_000)
@@ -69,7 +73,9 @@ describe('GET /metrics', () => {
     expect(response.headers.get('content-type')).toStartWith('text/plain; version=0.0.4')
     const text = await response.text()
     expect([text.includes(id), text.includes('secret'), text.includes(key)]).toEqual([
-      ...[false, false, false],
+      false,
+      false,
+      false,
     ])
     const { samples } = parse(text)
     const counted = (route: string, status: string, method = 'GET') =>
@@ -101,7 +107,9 @@ describe('GET /metrics', () => {
   test('error: a port that another server has is refused, and nothing is served', async () => {
     const port = new URL(metrics).port
     const second = startKillableServer({
-      ...{ BOOKFEED_DATA: join(folder, 'second'), BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' },
+      BOOKFEED_DATA: join(folder, 'second'),
+      BOOKFEED_PORT: '0',
+      BOOKFEED_SAMPLE: 'off',
       BOOKFEED_METRICS: port,
     })
     const fault = `BOOKFEED_METRICS: cannot listen on 127.0.0.1:${port} (EADDRINUSE)`
@@ -137,7 +145,8 @@ test('default: every alert says how bad it is and what to do', async () => {
   expect(rules.length).toBeGreaterThan(8)
   for (const rule of rules) {
     expect(rule).toMatchObject({
-      ...{ alert: expect.any(String), expr: expect.any(String) },
+      alert: expect.any(String),
+      expr: expect.any(String),
       labels: { severity: expect.stringMatching(/^(page|ticket)$/) },
       annotations: { summary: expect.any(String), action: expect.any(String) },
     })

@@ -11,7 +11,8 @@ import { runCommand } from '../support/run-command.ts'
 const TRIES_MAX = 100
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-authority-'))
 const authority = join(folder, 'ca.pem')
-const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.pem')]
+const key = join(folder, 'server.key')
+const certificate = join(folder, 'server.pem')
 const redisPort = findFreePort()
 let redis: Bun.Subprocess | undefined
 let bucket: Bun.Server<undefined> | undefined
@@ -54,9 +55,22 @@ describe.skipIf(redisProgram === null || Bun.which('openssl') === null)('BOOKFEE
     redis = Bun.spawn(
       [
         redisProgram ?? '',
-        ...['--port', '0', '--tls-port', `${redisPort}`, '--bind', '127.0.0.1', '--save', ''],
-        ...['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-auth-clients', 'no'],
-        ...['--tls-ca-cert-file', authority],
+        '--port',
+        '0',
+        '--tls-port',
+        `${redisPort}`,
+        '--bind',
+        '127.0.0.1',
+        '--save',
+        '',
+        '--tls-cert-file',
+        certificate,
+        '--tls-key-file',
+        key,
+        '--tls-auth-clients',
+        'no',
+        '--tls-ca-cert-file',
+        authority,
       ],
       { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
     )

@@ -21,7 +21,10 @@ function start(name: string, options: Partial<RawFilesOptions> = {}) {
   let work = () => {}
   const path = join(folder, name)
   const raw = createRawFiles({
-    ...{ folder: path, bytesMax: 1e9, clock: () => time.nowMs, log: (line) => lines.push(line) },
+    folder: path,
+    bytesMax: 1e9,
+    clock: () => time.nowMs,
+    log: (line) => lines.push(line),
     every: (_, callback) => {
       work = callback
       return () => {}
@@ -32,7 +35,10 @@ function start(name: string, options: Partial<RawFilesOptions> = {}) {
   })
   let number = 0
   return {
-    ...{ raw, time, lines, state },
+    raw,
+    time,
+    lines,
+    state,
     hear(text: string, isSound = true): void {
       raw.keep({ kind: 'message', connection: 1, text, isSound }, START_MS + ++number)
     },

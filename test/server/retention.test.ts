@@ -74,7 +74,11 @@ describe('startRetention', () => {
     const ended = async () => {
       const { promise, resolve } = Promise.withResolvers<string>()
       const report = {
-        ...{ canStart() {}, due() {}, began() {}, progress() {}, failed() {} },
+        canStart() {},
+        due() {},
+        began() {},
+        progress() {},
+        failed() {},
         ended: (outcome: string) => resolve(outcome),
       }
       using _job = startRetention({ ...context, clock: () => NOW_MS }, history, report)

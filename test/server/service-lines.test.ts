@@ -70,7 +70,9 @@ test('behavior: what packages write to the console is a line like the others, fo
 test('behavior: what a server says by itself has the form of its access log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-lines-'))
   const server = await startKillableServer({
-    ...{ BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' },
+    BOOKFEED_DATA: folder,
+    BOOKFEED_PORT: '0',
+    BOOKFEED_SAMPLE: 'off',
     BOOKFEED_SANCTIONS_LIST: join(folder, 'none.xml'),
   })
   await fetch(`${server.origin}/healthz`, { headers: { 'x-request-id': 'mine' } })

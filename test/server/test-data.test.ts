@@ -28,7 +28,8 @@ describe('the simulated day', () => {
   }
 
   test('default: it is the same wherever it is made, sound, and without a gap', () => {
-    const [one, other] = [make(), make()]
+    const one = make()
+    const other = make()
     for (const store of testStores) {
       expect([...one[store].verify()]).toEqual([])
       const list = (history: (typeof one)['day']) =>

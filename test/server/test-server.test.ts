@@ -23,7 +23,10 @@ describe('keys of test mode', () => {
   test('default: every kind of data answers, and says that it is test mode', async () => {
     const range = `from=${iso(windowMs)}&to=${iso(endMs)}`
     const paths = [
-      ...['/v1/coins', '/v1/btc/markets', '/v1/usage', '/v1/keys'],
+      '/v1/coins',
+      '/v1/btc/markets',
+      '/v1/usage',
+      '/v1/keys',
       ...['', '/snapshots', '/quotes', '/prices', '/trades', '/coverage', '/export'].map(
         (part) => market + part,
       ),
@@ -33,8 +36,13 @@ describe('keys of test mode', () => {
       `/v1/btc/panel?timeframe=5m&offsets=-60s&${range}`,
       `/v1/btc/export?timeframe=1h&day=${iso(windowMs).slice(0, 10)}`,
       `/v1/btc/coverage?timeframe=5m&${range}`,
-      ...['/v1/billing/tiers', '/v1/billing/subscription', '/v1/sample', '/swagger/json'],
-      ...['/healthz', '/readyz', '/v1/btc/files'],
+      '/v1/billing/tiers',
+      '/v1/billing/subscription',
+      '/v1/sample',
+      '/swagger/json',
+      '/healthz',
+      '/readyz',
+      '/v1/btc/files',
     ]
     for (const path of paths) {
       const answer = await ask(path)
@@ -244,7 +252,9 @@ describe('Bookfeed-Fault', () => {
     for (const fault of ['', 'gaps', 'RATE_LIMITED']) {
       const problem = await readProblem(await askFor(fault, '/v1/coins'))
       expect([problem.status, problem.code, problem.param]).toEqual([
-        ...[400, 'invalid_parameter', 'Bookfeed-Fault'],
+        400,
+        'invalid_parameter',
+        'Bookfeed-Fault',
       ])
       expect(problem.detail).toContain('rate_limited, stale, gap, slow, payment_pending')
     }

@@ -45,7 +45,8 @@ describe('createMovingMarket', () => {
     let [snapshots, ticks] = [history.totals().snapshots, spotOf(history).length]
     for (let step = 1; step <= 10; step++) {
       moveTo(sample, nowMs + step * 10_000)
-      const [moreSnapshots, moreTicks] = [history.totals().snapshots, spotOf(history).length]
+      const moreSnapshots = history.totals().snapshots
+      const moreTicks = spotOf(history).length
       expect([moreSnapshots > snapshots, moreTicks > ticks]).toEqual([true, true])
       snapshots = moreSnapshots
       ticks = moreTicks
@@ -79,7 +80,8 @@ describe('createMovingMarket', () => {
   })
 
   test('behavior: a server that starts again goes on in the same market, and adds what is missing', () => {
-    const [restarted, steady] = [aHistory(), aHistory()]
+    const restarted = aHistory()
+    const steady = aHistory()
     const whole = createMovingMarket(steady)
     moveTo(createMovingMarket(restarted), START_MS + 100_000)
     moveTo(createMovingMarket(restarted), START_MS + 200_000)
@@ -118,7 +120,8 @@ describe('createMovingMarket', () => {
   })
 
   test('error: what could not be written is made again', () => {
-    const [broken, sound] = [aHistory(), aHistory()]
+    const broken = aHistory()
+    const sound = aHistory()
     let isBroken = false
     const sample = createMovingMarket({
       ...broken,

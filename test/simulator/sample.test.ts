@@ -76,7 +76,8 @@ describe('storeSimulation', () => {
   })
 
   test('behavior: goes on where it was stopped', () => {
-    const [stopped, whole] = [aHistory(), aHistory()]
+    const stopped = aHistory()
+    const whole = aHistory()
     storeSimulation(stopped, options).next()
     expect(stopped.totals().snapshots).toBeGreaterThan(0)
     const last = [...storeSimulation(stopped, options)].at(-1)

@@ -122,7 +122,8 @@ describe('simulate: books', () => {
 
   test('behavior: down mirrors up exactly, at the same time', () => {
     for (let index = 0; index < snapshots.length; index += 2) {
-      const [up, down] = [snapshots[index], snapshots[index + 1]]
+      const up = snapshots[index]
+      const down = snapshots[index + 1]
       if (!up || !down) throw new Error('Snapshots do not come in pairs.')
       expect([up.outcome, down.outcome]).toEqual(['up', 'down'])
       expect(down.timestampMs).toBe(up.timestampMs)

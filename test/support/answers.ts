@@ -15,8 +15,12 @@ const ROWS = 450
 /** Two coins, both outcomes, trades, gaps, prices, a market that is open, late rows. */
 export function fillAnswers(history: MarketHistory): void {
   const batches = simulate({
-    ...{ seed: 'answers', coins: ['btc', 'eth'], timeframes: ['5m'], markets: 3 },
-    ...{ startMs: START_MS, maxSnapshotsPerMarket: ROWS },
+    seed: 'answers',
+    coins: ['btc', 'eth'],
+    timeframes: ['5m'],
+    markets: 3,
+    startMs: START_MS,
+    maxSnapshotsPerMarket: ROWS,
   })
   let id = 0
   for (const { snapshots, facts } of batches) {
@@ -27,7 +31,8 @@ export function fillAnswers(history: MarketHistory): void {
   for (const [at, { conditionId }] of markets.entries()) {
     const timestampMs = (markets[at]?.windowStartMs ?? START_MS) + 1000
     history.putTrades({
-      ...{ id: `t${at}`, conditionId },
+      id: `t${at}`,
+      conditionId,
       trades: Array.from({ length: 30 }, (_, second) => ({
         timestampMs: timestampMs + second * 1000,
         price: 500_000 + second,
@@ -40,8 +45,12 @@ export function fillAnswers(history: MarketHistory): void {
     if (at > 0) history.close(conditionId)
   }
   const ticks = Array.from({ length: 600 }, (_, second): SpotTick => ({
-    ...{ coin: 'btc', source: 'live', windowSeconds: 0, price: `${95_000 + (second % 7)}.5` },
-    ...{ timestampMs: START_MS + second * 1000, receivedMs: START_MS + second * 1000 + 40 },
+    coin: 'btc',
+    source: 'live',
+    windowSeconds: 0,
+    price: `${95_000 + (second % 7)}.5`,
+    timestampMs: START_MS + second * 1000,
+    receivedMs: START_MS + second * 1000 + 40,
   }))
   history.putSpot(ticks)
   // Of a window without a market.
@@ -60,7 +69,8 @@ export function fillAnswers(history: MarketHistory): void {
   const late = { ...open, outcome: 'up', timestampMs: (open.lastSnapshotMs ?? 0) - 1 } as const
   const { conditionId } = open
   history.append({
-    ...{ id: 'late', source: 'simulated' },
+    id: 'late',
+    source: 'simulated',
     snapshots: [aSnapshot({ ...late, conditionId, assetId: open.assetIds.up ?? '' })],
   })
 }
@@ -91,14 +101,20 @@ export function requestsFor(history: MarketHistory): string[] {
   })
   return [
     ...ofMarkets,
-    ...['/v1/coins', '/v1/btc/markets', '/v1/eth/markets?limit=2&order=asc', '/v1/btc/prices'],
+    '/v1/coins',
+    '/v1/btc/markets',
+    '/v1/eth/markets?limit=2&order=asc',
+    '/v1/btc/prices',
     ...['open', 'closed', 'resolved', 'upcoming'].map((one) => `/v1/btc/markets?status=${one}`),
     `/v1/btc/panel?timeframe=5m&offsets=-60s,0s&from=${START_MS}&to=${START_MS + 20 * MINUTE_MS}`,
     `/v1/btc/coverage?from=${day}&to=${day}`,
     `/v1/btc/spot?from=${START_MS}&limit=100`,
     `/v1/btc/spot?interval=1m&from=${START_MS}`,
     `/v1/btc/export?day=${day}`,
-    ...['/v1/revisions', '/v1/manifests', '/v1/btc/markets/0x00/snapshots', '/readyz'],
+    '/v1/revisions',
+    '/v1/manifests',
+    '/v1/btc/markets/0x00/snapshots',
+    '/readyz',
   ]
 }
 

@@ -18,7 +18,8 @@ export async function flipBits(
   const sound = await Bun.file(path).bytes()
   const result: Flips = { found: 0, unused: 0, silent: 0, where: [] }
   for (let flip = 0; flip < flips; flip++) {
-    const [at, bit] = [random.integer(sound.length), random.integer(8)]
+    const at = random.integer(sound.length)
+    const bit = random.integer(8)
     const bytes = sound.slice()
     bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
     const copy = `${path}.${flip}`

@@ -12,9 +12,29 @@ const NESTING = 13_000
 const encoder = new TextEncoder()
 
 const foreignValues = [
-  ...[null, true, false, 0, -1, 1.5, 1e300, Number.MAX_SAFE_INTEGER],
-  ...['', ' ', 'x', '0x', '1', '\u0000', '\ud800', '💩', 'bf_live_x', 'a'.repeat(5_000)],
-  ...[[], {}, [[]], { a: { b: 1 } }, [1, 2]],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e300,
+  Number.MAX_SAFE_INTEGER,
+  '',
+  ' ',
+  'x',
+  '0x',
+  '1',
+  '\u0000',
+  '\ud800',
+  '💩',
+  'bf_live_x',
+  'a'.repeat(5_000),
+  [],
+  {},
+  [[]],
+  { a: { b: 1 } },
+  [1, 2],
 ]
 const foreignNames = ['x', '', '__proto__', 'constructor', 'toString', 'a'.repeat(500), '\u0000"']
 

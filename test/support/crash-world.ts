@@ -92,7 +92,8 @@ export async function startCrashWorld(): Promise<CrashWorld> {
   await chain.mintUsdt(payer.address, FUNDS)
   await chain.approvePermit2(payer.key)
   const facilitator = await startScriptedFacilitator({ rpcUrl, key: gas.key })
-  const [rpcGate, facilitatorGate] = [await startGate(rpcUrl), await startGate(facilitator.url)]
+  const rpcGate = await startGate(rpcUrl)
+  const facilitatorGate = await startGate(facilitator.url)
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-crash-'))
   const ledgerPath = join(folder, 'ledger.db')
   const env = {
@@ -113,7 +114,10 @@ export async function startCrashWorld(): Promise<CrashWorld> {
   const ground: Ground = { chain, ledgerPath, server: () => server }
 
   return {
-    ...{ chain, facilitator, rpcGate, facilitatorGate },
+    chain,
+    facilitator,
+    rpcGate,
+    facilitatorGate,
     ...createBuyers(ground),
     ...createFile(ground, folder),
     server: () => server,

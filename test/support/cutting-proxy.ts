@@ -4,13 +4,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []
-  let [connections, isRefusing, connectMs, latencyMs] = [0, false, 0, 0]
+  let connections = 0
+  let isRefusing = false
+  let connectMs = 0
+  let latencyMs = 0
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
   /** Writes each piece `latencyMs` after it came, in the order of their coming. */
   const passTo = (target: Socket) => {
-    let [sent, waiting] = [Promise.resolve(), 0]
+    let sent = Promise.resolve()
+    let waiting = 0
     return (bytes: Buffer): void => {
       if (latencyMs === 0 && waiting === 0) return void target.write(bytes)
       waiting++

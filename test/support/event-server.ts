@@ -25,8 +25,13 @@ export function append(history: MarketHistory, snapshots: readonly Snapshot[]): 
 
 export function putMarket(history: MarketHistory, number = 1, facts: Partial<Market> = {}): void {
   history.putMarket({
-    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS, ...facts },
+    conditionId: conditionIdOf(number),
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'simulated',
+    windowStartMs: START_MS,
+    windowEndMs: START_MS + WINDOW_MS,
+    ...facts,
   })
 }
 

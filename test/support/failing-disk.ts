@@ -12,8 +12,21 @@ const files = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
  * tells each that failed in a file; the process is its own.
  */
 export const failingDisk = (folder: string, { first, last }: Failing, told: string): string[] => [
-  ...['strace', '-D', '-f', '-qq', '-s', '0', '-e', 'signal=none', '-o', told],
+  'strace',
+  '-D',
+  '-f',
+  '-qq',
+  '-s',
+  '0',
+  '-e',
+  'signal=none',
+  '-o',
+  told,
   ...files.flatMap((file) => ['-P', join(folder, file)]),
-  ...['-e', 'trace=pwrite64', '-e', 'status=failed'],
-  ...['-e', `inject=pwrite64:error=ENOSPC:when=${first}..${last}`],
+  '-e',
+  'trace=pwrite64',
+  '-e',
+  'status=failed',
+  '-e',
+  `inject=pwrite64:error=ENOSPC:when=${first}..${last}`,
 ]

@@ -43,8 +43,16 @@ const spellings: ((target: string) => string)[] = [
 ]
 const hosts = ['', 'Host:', 'Host: a b', 'Host: a:99999', 'Host: [::1', 'Host: a/b?', 'Host: \xe9']
 const authorizationsOf = ({ best, ended, slow }: Keys) => [
-  ...[undefined, 'Basic eDp5', 'Bearer', 'bearer  ', 'Bearer \xff', `Bearer ${best.slice(0, -1)}x`],
-  ...[`Bearer ${ended}`, `bearer ${best}`, `Bearer ${slow}`, `Bearer ${'a'.repeat(5_000)}`],
+  undefined,
+  'Basic eDp5',
+  'Bearer',
+  'bearer  ',
+  'Bearer \xff',
+  `Bearer ${best.slice(0, -1)}x`,
+  `Bearer ${ended}`,
+  `bearer ${best}`,
+  `Bearer ${slow}`,
+  `Bearer ${'a'.repeat(5_000)}`,
 ]
 const methods = ['HEAD', 'OPTIONS', 'GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'CONNECT']
 const more = [

@@ -39,7 +39,8 @@ export async function startGate(target: string): Promise<Gate> {
 
   const server = createServer((client) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1')
-    let [questions, answers] = [Promise.resolve(), Promise.resolve()]
+    let questions = Promise.resolve()
+    let answers = Promise.resolve()
     const ask = async (bytes: string | Uint8Array) => {
       const text = Buffer.from(bytes).toString('latin1').toLowerCase()
       await listen(text)
@@ -76,7 +77,8 @@ export async function startGate(target: string): Promise<Gate> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     hold({ text, skip = 0, side = 'question' }) {
       open()
-      const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const reached = Promise.withResolvers<void>()
+      const opened = Promise.withResolvers<void>()
       const ends = { reached: reached.resolve, opened: opened.promise, open: opened.resolve }
       holding = { text: text.toLowerCase(), skip, side, ...ends }
       return reached.promise

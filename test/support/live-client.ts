@@ -88,8 +88,12 @@ export function append(history: MarketHistory, snapshots: readonly Snapshot[]): 
 /** Puts a five-minute market whose window begins so many milliseconds after the first one's. */
 export const putMarket = (history: MarketHistory, number = 1, afterMs = 0) =>
   history.putMarket({
-    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS + afterMs, windowEndMs: START_MS + afterMs + 300_000 },
+    conditionId: conditionIdOf(number),
+    coin: 'btc',
+    timeframe: '5m',
+    source: 'simulated',
+    windowStartMs: START_MS + afterMs,
+    windowEndMs: START_MS + afterMs + 300_000,
   })
 
 export const isRow = ({ type }: Message) => type === 'row'

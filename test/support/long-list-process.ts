@@ -22,7 +22,8 @@ async function* list(): AsyncGenerator<Uint8Array> {
   yield bytesOf('</sdnList>')
 }
 
-let [turns, peak] = [0, 0]
+let turns = 0
+let peak = 0
 const before = process.memoryUsage().rss
 const watch = setInterval(() => {
   turns++

@@ -63,16 +63,23 @@ export function createMarketHistory(history: MarketHistory = openHistory(':memor
 /** Trades, three of each millisecond. */
 const someTrades = (count: number): Trade[] =>
   Array.from({ length: count }, (_, index) => ({
-    ...{ timestampMs: START_MS + Math.floor(index / 3), price: 500_000 + index * 1000 },
-    ...{ outcome: index % 2 === 0 ? 'up' : 'down', size: 1_500_000 + index, side: 'buy' },
+    timestampMs: START_MS + Math.floor(index / 3),
+    price: 500_000 + index * 1000,
+    outcome: index % 2 === 0 ? 'up' : 'down',
+    size: 1_500_000 + index,
+    side: 'buy',
   }))
 
 /** Prices of a coin, one a second, of two averages. */
 export const someTicks = (coin: Coin, count: number): SpotTick[] =>
   Array.from({ length: count }, (_, index) => ({
-    ...{ coin, source: 'chainlink', windowSeconds: index % 2 === 0 ? 0 : 60 },
-    ...{ timestampMs: START_MS + index * 1000, receivedMs: START_MS + index * 1000 + 80 },
-    ...{ price: `64000.${String(index).padStart(3, '0')}50`, sequence: index + 1 },
+    coin,
+    source: 'chainlink',
+    windowSeconds: index % 2 === 0 ? 0 : 60,
+    timestampMs: START_MS + index * 1000,
+    receivedMs: START_MS + index * 1000 + 80,
+    price: `64000.${String(index).padStart(3, '0')}50`,
+    sequence: index + 1,
   }))
 
 /** Adds rows as a recorder would, and keeps account of them. */
@@ -130,7 +137,8 @@ function toLevels({ prices, sizes }: Ladder): string {
 
 /** By long division: nothing here is a float. */
 function toDecimal(millionths: number): string {
-  const [whole, rest] = [BigInt(millionths) / 1_000_000n, BigInt(millionths) % 1_000_000n]
+  const whole = BigInt(millionths) / 1_000_000n
+  const rest = BigInt(millionths) % 1_000_000n
   return `${whole}.${String(rest).padStart(6, '0')}`.replace(/\.?0+$/, '')
 }
 

@@ -13,8 +13,17 @@ const DAY = '2026-04-14'
 export const fileNameOf = (coin: string): string => `${coin}-5m-${DAY}-quotes-decimal-r1.parquet`
 
 const aFile = (coin: Coin): DayFile => ({
-  ...{ name: fileNameOf(coin), coin, timeframe: '5m', day: DAY, kind: 'quotes' },
-  ...{ numbers: 'decimal', revision: 1, markets: 1, rows: 0, bytes: BYTES.length, madeMs: 0 },
+  name: fileNameOf(coin),
+  coin,
+  timeframe: '5m',
+  day: DAY,
+  kind: 'quotes',
+  numbers: 'decimal',
+  revision: 1,
+  markets: 1,
+  rows: 0,
+  bytes: BYTES.length,
+  madeMs: 0,
   sha256: new Bun.CryptoHasher('sha256').update(BYTES).digest('hex'),
 })
 

@@ -34,8 +34,12 @@ export const createOperatorParts = (access: Options['access'] = {}) => {
 
 /** As a recorder says of itself that hears four markets, one of them not at the moment. */
 export const recording: OperatorPorts['recorder'] = () => ({
-  ...{ startedMs: NOW_MS - 3_600_000, writtenMs: NOW_MS - 900, driftMs: 12, faults: 0 },
-  ...{ messages: 1_234_567, perSecond: { messages: 812, rows: 640 } },
+  startedMs: NOW_MS - 3_600_000,
+  writtenMs: NOW_MS - 900,
+  driftMs: 12,
+  faults: 0,
+  messages: 1_234_567,
+  perSecond: { messages: 812, rows: 640 },
   sink: { rows: 1_000_000, waiting: 4, dropped: 0, lagMs: 61 },
   connections: [
     {

@@ -123,7 +123,8 @@ function* checkPayment(facts: Facts, payment: PaymentFact): Generator<string> {
  * each `settling` is an attempt of its own.
  */
 function* checkSteps({ steps }: Facts, { id, payer, state }: PaymentFact): Generator<string> {
-  let [before, screening] = ['', 'none']
+  let before = ''
+  let screening = 'none'
   let attempts = 0
   for (const { seq, action, subject, state: row } of steps) {
     if (subject === payer && action.startsWith('screening.')) screening = action
@@ -176,9 +177,11 @@ function* checkAnswers(facts: Facts, answers: readonly GivenAnswer[]): Generator
 
 /** No paid day is lost, and none is given twice, however periods were moved. */
 function* checkDays({ spans, bought }: Facts): Generator<string> {
-  const [given, due] = [sumDays(spans), sumDays(bought)]
+  const given = sumDays(spans)
+  const due = sumDays(bought)
   for (const name of new Set([...given.keys(), ...due.keys()])) {
-    const [has, wants] = [given.get(name) ?? 0, due.get(name) ?? 0]
+    const has = given.get(name) ?? 0
+    const wants = due.get(name) ?? 0
     if (Math.abs(has - wants) > 1e-6) yield `${name} has ${has} days and has bought ${wants}.`
   }
 }

@@ -86,7 +86,9 @@ test('explore: keeps what a sync covers, and any part of the rest', async () => 
   ])
   const seen: [number, string][] = []
   explore(calls, join(folder, 'image'), {
-    ...{ random: createRandom('trace'), images: 1000, fromMs: 0 },
+    random: createRandom('trace'),
+    images: 1000,
+    fromMs: 0,
     look: (image, cutMs) => void seen.push([cutMs, readFileSync(join(image, 'a.db'), 'utf8')]),
   })
   const atEnd = seen.filter(([cutMs]) => cutMs === 4).map(([, text]) => text)

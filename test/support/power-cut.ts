@@ -11,8 +11,22 @@ import type { Random } from '#src/platform/random.ts'
 
 /** The command that writes the trace of what it starts to a file; the process is its own. */
 export const tracing = (trace: string): string[] => [
-  ...['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-ttt', '-y', '-xx', '-s', '1048576'],
-  ...['-e', 'trace=pwrite64,ftruncate,fsync,fdatasync', '-e', 'signal=none', '-o', trace],
+  'strace',
+  '-D',
+  '-f',
+  '--seccomp-bpf',
+  '-qq',
+  '-ttt',
+  '-y',
+  '-xx',
+  '-s',
+  '1048576',
+  '-e',
+  'trace=pwrite64,ftruncate,fsync,fdatasync',
+  '-e',
+  'signal=none',
+  '-o',
+  trace,
 ]
 
 const SECTOR = 512

@@ -11,7 +11,10 @@ import './stores.ts'
 
 const [store = '', place = '', path = ''] = process.argv.slice(2)
 const replica = openReplica({
-  ...{ store: store as StoreName, place, path, server: `process ${process.pid}` },
+  store: store as StoreName,
+  place,
+  path,
+  server: `process ${process.pid}`,
   timer: () => performance.now(),
 })
 for (;;) if (await replica.pull()) writeSync(1, 'pulled\n')

@@ -41,9 +41,13 @@ function faultOf({ method, url, headers }: Request, body: Uint8Array): string | 
   const names = signed.split(';')
   if (!names.includes('host') || !names.includes('x-amz-date')) return 'UnsignedHeaders'
   const canonical = [
-    ...[method, pathname, query.join('&')],
+    method,
+    pathname,
+    query.join('&'),
     ...names.map((name) => `${name}:${headers.get(name)?.trim() ?? ''}`),
-    ...['', signed, payload],
+    '',
+    signed,
+    payload,
   ].join('\n')
   const scope = `${day}/${region}/s3/aws4_request`
   const text = ['AWS4-HMAC-SHA256', date, scope, sha256(canonical)].join('\n')

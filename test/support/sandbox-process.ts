@@ -17,7 +17,10 @@ export async function startSandbox(data: string) {
   // A variable of a real server must not reach a sandbox.
   const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_PAY_TO: `0x${'9'.repeat(40)}` }
   const child = Bun.spawn([process.execPath, program, 'sandbox', '--data', data], {
-    ...{ env, stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' },
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'ignore',
   })
   const stop = async (): Promise<number> => {
     child.kill()

@@ -66,7 +66,8 @@ export async function startLoad(world: ScaleWorld) {
   const signed: { payer: string; amount: bigint }[] = []
   const given: GivenAnswer[] = []
   const readings = { sent: 0, answered: 0 }
-  let [isOver, turn] = [false, 0]
+  let isOver = false
+  let turn = 0
   const note = (kind: Kind): void => void acknowledged.push({ kind, atMs: performance.now() })
 
   /** Of the next server; undefined if it is dead, suspended, or dies meanwhile. */

@@ -25,7 +25,8 @@ const millionths = (value: number | undefined): string =>
   value === undefined ? 'null' : exact(BigInt(value), 6)
 
 const best = ({ prices, sizes }: Ladder): [price: number, size: number] | [] => {
-  const [price, size] = [prices[0], sizes[0]]
+  const price = prices[0]
+  const size = sizes[0]
   return price === undefined || size === undefined ? [] : [price, size]
 }
 
@@ -38,7 +39,8 @@ function midOf({ bids, asks }: Snapshot): bigint | undefined {
 const midText = (mid: bigint | undefined): string => (mid === undefined ? 'null' : exact(mid, 7))
 
 function imbalanceText(bid: bigint, ask: bigint): string {
-  const [difference, sum] = [bid < ask ? ask - bid : bid - ask, bid + ask]
+  const difference = bid < ask ? ask - bid : bid - ask
+  const sum = bid + ask
   const scaled = difference * 1_000_000n
   const rounded = scaled / sum + (2n * (scaled % sum) >= sum ? 1n : 0n)
   return exact(bid < ask ? -rounded : rounded, 6)

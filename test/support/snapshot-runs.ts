@@ -15,19 +15,20 @@ function toSnapshot(run: RowRun, row: number, { market }: RunQuery): StoredSnaps
   const { coin, conditionId, timeframe, assetIds } = market
   const { outcome = 'up', timestampMs = 0, id = 0 } = run.rows[row] ?? {}
   const ladder = (side: number) => {
-    const [from, to] = [run.ends[side - 1] ?? 0, run.ends[side] ?? 0]
+    const from = run.ends[side - 1] ?? 0
+    const to = run.ends[side] ?? 0
     return { prices: [...run.prices.slice(from, to)], sizes: [...run.sizes.slice(from, to)] }
   }
   return {
-    ...{
-      coin,
-      conditionId,
-      timeframe,
-      outcome,
-      timestampMs,
-      id,
-      assetId: assetIds?.[outcome] ?? '',
-    },
-    ...{ bids: ladder(row * 2), asks: ladder(row * 2 + 1), ...run.besides[row] },
+    coin,
+    conditionId,
+    timeframe,
+    outcome,
+    timestampMs,
+    id,
+    assetId: assetIds?.[outcome] ?? '',
+    bids: ladder(row * 2),
+    asks: ladder(row * 2 + 1),
+    ...run.besides[row],
   }
 }

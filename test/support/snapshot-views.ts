@@ -85,8 +85,13 @@ export function toConsolidated(
   const newest = row ?? rows.findLast(({ id }) => id === book.own?.id || id === book.mirror?.id)
   const assetId = rows.find((each) => each.outcome === outcome)?.assetId ?? null
   return {
-    ...{ id: String(newest?.id), assetId, conditionId: newest?.conditionId, symbol: newest?.coin },
-    ...{ outcome, timeframe: newest?.timeframe, timestamp: toIso(newest) },
+    id: String(newest?.id),
+    assetId,
+    conditionId: newest?.conditionId,
+    symbol: newest?.coin,
+    outcome,
+    timeframe: newest?.timeframe,
+    timestamp: toIso(newest),
     bids: toLevels(book.bids, depth),
     asks: toLevels(book.asks, depth),
     sources: {

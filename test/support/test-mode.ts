@@ -23,7 +23,9 @@ const windowMs = Math.floor(dayNowMs / WINDOW_MS) * WINDOW_MS
 /** The market of the simulated hours that is open at the time that it is in tests. */
 export const openMarket = {
   slug: `sim-btc-updown-5m-${windowMs / 1000}`,
-  ...{ windowMs, endMs: windowMs + WINDOW_MS, dayNowMs },
+  windowMs,
+  endMs: windowMs + WINDOW_MS,
+  dayNowMs,
   iso: (timeMs: number) => new Date(timeMs).toISOString(),
 }
 

@@ -84,15 +84,30 @@ async function askDamaged(entry: Entry): Promise<Response> {
 }
 
 const refusingRevisions = (refuse: () => never) => ({
-  ...{ sinceMs: refuse, lastIdBefore: refuse, list: refuse },
-  ...{ lastRemovalMs: refuse, firstIdFrom: refuse, lastChangeMs: refuse, eventsSinceMs: refuse },
-  ...{ firstTradeIdFrom: refuse, firstSpotIdFrom: refuse, factsSince: refuse },
-  ...{ isNewSince: refuse, isClosedSince: refuse, gapsAt: refuse },
+  sinceMs: refuse,
+  lastIdBefore: refuse,
+  list: refuse,
+  lastRemovalMs: refuse,
+  firstIdFrom: refuse,
+  lastChangeMs: refuse,
+  eventsSinceMs: refuse,
+  firstTradeIdFrom: refuse,
+  firstSpotIdFrom: refuse,
+  factsSince: refuse,
+  isNewSince: refuse,
+  isClosedSince: refuse,
+  gapsAt: refuse,
 })
 
 const refusingManifests = (refuse: () => never) => ({
-  ...{ publicKey: refuse, newest: refuse, find: refuse, ofDay: refuse, sequencesOf: refuse },
-  ...{ list: refuse, days: refuse, add: refuse },
+  publicKey: refuse,
+  newest: refuse,
+  find: refuse,
+  ofDay: refuse,
+  sequencesOf: refuse,
+  list: refuse,
+  days: refuse,
+  add: refuse,
 })
 
 /** Puts a value in the place of one parameter of the path. */
@@ -259,7 +274,9 @@ async function askWithoutKey(entry: Entry): Promise<Response> {
 async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
     history: fakeHistory({
-      ...{ findMarket: fail, listMarkets: fail, coinTotals: fail },
+      findMarket: fail,
+      listMarkets: fail,
+      coinTotals: fail,
       revisions: refusingRevisions(fail),
       manifests: refusingManifests(fail),
     }),
@@ -269,7 +286,11 @@ async function askBroken(entry: Entry): Promise<Response> {
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
   const verbs: Partial<Ledger> = {
-    ...{ findKey: fail, listKeys: fail, rotateKey: fail, usageOf: fail, listPacks: fail },
+    findKey: fail,
+    listKeys: fail,
+    rotateKey: fail,
+    usageOf: fail,
+    listPacks: fail,
     listTiers: tiers,
   }
   Object.assign(server.ledger, verbs)

@@ -33,8 +33,11 @@ export function addWhole(history: MarketHistory, { number, timeframe, startMs }:
   const identity = { conditionId, timeframe } as const
   const windowEndMs = startMs + timeframeMs[timeframe]
   history.putMarket({
-    ...{ ...identity, coin: 'btc', source: 'simulated' },
-    ...{ windowStartMs: startMs, windowEndMs },
+    ...identity,
+    coin: 'btc',
+    source: 'simulated',
+    windowStartMs: startMs,
+    windowEndMs,
   })
   const stepMs = timeframeMs[timeframe] / 60
   const snapshots = Array.from({ length: 120 }, (_, index) => {

@@ -109,14 +109,21 @@ function historyVerbs(history: MarketHistory): Verb[] {
       ]),
     () =>
       history.putMarket({
-        ...{ conditionId: conditionId(), coin: 'btc', timeframe: '5m', source: 'simulated' },
-        ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
+        conditionId: conditionId(),
+        coin: 'btc',
+        timeframe: '5m',
+        source: 'simulated',
+        windowStartMs: START_MS,
+        windowEndMs: START_MS + 300_000,
         question: `Question ${random.integer(5)}?`,
       }),
     () =>
       history.putOutcomes([
         {
-          ...{ coin: 'btc', timeframe: '5m', source: 'simulated', windowStartMs: START_MS },
+          coin: 'btc',
+          timeframe: '5m',
+          source: 'simulated',
+          windowStartMs: START_MS,
           winner: random.pick(outcomes),
           strike: String(random.integer(3)),
           finalPrice: String(random.integer(3)),
@@ -147,7 +154,8 @@ function ledgerVerbs(ledger: Ledger): Verb[] {
     // Two entries of the catalogue change places by a third.
     () =>
       ledger.atomically(() => {
-        const [pro, free] = [tierOf('pro'), tierOf('free')]
+        const pro = tierOf('pro')
+        const free = tierOf('free')
         const ranks = ledger.listTiers().find(({ tierId }) => tierId === 'pro')?.rank
         const isSwapped = ranks !== pro.rank
         ledger.putTier({ ...pro, rank: 1000 }, operator())

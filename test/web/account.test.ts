@@ -18,7 +18,8 @@ const { app, key, ledger, sendAs } = createHarness()
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
 const testing = Bun.serve({
-  ...{ hostname: '127.0.0.1', port: 0 },
+  hostname: '127.0.0.1',
+  port: 0,
   fetch: createTestGround().app.fetch,
 })
 const tester = createBrowser(testing.url.origin)

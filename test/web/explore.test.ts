@@ -257,7 +257,8 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
         "[...document.querySelectorAll('.line-chart .u-cursor-x')].map((line) => line.style.transform)",
       )
     const moment = () => page.textContent('.player > output')
-    const [before, then] = [await crosshairs(), await moment()]
+    const before = await crosshairs()
+    const then = await moment()
     await page.locator('.heat').hover({ position: { x: 80, y: 60 } })
     await soon(async () => {
       expect(await moment()).not.toBe(then)
@@ -285,7 +286,8 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const book = () => page.textContent('.market-side')
     await page.keyboard.press('Home')
     await until(page, `document.querySelector('.player > output').textContent === '00:00:00.000'`)
-    const [start, first] = [await clock(), await book()]
+    const start = await clock()
+    const first = await book()
     await page.selectOption('.speed select', '60')
     await page.locator('h1').click()
     await page.keyboard.press(' ')

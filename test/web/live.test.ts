@@ -27,7 +27,8 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 const WINDOW_MS = 300_000
 const GAP_MS = 60_000
 /** Beside and below the plot. */
-const [AXIS_WIDTH, AXIS_HEIGHT] = [48, 22]
+const AXIS_WIDTH = 48
+const AXIS_HEIGHT = 22
 const { history, open } = createMarketHistory()
 const harness = createHarness({ history })
 const { app, key, time } = harness
@@ -89,7 +90,8 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     const toMs = fromMs + GAP_MS
     const gap = { outcome: 'up', reason: 'recorder_down', fromMs } as const
     history.record({
-      ...{ snapshots: [], trades: [] },
+      snapshots: [],
+      trades: [],
       gaps: [{ kind: 'opened', conditionId: open.conditionId, gap: { ...gap, toMs: ENDLESS_MS } }],
     })
     time.nowMs = toMs + 1_000
@@ -97,7 +99,8 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     await until(tab, has('.market-side', `none since the gap at ${clock(fromMs)}`))
     expect(await tab.textContent('.market-side')).not.toContain('one side only')
     history.record({
-      ...{ snapshots: [], trades: [] },
+      snapshots: [],
+      trades: [],
       gaps: [{ kind: 'ended', conditionId: open.conditionId, outcome: 'up', atMs: toMs }],
     })
     append('up', toMs, 69)

@@ -14,8 +14,14 @@ const START_MS = Date.UTC(2026, 0, 1)
 /** Markets of which Down alone is there, as most imported ones; that of Solana is the sample. */
 const history = openHistory(':memory:')
 const batches = simulate({
-  ...{ seed: 'imported', coins: ['btc', 'sol'], timeframes: ['5m'], markets: 1 },
-  ...{ startMs: START_MS, statesPerSecond: 2, outcomes: 'down', maxSnapshotsPerMarket: 330 },
+  seed: 'imported',
+  coins: ['btc', 'sol'],
+  timeframes: ['5m'],
+  markets: 1,
+  startMs: START_MS,
+  statesPerSecond: 2,
+  outcomes: 'down',
+  maxSnapshotsPerMarket: 330,
 })
 for (const [index, { facts, snapshots }] of [...batches].entries()) {
   for (const fact of facts) history.putMarket(fact)

@@ -67,15 +67,11 @@ describe('the files of the dashboard', () => {
 
   test('default: every page has its own code in its document, and HEAD answers as GET', async () => {
     for (const [path, module] of [
-      ...[
-        ['/markets/btc', 'explore-page'],
-        ['/markets/btc/0xab', 'market-page'],
-      ],
-      ...[
-        ['/coverage/eth', 'coverage-page'],
-        ['/docs/live', 'docs-page'],
-        ['/admin', 'admin-page'],
-      ],
+      ['/markets/btc', 'explore-page'],
+      ['/markets/btc/0xab', 'market-page'],
+      ['/coverage/eth', 'coverage-page'],
+      ['/docs/live', 'docs-page'],
+      ['/admin', 'admin-page'],
     ] as const) {
       const page = await get(path, { 'accept-encoding': 'identity' })
       expect(await page.text()).toMatch(

@@ -16,8 +16,10 @@ export function DepthChart({ book, canvasRef }: Props) {
   // With the ladder, which is of the same book.
   useLayoutEffect(() => {
     colors.current = {
-      ...{ bid: colorOf('--bid'), ask: colorOf('--ask') },
-      ...{ soft: colorOf('--ink-soft'), line: colorOf('--line') },
+      bid: colorOf('--bid'),
+      ask: colorOf('--ask'),
+      soft: colorOf('--ink-soft'),
+      line: colorOf('--line'),
     }
   }, [theme])
   useLayoutEffect(() => {
@@ -47,7 +49,8 @@ type Colors = { bid: string; ask: string; soft: string; line: string }
 function draw(canvas: HTMLCanvasElement, book: Book | undefined, colors: Colors): void {
   const context = canvas.getContext('2d')
   if (context === null) return
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight]
+  const width = canvas.clientWidth
+  const height = canvas.clientHeight
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0)
   context.clearRect(0, 0, width, height)
   const [bids, asks] = [accumulate(book?.bids ?? []), accumulate(book?.asks ?? [])]

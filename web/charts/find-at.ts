@@ -1,6 +1,7 @@
 /** The index of the last row at or before a moment; -1 where all are later. */
 export function indexAt(times: ArrayLike<number>, ms: number): number {
-  let [low, high] = [0, times.length]
+  let low = 0
+  let high = times.length
   while (low < high) {
     const middle = (low + high) >>> 1
     if ((times[middle] ?? Infinity) <= ms) low = middle + 1

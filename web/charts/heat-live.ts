@@ -12,7 +12,8 @@ function toSide(levels: readonly Level[], priceStep: number): HeatColumn['bids']
     bins.set(bin, (bins.get(bin) ?? 0) + size)
   }
   if (bins.size === 0) return { from: 0, sizes: [] }
-  const [from, to] = [Math.min(...bins.keys()), Math.max(...bins.keys())]
+  const from = Math.min(...bins.keys())
+  const to = Math.max(...bins.keys())
   return {
     from,
     sizes: Array.from({ length: to - from + 1 }, (_, index) => bins.get(from + index) ?? 0),
@@ -42,7 +43,8 @@ function join(
   const isMax = agg === 'max' && now !== null
   return {
     covered: 1,
-    ...{ bid: bids[0]?.price ?? null, ask: asks[0]?.price ?? null },
+    bid: bids[0]?.price ?? null,
+    ask: asks[0]?.price ?? null,
     bids: isMax ? larger(now.bids, own.bids) : own.bids,
     asks: isMax ? larger(now.asks, own.asks) : own.asks,
   }

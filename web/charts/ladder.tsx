@@ -28,7 +28,8 @@ export function Ladder({ book }: { book: Book | undefined }) {
 }
 
 function middleOf({ asks, bids }: Book): string {
-  const [ask, bid] = [asks[0], bids[0]]
+  const ask = asks[0]
+  const bid = bids[0]
   if (ask && bid) return `spread ${showPrice(ask.price - bid.price)}`
   return ask || bid ? 'one side only' : 'no orders'
 }

@@ -99,14 +99,18 @@ const toSeconds = ({ view }: TimeAxis): [number, number] => {
 type Look = Pick<Props, 'axis' | 'lines' | 'height' | 'showValue'> & { range: Props['range'] }
 
 function optionsOf({ axis, lines, height, range, showValue }: Look, width: number): uPlot.Options {
-  const [soft, grid] = [colorOf('--ink-soft'), colorOf('--line')]
+  const soft = colorOf('--ink-soft')
+  const grid = colorOf('--line')
   const shared = { stroke: soft, font: '11px system-ui, sans-serif' }
   return {
-    ...{ width, height },
+    width,
+    height,
     padding: [6, 0, 0, 0],
     legend: { show: false },
     cursor: {
-      ...{ y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+      y: false,
+      points: { size: 7 },
+      drag: { x: true, y: false, setScale: false },
       // What prevailed, as in the figures: the nearest point may be a later one.
       dataIdx: ({ data }, line) => {
         const at = indexAt(data[0], axis.cursorMs.get() / 1000)
@@ -117,12 +121,18 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     axes: [
       {
-        ...{ ...shared, size: 24, space: 90, ticks: { show: false } },
+        ...shared,
+        size: 24,
+        space: 90,
+        ticks: { show: false },
         grid: { stroke: grid, width: 1 },
         values: showTimes,
       },
       {
-        ...{ ...shared, side: 1, size: AXIS_WIDTH, ticks: { show: false } },
+        ...shared,
+        side: 1,
+        size: AXIS_WIDTH,
+        ticks: { show: false },
         grid: { stroke: grid, width: 1 },
         values: (_, values) => values.map(showValue),
       },
@@ -130,7 +140,10 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
     series: [
       {},
       ...lines.map(({ name, color, isStepped = true, dash }) => ({
-        ...{ label: name, stroke: colorOf(color), width: 1.6, points: { show: false } },
+        label: name,
+        stroke: colorOf(color),
+        width: 1.6,
+        points: { show: false },
         ...(dash ? { dash } : {}),
         ...(isStepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) } : {}),
       })),
@@ -147,7 +160,8 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
         (self) => {
           const { left, width } = self.select
           if (width < 4) return
-          const [from, to] = [self.posToVal(left, 'x'), self.posToVal(left + width, 'x')]
+          const from = self.posToVal(left, 'x')
+          const to = self.posToVal(left + width, 'x')
           axis.view.set({ fromMs: from * 1000, toMs: to * 1000 })
           self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
         },

@@ -33,7 +33,9 @@ export function toLines(
   readValue: (quote: Quote) => number | null,
 ): LineData {
   const changes: Change[] = quotes.map((quote) => ({
-    ...{ ms: Date.parse(quote.timestamp), outcome: quote.outcome, value: readValue(quote) },
+    ms: Date.parse(quote.timestamp),
+    outcome: quote.outcome,
+    value: readValue(quote),
   }))
   for (const { outcome, fromMs } of gaps) changes.push({ ms: fromMs, outcome, value: null })
   changes.sort((a, b) => a.ms - b.ms)

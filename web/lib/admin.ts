@@ -55,7 +55,9 @@ export type Asked<T> = Pick<Loaded<T>, 'data' | 'problem'>
 /** What a route says now and after each change; with `everyMs`, again and again. */
 export const useAdmin = <T>(path: string, query?: QueryValues, everyMs?: number): Asked<T> =>
   useAsked<T>({
-    ...{ url: urlOf(path, query), ask, everyMs },
+    url: urlOf(path, query),
+    ask,
+    everyMs,
     whose: useStore(tokenStore),
     again: useStore(changes),
   })

@@ -62,7 +62,8 @@ export async function send(path: string, options: Options = {}): Promise<Respons
   let response: Response
   try {
     response = await fetch(urlOf(path, query), {
-      ...{ method, headers },
+      method,
+      headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
@@ -90,10 +91,8 @@ const unreachable: Problem = {
 }
 
 function noteRate(headers: Headers): void {
-  const [limit, remaining] = [
-    headers.get('x-ratelimit-limit'),
-    headers.get('x-ratelimit-remaining'),
-  ]
+  const limit = headers.get('x-ratelimit-limit')
+  const remaining = headers.get('x-ratelimit-remaining')
   if (limit !== null) rateStore.set({ limit: Number(limit), remaining: Number(remaining) })
 }
 
@@ -111,7 +110,9 @@ export const toProblem = (error: unknown): Problem =>
   error instanceof ProblemError
     ? error.problem
     : {
-        ...{ status: 0, code: 'internal', title: 'This page failed' },
+        status: 0,
+        code: 'internal',
+        title: 'This page failed',
         detail: error instanceof Error ? error.message : String(error),
       }
 

@@ -89,13 +89,18 @@ const DOMAIN = 'string name, string version, uint256 chainId, address verifyingC
 function transfer(quote: Quote, from: string) {
   const { asset, amount, payTo } = quote.paymentRequirements
   const authorization = {
-    ...{ from, to: payTo, value: amount },
-    ...{ validAfter: '0', validBefore: endOf(quote), nonce: randomWord() },
+    from,
+    to: payTo,
+    value: amount,
+    validAfter: '0',
+    validBefore: endOf(quote),
+    nonce: randomWord(),
   }
   const typedData = {
     domain: {
       ...quote.token.eip712Domain,
-      ...{ chainId: quote.chain.chainId, verifyingContract: asset },
+      chainId: quote.chain.chainId,
+      verifyingContract: asset,
     },
     types: {
       EIP712Domain: fields(DOMAIN),

@@ -56,7 +56,8 @@ async function readEvents(
     rest = texts.pop() ?? ''
     for (const text of texts) {
       const fields = new Map(text.split('\n').map(toField))
-      const [event, data] = [fields.get('event'), fields.get('data')]
+      const event = fields.get('event')
+      const data = fields.get('data')
       if (event !== undefined && data !== undefined) onEvent({ event, data }, fields.get('id'))
     }
   }

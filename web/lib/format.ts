@@ -73,7 +73,8 @@ export const showDay = (ms: number): string => `${showMonth(ms)} ${new Date(ms).
 /** `Apr 14, 08:00 – 08:05`. */
 export function showWindow(start: string | null, end: string | null): string {
   if (start === null || end === null) return 'window unknown'
-  const [from, to] = [Date.parse(start), Date.parse(end)]
+  const from = Date.parse(start)
+  const to = Date.parse(end)
   const until = to - from < 86_400_000 ? '' : `${showDay(to)}, `
   return `${showDay(from)}, ${showTime(from).slice(0, 5)} – ${until}${showTime(to).slice(0, 5)}`
 }
@@ -81,7 +82,8 @@ export function showWindow(start: string | null, end: string | null): string {
 /** `4:05`, `1:02:09`. */
 export function showLength(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
-  const [hours, rest] = [Math.floor(seconds / 3600), seconds % 3600]
+  const hours = Math.floor(seconds / 3600)
+  const rest = seconds % 3600
   const pair = (part: number) => String(part).padStart(2, '0')
   const minutes = Math.floor(rest / 60)
   return hours > 0

@@ -39,7 +39,8 @@ async function load(key: string | undefined): Promise<void> {
   }
 }
 const everything: Tier = {
-  ...{ name: '', coins: Object.keys(facts.coins ?? {}) },
+  name: '',
+  coins: Object.keys(facts.coins ?? {}),
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
 

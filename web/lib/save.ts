@@ -29,7 +29,8 @@ const FONT = '13px system-ui, sans-serif'
 
 /** Where parts stand, on as many lines as they take. */
 function flow(widths: readonly number[], gap: number, room: number) {
-  let [left, line] = [0, 0]
+  let left = 0
+  let line = 0
   return widths.map((width) => {
     if (left > 0 && left + width > room) [left, line] = [0, line + 1]
     const place = { left: MARGIN + left, line }

@@ -144,7 +144,8 @@ export class Requester {
     const timer = setTimeout(() => late.abort(), timeoutMs)
     try {
       const response = await send(url, {
-        ...{ method, headers },
+        method,
+        headers,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       })

@@ -107,7 +107,13 @@ const ALL = 'all'
 /** Ids are shorter than a condition id with its prefix. */
 const idOf = (conditionId: string) => conditionId.slice(2)
 const passed = new Set([
-  ...['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end', 'stale', 'current'],
+  'gap',
+  'market_open',
+  'market_closed',
+  'market_resolved',
+  'market_end',
+  'stale',
+  'current',
 ])
 /** The market that a message is of. */
 const keyOf = ({ conditionId, channel, data }: Wire): string =>
@@ -302,11 +308,14 @@ export function replayStream(
 ): AsyncGenerator<Wire, void, void> {
   const { signal, ...asked } = query
   const speed = asked.speed ?? 0
-  const [isNews, groups] = [createNews(), createGroups(keyOf)]
+  const isNews = createNews()
+  const groups = createGroups(keyOf)
   /** The last row of each market, and as it was when this connection began. */
   const last = new Map<string, Place>()
   let before = new Map<string, Place>()
-  let [timeMs, isOver, isCatchingUp] = [Number.NEGATIVE_INFINITY, false, false]
+  let timeMs = Number.NEGATIVE_INFINITY
+  let isOver = false
+  let isCatchingUp = false
 
   function begin(line: Line): void {
     groups.clear()
@@ -319,7 +328,8 @@ export function replayStream(
 
   function isNew(message: Wire): boolean {
     if (!isRow(message)) return isNews(message)
-    const [place, known] = [placeOf(message), before.get(keyOf(message))]
+    const place = placeOf(message)
+    const known = before.get(keyOf(message))
     if (known && comparePlaces(place, known) <= 0) return false
     put(last, keyOf(message), latest(last.get(keyOf(message)), place))
     if (message.type === 'row') timeMs = Math.max(timeMs, place.timeMs)

@@ -108,7 +108,8 @@ export class Walk<R> implements AsyncIterable<R> {
     const { read } = this.#source
     const taken = rows.slice(0, this.#taken)
     const wanted = nameOf(taken.at(-1))
-    let [cursor, limit] = [this.#asked, taken.length]
+    let cursor = this.#asked
+    let limit = taken.length
     // Rows may have come before it since: then it is further on.
     for (let pages = 0; pages < SEARCH_PAGES_MAX; pages++) {
       const page = await read({ cursor, limit })
@@ -123,8 +124,15 @@ export class Walk<R> implements AsyncIterable<R> {
 }
 
 const nameParts = [
-  ...['id', 'paymentId', 'conditionId', 'outcome', 'timestamp', 'time', 'start'],
-  ...['source', 'windowSeconds'],
+  'id',
+  'paymentId',
+  'conditionId',
+  'outcome',
+  'timestamp',
+  'time',
+  'start',
+  'source',
+  'windowSeconds',
 ]
 /** What never changes of a row; a bar that grows and a market that trades keep theirs. */
 const nameOf = (row: unknown): string => JSON.stringify(row, nameParts)

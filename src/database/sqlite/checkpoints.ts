@@ -14,7 +14,9 @@ const START_MS = 1000
 /** How long the end of the thread is waited for. */
 const END_MS_MAX = 5000
 
-const [RUNNING, STOPPING, ENDED] = [0, 1, 2]
+const RUNNING = 0
+const STOPPING = 1
+const ENDED = 2
 
 /**
  * Starts the thread, a second later, for a file whose commits are those of `db`; disposed of before

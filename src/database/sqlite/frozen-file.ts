@@ -40,7 +40,8 @@ export type FrozenFile = Disposable & {
 /** Throws `storage_unavailable`. */
 export function freezeFile(path: string, format: FileFormat): FrozenFile {
   const open = () => openDatabase(path, { format, isAsItIs: true })
-  const [reader, asker] = [open(), open()]
+  const reader = open()
+  const asker = open()
   try {
     checkpoint(asker)
   } catch {

@@ -100,7 +100,9 @@ function scanFrames(file: number, header: Header): LogFault | undefined {
   let salts = isSound ? header.salts : undefined
   let stored = header.sum
   let bad = isSound ? undefined : 0
-  let [number, frames, commits] = [0, 0, 0]
+  let number = 0
+  let frames = 0
+  let commits = 0
   let isLastCommitBad = false
   for (let at = HEADER_BYTES; ;) {
     const got = readSync(file, piece, 0, piece.length, at)

@@ -138,7 +138,8 @@ const pieces = piecesOf({
 /** Writes `bid` to `imbalance`, null where a side is empty; at most 200 bytes. */
 export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels
-  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  const hasBid = bidSize > 0
+  const hasAsk = askSize > 0
   let at = start
   if (hasBid) {
     at = putMillionths(bytes, putPiece(bytes, at, pieces.bid), bidPrice)
@@ -163,7 +164,8 @@ export const quoteText = (levels: BestLevels): string =>
 /** Writes the members `bid`, `ask` and `mid`; null where a side is empty. */
 export function putMid(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels
-  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  const hasBid = bidSize > 0
+  const hasAsk = askSize > 0
   let at = putPiece(bytes, start, pieces.bid)
   at = hasBid ? putMillionths(bytes, at, bidPrice) : putNull(bytes, at)
   at = putPiece(bytes, at, pieces.ask)

@@ -86,7 +86,9 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
   const { clock, printError } = context
   using stop = stopSignal(context)
   const due = archiver.due(before)
-  let [objects, bytes, shownMs] = [0, 0, clock()]
+  let objects = 0
+  let bytes = 0
+  let shownMs = clock()
   for (const [at, marketId] of due.entries()) {
     for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
       if (stop.signal.aborted) throw commandError('Stopped. Run the command again to continue.')

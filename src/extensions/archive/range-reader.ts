@@ -161,7 +161,8 @@ function createBlocks() {
     /** The blocks of a part that are not there, as one range. */
     missingRange({ name, size, at, length }: Part): Range | undefined {
       const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
-      const [first, last] = [lacks[0], lacks.at(-1)]
+      const first = lacks[0]
+      const last = lacks.at(-1)
       if (first === undefined || last === undefined) return undefined
       const end = Math.min(size, (last + 1) * BLOCK_BYTES)
       return { name, at: first * BLOCK_BYTES, length: end - first * BLOCK_BYTES }

@@ -255,7 +255,9 @@ function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
       'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
     }
     const headers = new Headers({
-      ...{ ...unchanged, ETag: etag, 'Content-Type': mediaTypes.parquet },
+      ...unchanged,
+      ETag: etag,
+      'Content-Type': mediaTypes.parquet,
       'Content-Disposition': `attachment; filename="${name}"`,
     })
     const nowMs = performance.now()

@@ -125,7 +125,9 @@ export function createFileStore(root: string) {
         timeframes.flatMap((timeframe) => read({ coin, timeframe, day })?.files ?? []),
       )
       const files = found.map(({ coin, name, bytes, sha256 }) => ({
-        ...{ path: `/v1/${coin}/files/${name}`, bytes, sha256 },
+        path: `/v1/${coin}/files/${name}`,
+        bytes,
+        sha256,
       }))
       return { files, madeMs: Math.max(0, ...found.map((file) => file.madeMs)) }
     },

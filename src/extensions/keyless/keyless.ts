@@ -85,11 +85,13 @@ export function createSeller(deps: KeylessDeps) {
       'This costs something without a key. Sign one of `paymentRequired.accepts`, and send the same request with it in the header `PAYMENT-SIGNATURE`; or sign in with a wallet that has paid. POST /v1/keys/challenge begins a signup for a key.',
       {
         paymentRequired: {
-          ...{ ...challenge, error },
+          ...challenge,
+          error,
           resource: { ...resource, url: origin() + pathname + search },
           extensions: { ...challenge.extensions, [SIGN_IN]: signIns.extension() },
         },
-        ...{ reason: 'payment_required', retryAction: 'sign_anew' },
+        reason: 'payment_required',
+        retryAction: 'sign_anew',
       },
     )
   }

@@ -40,14 +40,22 @@ export function createSignIns(deps: Deps) {
   const chainId = `eip155:${wallets.chainId}`
 
   const fieldsOf = (address: string, nonce: string): SignIn => ({
-    ...{ domain: new URL(origin()).host, uri: origin(), address, statement: STATEMENT },
-    ...{ chainId: wallets.chainId, nonce },
-    ...{ issuedMs: issuedMsOf(nonce), expiresMs: issuedMsOf(nonce) + LIFE_MS },
+    domain: new URL(origin()).host,
+    uri: origin(),
+    address,
+    statement: STATEMENT,
+    chainId: wallets.chainId,
+    nonce,
+    issuedMs: issuedMsOf(nonce),
+    expiresMs: issuedMsOf(nonce) + LIFE_MS,
   })
 
   /** As x402 names the members. */
   const infoOf = ({ issuedMs, expiresMs, ...fields }: SignIn) => ({
-    ...{ domain: fields.domain, uri: fields.uri, statement: fields.statement, version: VERSION },
+    domain: fields.domain,
+    uri: fields.uri,
+    statement: fields.statement,
+    version: VERSION,
     nonce: fields.nonce,
     issuedAt: toIso(issuedMs),
     expirationTime: toIso(expiresMs),

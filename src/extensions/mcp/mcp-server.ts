@@ -41,7 +41,8 @@ import {
 export type Ask = (request: Request, target: string, payment: unknown) => Promise<Response>
 
 /** Where x402 has payments in MCP: its transport specification for MCP. */
-const [PAYMENT, PAYMENT_RESPONSE] = ['x402/payment', 'x402/payment-response']
+const PAYMENT = 'x402/payment'
+const PAYMENT_RESPONSE = 'x402/payment-response'
 
 export type McpDeps = {
   routes: readonly DeclaredRoute[]

@@ -19,8 +19,12 @@ export const MCP_PATH = '/mcp'
 
 /** Of the message, not of the question. */
 const ofMessage = [
-  ...['accept', 'accept-encoding', 'content-length', 'content-type'],
-  ...['if-none-match', 'transfer-encoding'],
+  'accept',
+  'accept-encoding',
+  'content-length',
+  'content-type',
+  'if-none-match',
+  'transfer-encoding',
 ]
 
 export function mcpRoutes(_: Api, services: Services) {

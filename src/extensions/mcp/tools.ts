@@ -115,8 +115,16 @@ const specs: readonly ToolSpec[] = [
     description:
       'What a market order at a moment would have cost: average price, shares, USDC, fee, slippage. Exact, from the full book.',
     parameters: [
-      ...['ts', 'outcome', 'side', 'size', 'usdc', 'view'],
-      ...['feeBps', 'feeRate', 'limitPrice', 'maxAgeMs'],
+      'ts',
+      'outcome',
+      'side',
+      'size',
+      'usdc',
+      'view',
+      'feeBps',
+      'feeRate',
+      'limitPrice',
+      'maxAgeMs',
     ],
     compact: (body) => omit(body, ['conditionId', 'sources', 'levels']),
     more: 'each level that was used, and the snapshots that they are from',
@@ -298,7 +306,8 @@ export const exportInput = Type.Object({
     Type.String({ description: 'Only markets of this length; for a day alone.' }),
   ),
   format: literals(['parquet', 'csv', 'ndjson'], {
-    ...{ description: 'Of the file.', default: 'parquet' },
+    description: 'Of the file.',
+    default: 'parquet',
   }),
 })
 

@@ -90,7 +90,8 @@ export function openBridge(address: Address) {
   }
 
   let patience: Patience = patiences.usual
-  let [failedMs, pauseMs] = [0, 0]
+  let failedMs = 0
+  let pauseMs = 0
 
   return {
     /** Asks in one go, in order; the answers of all, or the first fault. */
@@ -140,10 +141,16 @@ export function connect({ url, schema }: Address, options: ConnectOptions = {}):
   const { max = 1, statementMsMax, lockMsMax = patiences.usual.lockMs } = options
   const { silentMsMax, onclose } = options
   return new SQL({
-    ...{ url, max, bigint: true, connectionTimeout: CONNECT_SECONDS_MAX },
+    url,
+    max,
+    bigint: true,
+    connectionTimeout: CONNECT_SECONDS_MAX,
     ...(onclose && { onclose }),
     connection: {
-      ...{ search_path: schema, lock_timeout: lockMsMax, application_name: 'bookfeed', ...ALIVE },
+      search_path: schema,
+      lock_timeout: lockMsMax,
+      application_name: 'bookfeed',
+      ...ALIVE,
       ...(statementMsMax !== undefined && { statement_timeout: statementMsMax }),
       ...(silentMsMax !== undefined && { idle_session_timeout: silentMsMax }),
     },

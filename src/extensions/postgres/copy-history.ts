@@ -32,8 +32,23 @@ import { openRows } from './table-copy.ts'
 
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
 const tables: readonly SQLiteTable[] = [
-  ...[market, chunk, tail, trade, gap, evidence, windowOutcome, spot, batch],
-  ...[segment, revision, moment, tradeMoment, spotMoment, marketEvent, manifest, manifestBody],
+  market,
+  chunk,
+  tail,
+  trade,
+  gap,
+  evidence,
+  windowOutcome,
+  spot,
+  batch,
+  segment,
+  revision,
+  moment,
+  tradeMoment,
+  spotMoment,
+  marketEvent,
+  manifest,
+  manifestBody,
 ]
 
 const ANOTHER =
@@ -49,7 +64,8 @@ export type CopyStep = { table: string; rows: number }
  * fault where not all of it arrived.
  */
 export function* copyHistory(from: Database, to: Database): Generator<CopyStep> {
-  const [source, target] = [createMeta(from, 'meta'), createMeta(to, 'meta')]
+  const source = createMeta(from, 'meta')
+  const target = createMeta(to, 'meta')
   assertSound(source.isSound(), 'the meta table')
   const { cursor_key: key } = source.list()
   if (!(key instanceof Uint8Array)) throw storageError('There is no history to copy.')
@@ -75,7 +91,8 @@ export function* copyHistory(from: Database, to: Database): Generator<CopyStep> 
 }
 
 function* copyTable(from: Database, to: Database, table: SQLiteTable): Generator<CopyStep> {
-  const [source, target] = [openRows(from, table), openRows(to, table)]
+  const source = openRows(from, table)
+  const target = openRows(to, table)
   for (const rows of source.after(target.last())) {
     transact(to, () => target.insert(rows))
     yield { table: source.name, rows: rows.length }

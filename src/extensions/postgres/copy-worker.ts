@@ -132,7 +132,8 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start, say: Say)
 }
 
 function copyBooks({ from, to }: Copy, say: Say): string {
-  const [source, target] = [open('history', from), open('history', to)]
+  const source = open('history', from)
+  const target = open('history', to)
   const tell = createProgress(say)
   let copied = 0
   try {

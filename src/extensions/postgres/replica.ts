@@ -119,7 +119,8 @@ export function openReplica({
   const tables = describeTables(schema)
   const db = openFile(path, file)
   const local = createLocal(db, tables, store)
-  const [pulling, beating] = [connect(address), connect(address)]
+  const pulling = connect(address)
+  const beating = connect(address)
   /** Heartbeats that were begun and not seen yet, the oldest first. */
   const heartbeats: { number: number; begunMs: number }[] = []
   let lastHeartbeat = 0

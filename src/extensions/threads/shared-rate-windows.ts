@@ -3,7 +3,9 @@ import type { OwnRateWindows, RateWindow } from '#src/platform/rate-windows.ts'
 
 import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
-const [END, USED, COLUMNS] = [0, 1, 2]
+const END = 0
+const USED = 1
+const COLUMNS = 2
 
 /**
  * About `capacity` windows are held at a time, and further keys share one. `seed` is a secret:

@@ -4,7 +4,10 @@
  */
 
 /** Before the cells, as 32-bit integers: the lock, the seed of the hash, rows, numbers a row. */
-const [LOCK, SEED, ROWS, COLUMNS] = [0, 1, 2, 3]
+const LOCK = 0
+const SEED = 1
+const ROWS = 2
+const COLUMNS = 3
 const HEADER_BYTES = 16
 const BYTES_PER_CELL = 8
 /** Rows that a text may be in. */

@@ -81,7 +81,9 @@ function* makeDay(
   const isSame = Bun.deepEquals([digestsOf(series), all], [digestsOf(known?.series), listed])
   if (!isSame)
     yield history.manifests.add({
-      ...{ day, madeMs: nowMs, after: before?.revision },
+      day,
+      madeMs: nowMs,
+      after: before?.revision,
       series,
       files: all,
     })
@@ -188,8 +190,12 @@ function* digestMarket(history: DigestReads, market: Market): Steps<MarketDigest
   hasher.update(lines.end())
   const trades = history.trades({ market })
   return {
-    ...{ conditionId: market.conditionId, slug: market.slug ?? null, source: market.source },
-    ...{ revision: market.revision, snapshots, snapshotsSha256: hasher.digest('hex') },
+    conditionId: market.conditionId,
+    slug: market.slug ?? null,
+    source: market.source,
+    revision: market.revision,
+    snapshots,
+    snapshotsSha256: hasher.digest('hex'),
     trades: trades.length,
     tradesSha256: sha256(trades.map((trade) => `${toDigested(tradeText(trade))}\n`).join('')),
     factsSha256: sha256(factsFingerprint(market)),

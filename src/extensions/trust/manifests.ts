@@ -144,9 +144,13 @@ const listPage = (
   })
 
 const statementOf = (signed: ManifestHead) => ({
-  ...{ sequence: signed.sequence, day: signed.day, revision: signed.revision },
-  ...{ digest: signed.digest, previous: signed.previous },
-  ...{ signature: signed.signature, publicKey: signed.publicKey },
+  sequence: signed.sequence,
+  day: signed.day,
+  revision: signed.revision,
+  digest: signed.digest,
+  previous: signed.previous,
+  signature: signed.signature,
+  publicKey: signed.publicKey,
 })
 
 /** Throws `invalid_parameter` and `not_found`. */
@@ -209,9 +213,14 @@ function* resolveCitation(history: History, text: string): Steps<DataAnswer> {
     found.revision === newest.revision && (yield* isAsDigested(history, { ...newest, day }))
   const answer: CitationBody = {
     citation: `bookfeed:${coin}/${timeframe}/${day}@r${found.revision}`,
-    ...{ symbol: found.coin, timeframe: found.timeframe, day, revision: found.revision },
-    ...{ newestRevision: newest.revision, isCurrent },
-    ...{ sha256: found.sha256, markets: found.markets.length },
+    symbol: found.coin,
+    timeframe: found.timeframe,
+    day,
+    revision: found.revision,
+    newestRevision: newest.revision,
+    isCurrent,
+    sha256: found.sha256,
+    markets: found.markets.length,
     snapshots: found.markets.reduce((sum, { snapshots }) => sum + snapshots, 0),
     knownAt: toIso(found.madeMs),
     sequence: found.sequence,
@@ -225,7 +234,9 @@ function describeKey(manifests: Manifests) {
   const publicKey = manifests.publicKey()
   const newest = manifests.newest()
   return {
-    ...{ service: 'bookfeed', algorithm: 'ed25519', publicKey },
+    service: 'bookfeed',
+    algorithm: 'ed25519',
+    publicKey,
     publicKeyPem: publicPemOf(publicKey),
     newest: newest ? { sequence: newest.sequence, digest: newest.digest } : null,
     manifests: '/v1/manifests',

@@ -210,8 +210,16 @@ async function* checkMarket(
 }
 
 const factNames = [
-  ...['conditionId', 'symbol', 'timeframe', 'source', 'slug', 'windowStart', 'windowEnd'],
-  ...['strike', 'finalPrice', 'winner'],
+  'conditionId',
+  'symbol',
+  'timeframe',
+  'source',
+  'slug',
+  'windowStart',
+  'windowEnd',
+  'strike',
+  'finalPrice',
+  'winner',
 ]
 
 // What a reviver is called with beside a value is not in the type library yet.

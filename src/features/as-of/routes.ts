@@ -118,8 +118,13 @@ function createAsOfService({ history, clock, isStale, findMarket }: Deps) {
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
   const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
-    ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
-    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock(), isStale: isStale() },
+    market,
+    gaps: history.gaps(market),
+    outcome: view === 'own' ? outcome : undefined,
+    fromMs: tsMs,
+    toMs: tsMs + 1,
+    nowMs: clock(),
+    isStale: isStale(),
   })
 
   function marketOf(coin: Coin, name: string): Market | undefined {

@@ -95,8 +95,13 @@ function* answerFill(
     ...toBody(order, done),
   })
   const coverage = coverageText({
-    ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
-    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock(), isStale: isStale() },
+    market,
+    gaps: history.gaps(market),
+    outcome: view === 'own' ? outcome : undefined,
+    fromMs: tsMs,
+    toMs: tsMs + 1,
+    nowMs: clock(),
+    isStale: isStale(),
   })
   return { body, coverage }
 }

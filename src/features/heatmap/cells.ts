@@ -111,7 +111,8 @@ class SideCells {
   /** Copies what prevails, whose columns are used again. */
   keep(): void {
     const { prices, sizes, from, to } = this.#levels
-    const [kept, keptSizes] = [prices.slice(from, to), sizes.slice(from, to)]
+    const kept = prices.slice(from, to)
+    const keptSizes = sizes.slice(from, to)
     this.#levels = { prices: kept, sizes: keptSizes, from: 0, to: kept.length }
   }
 }

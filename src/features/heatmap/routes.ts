@@ -86,7 +86,10 @@ function answerHeatmap({ history, pages, clock, isStale }: Deps, asked: Asked): 
   const version = market.isClosed ? market.revision : `${market.revision}.${nowMs}`
   const tag = `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}${isGzip ? '.gzip' : ''}`
   return {
-    ...{ tag, isGzip, isClosed: market.isClosed, coverage: coverageText(question) },
+    tag,
+    isGzip,
+    isClosed: market.isClosed,
+    coverage: coverageText(question),
     findPage: () => pages.find(tag),
     *make(): Steps<MadePage> {
       const known = coverageOf(question)[0]?.intervals ?? []
@@ -102,7 +105,7 @@ function pictureOf(market: Market, query: HeatmapQuery, nowMs: number): Span {
   const whole = marketSpanOf(market, nowMs)
   const fromMs = asked.fromMs ?? market.windowStartMs ?? whole?.fromMs
   const toMs = asked.toMs ?? market.windowEndMs ?? whole?.toMs
-  return spanOf({ ...{ market, gaps: [], nowMs }, fromMs, toMs })
+  return spanOf({ market, gaps: [], nowMs, fromMs, toMs })
 }
 
 type Terms = { grid: Grid; known: readonly Span[] }
@@ -136,8 +139,15 @@ function* print(
 ): Steps<Uint8Array<ArrayBuffer>> {
   const { fromMs, toMs, stepMs, priceBins, agg } = grid
   const head = JSON.stringify({
-    ...{ conditionId: market.conditionId, symbol: market.coin, timeframe: market.timeframe },
-    ...{ source: market.source, outcome, agg, from: toIso(fromMs), to: toIso(toMs), stepMs },
+    conditionId: market.conditionId,
+    symbol: market.coin,
+    timeframe: market.timeframe,
+    source: market.source,
+    outcome,
+    agg,
+    from: toIso(fromMs),
+    to: toIso(toMs),
+    stepMs,
   })
   const priceStep = formatMillionths(MILLIONTHS_PER_UNIT / priceBins)
   const out = new ByteWriter(cells.columns * priceBins * 8)

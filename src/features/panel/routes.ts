@@ -228,7 +228,9 @@ const knownLists = (
       ),
 })
 const nothingKnown = {
-  ...{ windowStartMs: undefined, windowEndMs: undefined, firstSnapshotMs: undefined },
+  windowStartMs: undefined,
+  windowEndMs: undefined,
+  firstSnapshotMs: undefined,
 }
 
 /** The expiry is not in the window any more; the state prevailing there was recorded before. */

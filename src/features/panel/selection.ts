@@ -56,7 +56,8 @@ export function* selectMarkets(
   }
   const over = seen.filter(isOver)
   const markets = over.slice(0, limit)
-  const [last, next] = [markets.at(-1), over[limit]]
+  const last = markets.at(-1)
+  const next = over[limit]
   const isEnded = next !== undefined || (range.toMs !== undefined && range.toMs <= nowMs)
   const isFinal = isEnded && upTo(seen, next).every((each) => isOver(each) && isLasting(each))
   const startsMs = seen.flatMap((market) => (hasWindow(market) ? market.windowStartMs : []))

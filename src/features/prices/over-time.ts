@@ -56,7 +56,8 @@ const createReader = (history: History, market: Market): ReadStates<PriceState> 
   function* (part) {
     const tops = yield* readTops(history, { market, ...part })
     const ascending = part.order === 'asc' ? tops : tops.toReversed()
-    const [first, last] = [ascending[0], ascending.at(-1)]
+    const first = ascending[0]
+    const last = ascending.at(-1)
     if (first === undefined || last === undefined) return []
     const span = { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
     const walk = walkTrades(history.trades, market, span)
@@ -144,7 +145,8 @@ function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Posi
 function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps<string[]> {
   const { market, stepMs, range } = request
   const ascending = range.order === 'asc' ? bars : bars.toReversed()
-  const [first, last] = [ascending[0], ascending.at(-1)]
+  const first = ascending[0]
+  const last = ascending.at(-1)
   if (first === undefined || last === undefined) return []
   const whole = clip(range, { fromMs: first.startMs, toMs: last.startMs + stepMs })
   const tradesOf = createTradeCounter(history, market, whole)

@@ -159,7 +159,8 @@ function toPrice(history: MarketHistory, book: Book) {
   const [top] = history.tops(lastRange(book))
   if (top === undefined) return null
   const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
-  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  const hasBid = bidSize > 0
+  const hasAsk = askSize > 0
   return {
     bid: hasBid ? exactMillionths(bidPrice) : null,
     ask: hasAsk ? exactMillionths(askPrice) : null,

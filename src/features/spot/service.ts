@@ -99,7 +99,9 @@ export type SpotService = ReturnType<typeof createSpotService>
 function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
   const rows: object[] = []
   const bars = new Map<string, SpotBar>()
-  let [ticks, steps, startMs] = [0, 0, 0]
+  let ticks = 0
+  let steps = 0
+  let startMs = 0
   let last: StoredTick | undefined
 
   function endStep(): void {
@@ -135,16 +137,23 @@ function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
 /** A price as it is served. */
 export const describeTick = (tick: StoredTick) => ({
   id: String(tick.id),
-  ...{ source: tick.source, windowSeconds: tick.windowSeconds },
+  source: tick.source,
+  windowSeconds: tick.windowSeconds,
   timestamp: toIso(tick.timestampMs),
   price: exactNumber(tick.price),
   receivedAt: tick.receivedMs === undefined ? null : toIso(tick.receivedMs),
-  ...{ sequence: tick.sequence ?? null, dropped: tick.dropped ?? 0 },
+  sequence: tick.sequence ?? null,
+  dropped: tick.dropped ?? 0,
 })
 
 const describeBar = (bar: SpotBar, startMs: number, stepMs: number) => ({
-  ...{ source: bar.source, windowSeconds: bar.windowSeconds },
-  ...{ start: toIso(startMs), end: toIso(startMs + stepMs) },
-  ...{ open: exactNumber(bar.open), high: exactNumber(bar.high) },
-  ...{ low: exactNumber(bar.low), close: exactNumber(bar.close), ticks: bar.ticks },
+  source: bar.source,
+  windowSeconds: bar.windowSeconds,
+  start: toIso(startMs),
+  end: toIso(startMs + stepMs),
+  open: exactNumber(bar.open),
+  high: exactNumber(bar.high),
+  low: exactNumber(bar.low),
+  close: exactNumber(bar.close),
+  ticks: bar.ticks,
 })

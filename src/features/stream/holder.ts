@@ -28,7 +28,8 @@ type Line = {
 export function createHolder(ports: HolderPorts, address: string, { say, end, onCaller }: Line) {
   const openedMs = ports.clock()
   let caller: Caller | undefined
-  let [checkedMs, ownKey] = [openedMs, '']
+  let checkedMs = openedMs
+  let ownKey = ''
   let leave: (() => void) | undefined
 
   /** Ends the connection if the key is not valid any more. */

@@ -69,7 +69,8 @@ export function startReplay({
   const read = (part: ReplayRange) => replayEvents(part, history, rows, clock())
   const pace = createPace(speed, timer, outlet.isSlow)
   let events = read(range)
-  let [isOver, hasEnded] = [false, false]
+  let isOver = false
+  let hasEnded = false
   let timeMs: number | undefined
 
   function sendNumbered(name: string, message: Message): void {
@@ -157,7 +158,8 @@ export function startReplay({
 
 /** When events of a recording are to be sent. */
 function createPace(firstSpeed: number, timer: Clock, isSlow: () => boolean) {
-  let [speed, isPaused] = [firstSpeed, false]
+  let speed = firstSpeed
+  let isPaused = false
   /** A moment of the recording, and when it was played. */
   let anchor: { timeMs: number; atMs: number } | undefined
 

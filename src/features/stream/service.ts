@@ -67,7 +67,9 @@ export function createStreamService(deps: StreamDeps) {
   const strangers = new Set<Session>()
   const ports = createPorts(deps, createBegin(deps, groups, spotGroups))
   const bound = createBound(deps)
-  let [isStopping, tickedMs, spotMs] = [false, 0, Number.NEGATIVE_INFINITY]
+  let isStopping = false
+  let tickedMs = 0
+  let spotMs = Number.NEGATIVE_INFINITY
 
   /** Of those whose key has not come yet, the one that has had most time to send it. */
   function oldestStranger(): Session | undefined {

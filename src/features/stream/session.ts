@@ -199,13 +199,15 @@ const ownerOf = (caller: Caller | undefined) => ({
 /** What is sent over a connection, until it ends. */
 function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () => void) {
   let held = 0
-  let [reason, closeMs]: [CloseReason | undefined, number] = [undefined, 0]
+  let reason: CloseReason | undefined
+  let closeMs: number = 0
   const line = {
     caller: undefined as Caller | undefined,
     sentMs: clock(),
     waitingBytes: () => wire.buffered() + (line.isOver ? 0 : held),
     /** Nothing more is sent, and later the connection is closed. */
-    ...{ isOver: false, isClosed: false },
+    isOver: false,
+    isClosed: false,
     stop(): void {
       if (line.isOver) return
       line.isOver = true
@@ -358,7 +360,8 @@ function createQueue(
 ) {
   const waiting: string[] = []
   const assertPace = createPace(clock)
-  let [faults, hasty] = [0, 0]
+  let faults = 0
+  let hasty = 0
 
   function act(text: string): void {
     try {
@@ -398,7 +401,8 @@ function createQueue(
 
 /** Throws `rate_limited` for an operation too many, in a second or of those that wait. */
 function createPace(clock: Clock): (waiting: number) => void {
-  let [second, count] = [0, 0]
+  let second = 0
+  let count = 0
   return (waiting) => {
     const now = Math.floor(clock() / 1000)
     count = now === second ? count + 1 : 1
@@ -411,5 +415,7 @@ function createPace(clock: Clock): (waiting: number) => void {
 const problemOf = ({ code, message, extras }: AppError, id?: string) => ({
   type: 'error',
   ...(id === undefined ? {} : { id }),
-  ...{ code, detail: message, ...extras },
+  code,
+  detail: message,
+  ...extras,
 })

@@ -38,7 +38,8 @@ export function createSubscriber({
 }: SubscriberOptions) {
   const queue = createSendQueue(id, onSlow, outlet)
   let isSnapshotOwed = live === undefined
-  let [isLive, isOver] = [false, false]
+  let isLive = false
+  let isOver = false
   let farewell: Message | undefined
 
   const subscriber: Subscriber<Message, RowSource> = {

@@ -34,7 +34,8 @@ const verdicts = [undefined, true, false] as const
 /** The first byte: a verdict of all rows, or this. */
 const BY_ROW = verdicts.length
 /** A row is its sequence, whether a lag follows, and its verdict. */
-const [SEQUENCE_UNIT, LAG_BIT] = [8, 4]
+const SEQUENCE_UNIT = 8
+const LAG_BIT = 4
 
 export function encodeNotes(snapshots: readonly Snapshot[]): Uint8Array {
   const bytes = new Uint8Array(1 + snapshots.length * 2 * VARINT_BYTES_MAX)

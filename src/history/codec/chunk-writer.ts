@@ -72,7 +72,8 @@ export class ChunkWriter {
     chain.count++
     this.columns.add({
       timeMs: snapshot.timestampMs,
-      ...{ id, outcome },
+      id,
+      outcome,
       textLength: row.length + 1,
       textCrc: crc32(row.bytes.subarray(0, row.length), COMMA_CRC),
       bitEnd: this.#rowBits.length,

@@ -60,7 +60,8 @@ export function encodeChunk({
   checkpointStream = new Uint8Array(0),
 }: ChunkParts): Uint8Array {
   const firstMs = rows[0]?.timeMs ?? 0
-  let [downCount, leastId] = [0, Number.POSITIVE_INFINITY]
+  let downCount = 0
+  let leastId = Number.POSITIVE_INFINITY
   for (const { outcome, id } of rows) {
     downCount += outcome
     if (id < leastId) leastId = id

@@ -180,7 +180,8 @@ export class FrameEncoder {
   #ladder(now: LadderText, old: LadderText, isAsks: boolean): number {
     const head = sameBest(now, old)
     const tail = sameWorst(now, old, head)
-    const [end, oldEnd] = [now.count - tail, old.count - tail]
+    const end = now.count - tail
+    const oldEnd = old.count - tail
     let done = this.#sameLevels(now.open + 1, { now, i: 0, old, j: 0 }, head)
     let j = head
     let isAdjacent = true

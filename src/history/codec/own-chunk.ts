@@ -15,7 +15,8 @@ export function ownChunkOf(chunk: Chunk, outcome: number): Chunk {
   checkpointBits.reset()
   checkpointBits.reserve(chunk.size)
   const rows: { timeMs: number; id: number; outcome: number; bitEnd: number }[] = []
-  const [textEnds, crcs]: [number[], number[]] = [[], []]
+  const textEnds: number[] = []
+  const crcs: number[] = []
   const checkpoints: { row: number; bitEnd: number }[] = []
   let previous = -1
   let textEnd = 0

@@ -49,7 +49,9 @@ export function toMoment({ revisions }: Log, { knownAt, nowMs, needsEvents }: As
   assertKept(second, sinceMs, 'what changed before was not noted')
   const hasEvents = second >= firstAfter(eventsSinceMs)
   return {
-    ...{ atMs: second * SECOND_MS, hasEvents, belowId: revisions.firstIdFrom(second) },
+    atMs: second * SECOND_MS,
+    hasEvents,
+    belowId: revisions.firstIdFrom(second),
     belowTradeId: hasEvents ? revisions.firstTradeIdFrom(second) : 0,
     belowSpotId: hasEvents ? revisions.firstSpotIdFrom(second) : 0,
   }
@@ -106,7 +108,9 @@ export function* openKnown(
   const found = outcomes.flatMap((outcome) => spans[outcome] ?? [])
   const market: Market = {
     ...withFacts(history, now, moment),
-    ...{ spans, firstSnapshotMs: undefined, lastSnapshotMs: undefined },
+    spans,
+    firstSnapshotMs: undefined,
+    lastSnapshotMs: undefined,
     ...(found.length > 0 && {
       firstSnapshotMs: Math.min(...found.map(({ firstMs }) => firstMs)),
       lastSnapshotMs: Math.max(...found.map(({ lastMs }) => lastMs)),

@@ -63,7 +63,8 @@ export function findExampleMarket(
   const most = Math.max(...ranked.map(({ rank }) => rank))
   // Only of these more is read.
   const best = ranked.filter(({ rank }) => rank === most).map(({ market }) => market)
-  let [found, shares] = [best[0], -1]
+  let found = best[0]
+  let shares = -1
   for (const market of best.length > 1 ? best : []) {
     const share = coveredOf(history, market) + seriesOf(history, market)
     if (share > shares) [found, shares] = [market, share]

@@ -33,7 +33,9 @@ export type MarketView = {
 const NO_GAPS: readonly Gap[] = []
 
 /** What one takes at most: a chunk ref; a gap, with those that coverage makes of it; all else. */
-const [REF_BYTES, GAP_BYTES, MARKET_BYTES] = [150, 150, 2000]
+const REF_BYTES = 150
+const GAP_BYTES = 150
+const MARKET_BYTES = 2000
 
 const bytesOf = ({ refs, gaps, tail }: MarketView): number =>
   MARKET_BYTES +
@@ -124,7 +126,8 @@ export type Views = ReturnType<typeof createViews>
  * No row is missing, and positions rise: so every walk over a view ends. Throws a `damage` fault.
  */
 function assertWhole({ market, refs, tail }: MarketView): void {
-  let [ups, downs] = [0, 0]
+  let ups = 0
+  let downs = 0
   let last = { timestampMs: -1, id: 0 }
   let isRising = true
   const goTo = (next: Position, least: number): void => {

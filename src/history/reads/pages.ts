@@ -87,7 +87,10 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
       })
       const { count, last, hasMore } = selection
       return {
-        ...{ revision, count, last, hasMore },
+        revision,
+        count,
+        last,
+        hasMore,
         received: order === 'asc' ? received : received.toReversed(),
         // Frames only join forwards, row after row: what skips or goes backwards is decoded.
         encode(encoding, prefix, suffix) {

@@ -22,7 +22,10 @@ export function toPage({ market, withReceived }: RowQuery, { rows, last, hasMore
       Buffer.from(suffix),
     ])
   return {
-    ...{ revision: market.revision, count: rows.length, last, hasMore },
+    revision: market.revision,
+    count: rows.length,
+    last,
+    hasMore,
     received: withReceived ? rows.map(({ receivedMs }) => receivedMs) : [],
     encode: (encoding, prefix, suffix) => {
       const bytes = new Uint8Array(joined(prefix, suffix))

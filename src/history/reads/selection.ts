@@ -146,7 +146,8 @@ function createSeenByIndex(bounds: StepBounds) {
   let seen: Seen = [false, false]
   return {
     add({ firstMs, lastMs, counts }: ChunkRef): void {
-      const [first, last] = [stepOf(firstMs, stepMs), stepOf(lastMs, stepMs)]
+      const first = stepOf(firstMs, stepMs)
+      const last = stepOf(lastMs, stepMs)
       if (last !== step || first !== last) seen = [false, false]
       step = first
       // Where it begins in an earlier step than it ends, only the outcome of a single one is known.
@@ -184,7 +185,9 @@ export function findRef(refs: readonly ChunkRef[], position: Position): number {
 export type PageSlice = Slice & Run
 
 export const sliceOf = ({ chunk, ref }: Run, { start, end, outcome }: Bounds): PageSlice => ({
-  ...{ chunk, ref, outcome },
+  chunk,
+  ref,
+  outcome,
   from: chunk.seek(start.timestampMs, start.id),
   to: chunk.seek(end.timestampMs, end.id),
 })

@@ -39,13 +39,21 @@ export type PackedKind = (typeof packedKinds)[number]
 type ChunkBlobs = Pick<ChunkRow, Kind>
 
 const refColumns = [
-  ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
+  'marketId',
+  'firstMs',
+  'firstId',
+  'lastMs',
+  'lastId',
+  'upCount',
+  'downCount',
 ] as const
 
 const NOTHING = new Uint8Array(0)
 
 /** What may be kept of a chunk: all of it, its rows of up and of down, and its tops. */
-const [WHOLE, TOPS, OWN] = [0, 1, 2]
+const WHOLE = 0
+const TOPS = 1
+const OWN = 2
 const FORMS = 4
 const placeOfForm = ({ id }: ChunkRef, form: number): number => id * FORMS + form
 
@@ -240,7 +248,9 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
     /** Puts where bytes are in their place. What was cut anew since has another id. */
     point(ref: ChunkRef, pointers: Readonly<Record<PackedKind, Pointer>>): void {
       const encode = (kind: PackedKind) => encodePointer(pointers[kind], placeOf(kind, ref))
-      const [tops, rows, hashes] = [encode('tops'), encode('rows'), encode('hashes')]
+      const tops = encode('tops')
+      const rows = encode('rows')
+      const hashes = encode('hashes')
       pointTo.run({ id: ref.id, tops, rows, hashes })
     },
 
@@ -287,7 +297,8 @@ export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytes
       for (let form = 0; form < FORMS; form++) cache.delete(id * FORMS + form)
     }),
     ...blobs,
-    ...{ pass, load },
+    pass,
+    load,
     cacheCounts: cache.counts,
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */

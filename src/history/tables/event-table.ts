@@ -39,8 +39,16 @@ export function createEventTable(db: Database, meta: LogMeta, clock: Clock) {
     const last = newest.get()
     const { outcome, kind, fromMs, toMs, reason } = of
     const row: EventRow = {
-      ...{ id: (last?.id ?? 0) + 1, atMs: Math.max(clock(), last?.atMs ?? 0), marketId, event },
-      ...{ outcome, kind, fromMs, toMs, reason, checksum: 0 },
+      id: (last?.id ?? 0) + 1,
+      atMs: Math.max(clock(), last?.atMs ?? 0),
+      marketId,
+      event,
+      outcome,
+      kind,
+      fromMs,
+      toMs,
+      reason,
+      checksum: 0,
     }
     row.checksum = checksumOf(row)
     insert.run(row)

@@ -98,7 +98,10 @@ export function createManifestTable(db: Database, meta: LogMeta) {
         const previous = before?.digest ?? null
         const place = { sequence: (before?.sequence ?? 0) + 1, day, revision, previous }
         const text = canonicalJson({
-          ...{ kind: MANIFEST_KIND, madeAt: toIso(madeMs), ...place, ...content },
+          kind: MANIFEST_KIND,
+          madeAt: toIso(madeMs),
+          ...place,
+          ...content,
         } satisfies ManifestBody)
         const row = signRow({ ...place, madeMs, digest: sha256(text) }, meta.signingKey())
         insert.run(row)
@@ -119,6 +122,13 @@ export function createManifestTable(db: Database, meta: LogMeta) {
 }
 
 const inOrder = ({ sequence, day, revision, madeMs, ...rest }: Row): Row => ({
-  ...{ sequence, day, revision, madeMs, digest: rest.digest, previous: rest.previous },
-  ...{ signature: rest.signature, publicKey: rest.publicKey, checksum: 0 },
+  sequence,
+  day,
+  revision,
+  madeMs,
+  digest: rest.digest,
+  previous: rest.previous,
+  signature: rest.signature,
+  publicKey: rest.publicKey,
+  checksum: 0,
 })

@@ -104,8 +104,10 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const [counts] = db
     .query<unknown, [Values]>(`SELECT ${countIn('market_order')}, ${byTimeframe}`)
     .values({
-      ...{ ...values, coin: query.coin },
-      ...{ endMs: end?.orderMs ?? null, endId: end?.conditionId ?? null },
+      ...values,
+      coin: query.coin,
+      endMs: end?.orderMs ?? null,
+      endId: end?.conditionId ?? null,
     }) as number[][]
   assertSound(counts?.[0] === counts?.[1], 'an index of markets')
 }
@@ -189,7 +191,11 @@ export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] 
     const rows = held.all()
     assertSound(rows.every(({ isSound }) => isSound === 1) && areKnown(rows), 'the totals of coins')
     return rows.map(({ coin, timeframe, source, markets, snapshots, firstMs, lastMs }) => ({
-      ...{ coin, timeframe, source, markets, snapshots },
+      coin,
+      timeframe,
+      source,
+      markets,
+      snapshots,
       openMarkets: counts.get(nameOf({ coin, timeframe, source })) ?? 0,
       firstSnapshotMs: firstMs ?? undefined,
       lastSnapshotMs: lastMs ?? undefined,

@@ -39,21 +39,48 @@ export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Words> &
 export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
 
 const laterFacts = [
-  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
-  ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
-  ...['finalPrice', 'finalPriceSource', 'finalPriceMs', 'feeSchedule'],
+  'slug',
+  'question',
+  'windowStartMs',
+  'windowEndMs',
+  'winner',
+  'winnerSource',
+  'tickSize',
+  'settlementRule',
+  'strike',
+  'strikeSource',
+  'strikeMs',
+  'finalPrice',
+  'finalPriceSource',
+  'finalPriceMs',
+  'feeSchedule',
 ] as const
 
 const factColumns = [
-  ...['conditionId', 'coin', 'timeframe', 'source', 'upAssetId', 'downAssetId', 'orderMs'],
+  'conditionId',
+  'coin',
+  'timeframe',
+  'source',
+  'upAssetId',
+  'downAssetId',
+  'orderMs',
   ...laterFacts,
 ] as const
 
 /** Columns of what is held; of all but these a change moves entries of indexes. */
 const heldColumns = [
-  ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
-  ...['downFirstMs', 'downLastMs', 'upLongestMs', 'downLongestMs'],
-  ...['upVerifiedCount', 'downVerifiedCount'],
+  'upCount',
+  'downCount',
+  'firstMs',
+  'lastMs',
+  'upFirstMs',
+  'upLastMs',
+  'downFirstMs',
+  'downLastMs',
+  'upLongestMs',
+  'downLongestMs',
+  'upVerifiedCount',
+  'downVerifiedCount',
 ] as const
 
 export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>

@@ -35,10 +35,21 @@ export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
       const last = newest.get()
       const facts = change.facts?.map(({ fact, before, after }) => [fact, before, after])
       const row: RevisionRow = {
-        ...{ id: (last?.id ?? 0) + 1, atMs: Math.max(clock(), last?.atMs ?? 0), why },
-        ...{ conditionId, coin, timeframe, orderMs, revision: market.revision },
-        ...{ added, changed, removed, fromMs, toMs },
-        ...{ facts: facts === undefined ? null : JSON.stringify(facts), checksum: 0 },
+        id: (last?.id ?? 0) + 1,
+        atMs: Math.max(clock(), last?.atMs ?? 0),
+        why,
+        conditionId,
+        coin,
+        timeframe,
+        orderMs,
+        revision: market.revision,
+        added,
+        changed,
+        removed,
+        fromMs,
+        toMs,
+        facts: facts === undefined ? null : JSON.stringify(facts),
+        checksum: 0,
       }
       row.checksum = checksumOf(row)
       insert.run(row)
@@ -157,7 +168,8 @@ export function verifyLog(
   table: Parameters<LogMeta['sumOf']>[0],
   meta: LogMeta,
 ): string[] {
-  let [sum, isSound] = [0, true]
+  let sum = 0
+  let isSound = true
   for (const row of rows) {
     sum = (sum + row.checksum) % SUM_END
     isSound &&= row.checksum === checksumOf(row)
@@ -178,7 +190,8 @@ function toRevision(row: RevisionRow): Revision {
   return {
     ...rest,
     coin: row.coin as Coin,
-    ...{ fromMs: fromMs ?? undefined, toMs: toMs ?? undefined },
+    fromMs: fromMs ?? undefined,
+    toMs: toMs ?? undefined,
     facts: changes.map(([fact, before, after]) => ({ fact, before, after })),
   }
 }

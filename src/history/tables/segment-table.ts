@@ -9,7 +9,14 @@ import type { LogMeta } from './meta-table.ts'
 
 type SegmentRow = typeof segment.$inferSelect
 const given = [
-  ...['marketId', 'layout', 'name', 'bytes', 'sha256', 'madeMs', 'isSealed', 'checksum'],
+  'marketId',
+  'layout',
+  'name',
+  'bytes',
+  'sha256',
+  'madeMs',
+  'isSealed',
+  'checksum',
 ] as const
 export type Segment = Pick<SegmentRow, 'id' | 'name'>
 

@@ -102,7 +102,8 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
     insert(ticks: readonly SpotTick[]): number {
       let id = lastId() + 1
       if (ticks.length > 0) moments.noteIds(id)
-      let [added, sumAdded] = [0, 0]
+      let added = 0
+      let sumAdded = 0
       for (const tick of ticks) {
         const row = toRow(tick, id)
         if (insert.run(row).changes === 0) {
@@ -230,7 +231,8 @@ function createListedCheck(db: Database) {
     const { order, limit } = query
     const isAscending = order === 'asc'
     let before = start
-    let [sum, isInOrder] = [0, true]
+    let sum = 0
+    let isInOrder = true
     for (const tick of ticks) {
       const isLater = compareTicks(tick, before) > 0
       isInOrder &&= isLater === isAscending
@@ -283,8 +285,16 @@ function toRow(tick: SpotTick, id: number): SpotRow {
   const { coin, source, windowSeconds, timestampMs, price } = tick
   const { receivedMs = null, sequence = null, dropped = null } = tick
   const row = {
-    ...{ id, coin, source, windowSeconds, timeMs: timestampMs },
-    ...{ price, receivedMs, sequence, dropped, checksum: 0 },
+    id,
+    coin,
+    source,
+    windowSeconds,
+    timeMs: timestampMs,
+    price,
+    receivedMs,
+    sequence,
+    dropped,
+    checksum: 0,
   }
   row.checksum = checksumOf(row)
   return row
@@ -296,8 +306,14 @@ function toTick(row: SpotRow): StoredTick {
   assertSealed(row, nameOf(row))
   const { id, source, windowSeconds, timeMs, price, receivedMs, sequence, dropped } = row
   return {
-    ...{ id, coin: row.coin as Coin, source, windowSeconds, timestampMs: timeMs, price },
-    ...{ receivedMs: receivedMs ?? undefined, sequence: sequence ?? undefined },
+    id,
+    coin: row.coin as Coin,
+    source,
+    windowSeconds,
+    timestampMs: timeMs,
+    price,
+    receivedMs: receivedMs ?? undefined,
+    sequence: sequence ?? undefined,
     dropped: dropped ?? undefined,
   }
 }

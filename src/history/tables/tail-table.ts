@@ -44,9 +44,18 @@ export function createTailTable(db: Database) {
         const { sourceHash } = snapshot
         // In the order of the table, which the checksum follows.
         const columns: TailRow = {
-          ...{ marketId, timeMs, id, outcome, bidPrice, bidSize, askPrice, askSize, textLength },
+          marketId,
+          timeMs,
+          id,
+          outcome,
+          bidPrice,
+          bidSize,
+          askPrice,
+          askSize,
+          textLength,
           bitLength: bitEnd - writer.columns.bitStart(row),
-          ...{ textCrc, frame },
+          textCrc,
+          frame,
           sourceHash: sourceHash === undefined ? null : Uint8Array.fromHex(sourceHash),
           checksum: null,
           notes: encodeNotes([snapshot]),
@@ -85,7 +94,9 @@ export function toTail(writer: ChunkWriter): TailRun | undefined {
   if (writer.count === 0) return undefined
   // What is kept must not hold the levels.
   const besides = writer.snapshots.map(({ sourceHash, isVerified, sequence, receivedMs }) => ({
-    ...{ sourceHash, isVerified, receivedMs },
+    sourceHash,
+    isVerified,
+    receivedMs,
     sequence: sequence === 0 ? undefined : sequence,
   }))
   return {

@@ -50,7 +50,8 @@ export function createTradeTable(db: Database, moments: Moments) {
     db.prepare<TradeRow, [Range & { limit: number }]>(
       `${inRange} ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
-  const [ascending, descending] = [select(''), select('DESC')]
+  const ascending = select('')
+  const descending = select('DESC')
 
   const all = db.prepare<TradeRow, [Pick<TradeRow, 'marketId'>]>(
     `SELECT ${sql.columns()} FROM trade WHERE market_id = $marketId ORDER BY id`,

@@ -84,8 +84,11 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       { ...market, orderMs: orderOf(held), revision: market.revision + 1 },
       {
         why: reason === 'import' ? 'imported' : 'late_rows',
-        ...{ added: rows.length - changed, changed, removed: gone.length - changed },
-        ...{ fromMs: Math.min(...times), toMs: Math.max(...times) + 1 },
+        added: rows.length - changed,
+        changed,
+        removed: gone.length - changed,
+        fromMs: Math.min(...times),
+        toMs: Math.max(...times) + 1,
       },
     )
   }
@@ -113,7 +116,8 @@ type Ids = { first: number; of: ReadonlyMap<MadeRow, number> }
 
 /** Rows without an id, with the greatest place so far in their millisecond: ids rise with it. */
 function listUnnamed({ made }: MarketChange) {
-  let [timestampMs, place] = [-1, -1]
+  let timestampMs = -1
+  let place = -1
   return made
     .filter(({ id }) => id === undefined)
     .map((row) => {
@@ -204,8 +208,15 @@ function settle(
 function stateOf(row: Beside & Pick<Snapshot, 'outcome' | 'occurrence'>): Omit<State, 'snapshot'> {
   const { outcome, sourceHash, isVerified, receivedMs, sequence = 0, occurrence = 0 } = row
   return {
-    ...{ outcome, sourceHash, isVerified, receivedMs, sequence, occurrence },
-    ...{ id: undefined, index: HELD, isChanged: false },
+    outcome,
+    sourceHash,
+    isVerified,
+    receivedMs,
+    sequence,
+    occurrence,
+    id: undefined,
+    index: HELD,
+    isChanged: false,
   }
 }
 

@@ -200,7 +200,8 @@ function withHeld(market: Market, { rows, gone }: RowChange): Market {
   const lastMs = rows.at(-1)?.timestampMs ?? 0
   return {
     ...market,
-    ...{ snapshotCounts, verifiedCounts },
+    snapshotCounts,
+    verifiedCounts,
     firstSnapshotMs: Math.min(firstMs, market.firstSnapshotMs ?? firstMs),
     lastSnapshotMs: Math.max(lastMs, market.lastSnapshotMs ?? lastMs),
   }

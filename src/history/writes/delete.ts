@@ -105,7 +105,9 @@ export function createDelete({
 }
 
 const deletionOf = ({ snapshots, firstMs, lastMs }: Counted): MarketChange => ({
-  ...{ why: 'deleted', removed: snapshots, fromMs: firstMs ?? undefined },
+  why: 'deleted',
+  removed: snapshots,
+  fromMs: firstMs ?? undefined,
   toMs: lastMs === null ? undefined : lastMs + 1,
 })
 

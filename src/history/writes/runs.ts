@@ -135,7 +135,8 @@ function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>
     late: readonly StoredSnapshot[],
     goneRows: readonly Position[],
   ): readonly StoredSnapshot[] => {
-    let [rows, gone] = [late, goneRows]
+    let rows = late
+    let gone = goneRows
     for (;;) {
       const [next] = [...rows.slice(0, 1), ...gone.slice(0, 1)].sort(comparePositions)
       const ref = next && chunks.findAt(market.id, next)

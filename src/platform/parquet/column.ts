@@ -77,7 +77,8 @@ export class ColumnEncoder {
 
   /** Numbers the values in the order in which they come first. */
   #index(values: Float64Array): void {
-    const [indexes, levels] = [this.#indexes, this.#levels]
+    const indexes = this.#indexes
+    const levels = this.#levels
     const words = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
     this.#slots.fill(NONE)
     this.#count = 0
@@ -94,7 +95,8 @@ export class ColumnEncoder {
 
   /** The index of a value, from the slot on that its bits give. */
   #find(value: number, first: number): number {
-    const [slots, distinct] = [this.#slots, this.#distinct]
+    const slots = this.#slots
+    const distinct = this.#distinct
     let slot = first
     let index = slots[slot] ?? NONE
     while (index !== NONE && distinct[index] !== value) {
@@ -136,7 +138,8 @@ export class ColumnEncoder {
   #writeData(to: ByteWriter, column: Column, hasDictionary: boolean): number {
     const { element, values } = column
     const page = this.#page
-    const [present, rows] = [this.#present, values.length]
+    const present = this.#present
+    const rows = values.length
     page.index = 0
     if (element.repetition_type === 'OPTIONAL') {
       writeRleBitPackedHybrid(page, this.#levels.subarray(0, rows), 1)

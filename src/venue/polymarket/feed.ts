@@ -178,7 +178,8 @@ function readChanges(message: JsonObject): LevelChange[] {
 /** Reads a side of a book, whose best level is the last, or should be. */
 function readLadder(levels: unknown, side: 'bids' | 'asks'): Ladder {
   if (!Array.isArray(levels)) throw recordFault(`${side}: not an array`)
-  const [prices, sizes]: [Millionths[], Millionths[]] = [[], []]
+  const prices: Millionths[] = []
+  const sizes: Millionths[] = []
   const direction = side === 'bids' ? -1 : 1
   let isOrdered = true
   let before = direction * -MILLIONTHS_PER_UNIT

@@ -47,7 +47,8 @@ export const slugOf = ({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>
 
 /** The title of a window: `Bitcoin Up or Down - June 24, 3:50AM-3:55AM ET`. */
 export function titleOf({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>): string {
-  const [from, to] = [clockTime(startMs), clockTime(startMs + timeframeMs[timeframe])]
+  const from = clockTime(startMs)
+  const to = clockTime(startMs + timeframeMs[timeframe])
   return `${coinTable[coin].name} Up or Down - ${from.date}, ${from.time}-${to.time} ET`
 }
 

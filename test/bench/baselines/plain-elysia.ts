@@ -133,7 +133,8 @@ const round = (value: number, decimals = 7) => Number(value.toFixed(decimals))
 type SnapshotRow = ReturnType<typeof listSnapshots>['data'][number]
 
 function toQuote({ id, outcome, timestamp, bids, asks }: SnapshotRow): typeof Quote.static {
-  const [bid, ask] = [bids[0], asks[0]]
+  const bid = bids[0]
+  const ask = asks[0]
   const sides = {
     bid: bid?.price ?? null,
     bidSize: bid?.size ?? null,

@@ -75,7 +75,8 @@ describe('openDatabase', () => {
   })
 
   test('default: in memory, each handle has its own', () => {
-    const [one, two] = [openHistory(':memory:'), openHistory(':memory:')]
+    const one = openHistory(':memory:')
+    const two = openHistory(':memory:')
     appendAll(one, someSnapshots(3))
     expect([one.totals().snapshots, two.totals().snapshots]).toEqual([3, 0])
     for (const history of [one, two]) history.dispose()
@@ -236,7 +237,8 @@ describe('transact', () => {
 
   test('behavior: readConsistently sees one state, works inside a transaction and ends with a throw', () => {
     const path = newPath()
-    const [db, other] = [openDatabase(path), openDatabase(path)]
+    const db = openDatabase(path)
+    const other = openDatabase(path)
     readConsistently(db, () => {
       expect(count(db)).toBe(0)
       transact(other, () => put(other, 'a'))
@@ -293,7 +295,8 @@ describe('a full disk', () => {
 describe('two handles on one file', () => {
   test('behavior: a walk sees every row once while the other handle appends and seals', () => {
     const path = newPath()
-    const [reader, writer] = [openHistory(path), openHistory(path)]
+    const reader = openHistory(path)
+    const writer = openHistory(path)
     for (let number = 0; number < 8; number++) writer.append(batchOf(number))
     for (const order of ['asc', 'desc'] as const) {
       const atStart = idsOf(writer, { order, limit: 100_000 })
@@ -309,7 +312,8 @@ describe('two handles on one file', () => {
 
   test('behavior: a page never repeats a row when the other handle seals between findMarket and page', () => {
     const path = newPath()
-    const [reader, writer] = [openHistory(path), openHistory(path)]
+    const reader = openHistory(path)
+    const writer = openHistory(path)
     const rows = someSnapshots(140)
     appendAll(writer, rows.slice(0, 60))
     const market = getMarket(reader)

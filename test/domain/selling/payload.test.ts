@@ -15,7 +15,8 @@ import {
 } from '../../billing/scripted-billing.ts'
 
 const { quote } = await openBilling()
-const [usdc, usdt] = [await quote('USDC'), await quote('USDT')]
+const usdc = await quote('USDC')
+const usdt = await quote('USDT')
 
 /** The message of the refusal; empty if it is taken. */
 function refusalOf(input: unknown): string {

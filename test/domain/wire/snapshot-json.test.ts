@@ -59,8 +59,11 @@ describe('createSnapshotScanner', () => {
     const document = readFileSync(new URL('../../../docs/data.md', import.meta.url), 'utf8')
     const [, line = ''] = /^```json\n(\{"id":[^`]*)```$/m.exec(document) ?? []
     expect(scanText(line.trim())).toMatchObject({
-      ...{ coin: 'btc', outcome: 'down', timestampMs: expected.timestampMs },
-      ...{ bids: expected.bids, asks: expected.asks },
+      coin: 'btc',
+      outcome: 'down',
+      timestampMs: expected.timestampMs,
+      bids: expected.bids,
+      asks: expected.asks,
     })
   })
 
@@ -284,7 +287,8 @@ describe('scan', () => {
   const line = encoder.encode(JSON.stringify(aRecord({ extra: { a: ['\\', 1.5e3, null] } })))
   /** What a scan of damaged bytes says; the bytes around them are `filler`. */
   const outcomeOf = (bytes: Uint8Array, filler: string): string => {
-    const [before, after] = [encoder.encode(filler), encoder.encode(filler.repeat(8))]
+    const before = encoder.encode(filler)
+    const after = encoder.encode(filler.repeat(8))
     const padded = Buffer.concat([before, bytes, after])
     try {
       return JSON.stringify(scanner.scan(padded, before.length, before.length + bytes.length))

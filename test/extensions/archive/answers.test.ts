@@ -81,7 +81,8 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     'default: the same from PostgreSQL',
     async () => {
       const place = postgres?.url ?? ''
-      const [from, to] = [openDatabase(pathOf('whole')), openPostgres(place, postgresHistory)]
+      const from = openDatabase(pathOf('whole'))
+      const to = openPostgres(place, postgresHistory)
       for (const _ of copyHistory(from, to));
       for (const db of [from, to]) db.close()
       const archiving = openHistory(place)
@@ -125,14 +126,13 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
   test(
     'behavior: late books stay beside it until the next time, and deleted markets leave nothing',
     async () => {
-      const [place, store] = [placeOf('late'), openArchive(placeOf('late'))]
+      const place = placeOf('late')
+      const store = openArchive(placeOf('late'))
       await cp(pathOf('whole'), pathOf('late'))
       // The times of changes are among the answers.
       const clock = () => START_MS
-      const [whole, late] = [
-        openHistory(pathOf('whole'), { clock }),
-        openHistory(pathOf('late'), { clock }),
-      ]
+      const whole = openHistory(pathOf('whole'), { clock })
+      const late = openHistory(pathOf('late'), { clock })
       await archiveAll(late, place)
       const objects = (await store.list('')).size
       const [market] = late.listMarkets({ coin: 'eth', limit: 1 })

@@ -11,12 +11,14 @@ import { archiveAll } from '../../support/archive-all.ts'
 import { onBucket } from '../../support/engines/bucket.ts'
 import { createHarness } from '../../support/harness.ts'
 
-const [first, second] = [conditionIdOf(1), conditionIdOf(2)]
+const first = conditionIdOf(1)
+const second = conditionIdOf(2)
 
 onBucket(import.meta.path, ({ placeOf, tell }) => {
   test('default: what was read is served after a restart with the bucket dead', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bookfeed-cached-'))
-    const [path, cached] = [join(folder, 'history.db'), join(folder, 'chunks.db')]
+    const path = join(folder, 'history.db')
+    const cached = join(folder, 'chunks.db')
     const filling = openHistory(path)
     for (const conditionId of [first, second])
       appendAll(filling, someSnapshots(210, { conditionId }))

@@ -59,7 +59,9 @@ async function stopBeforeSeal(path: string) {
     return row !== undefined
   }, 1)
   return {
-    ...{ name: '', madeMs: 0, ...row },
+    name: '',
+    madeMs: 0,
+    ...row,
     goOn(): void {
       db.run('ROLLBACK')
       db.close()
@@ -84,7 +86,8 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
       const place = placeOf('killed')
       using cli = createLine({ BOOKFEED_ARCHIVE: place })
       const child = Bun.spawn(bookfeed('archive', '--days', '0'), {
-        ...{ stdout: 'ignore', stderr: 'inherit' },
+        stdout: 'ignore',
+        stderr: 'inherit',
         env: { ...env, ...cli.context.env },
       })
       const stopped = await stopBeforeSeal(cli.path)
@@ -133,8 +136,13 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
       const place = placeOf('job')
       using cli = createLine({})
       const server = await startKillableServer({
-        ...{ ...env, BOOKFEED_DATA: cli.folder, BOOKFEED_PORT: '0', BOOKFEED_FREE_MB: '0' },
-        ...{ BOOKFEED_ARCHIVE: place, BOOKFEED_ARCHIVE_DAYS: '0', BOOKFEED_SAMPLE: 'off' },
+        ...env,
+        BOOKFEED_DATA: cli.folder,
+        BOOKFEED_PORT: '0',
+        BOOKFEED_FREE_MB: '0',
+        BOOKFEED_ARCHIVE: place,
+        BOOKFEED_ARCHIVE_DAYS: '0',
+        BOOKFEED_SAMPLE: 'off',
       })
       try {
         const started = await fetch(`${server.origin}/admin/api/jobs/run`, {

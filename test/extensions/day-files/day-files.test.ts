@@ -24,7 +24,10 @@ const LATER_MS = NOW_MS + 5 * DAY_MS
 const { history, both, open, edge } = createMarketHistory()
 for (const { conditionId } of [open, edge]) history.close(conditionId)
 history.putMarket({
-  ...{ conditionId: both.conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' },
+  conditionId: both.conditionId,
+  coin: 'btc',
+  timeframe: '5m',
+  source: 'simulated',
   strike: '64126.512345678901234567',
 })
 const root = mkdtempSync(join(tmpdir(), 'bookfeed-files-'))
@@ -109,8 +112,12 @@ describe('files of a day', () => {
       ]),
     )
     expect(data[4]).toMatchObject({
-      ...{ name: `btc-5m-${DAY}-quotes-decimal-r1.parquet`, day: DAY, timeframe: '5m' },
-      ...{ revision: '1', isLatest: true, markets: '2' },
+      name: `btc-5m-${DAY}-quotes-decimal-r1.parquet`,
+      day: DAY,
+      timeframe: '5m',
+      revision: '1',
+      isLatest: true,
+      markets: '2',
     })
     expect(nextCursor).toBeNull()
     expect((await get('/v1/sol/files')).data).toEqual([])
@@ -123,8 +130,14 @@ describe('files of a day', () => {
     expect(await readFile(find('btc', 'quotes').path, [...columns, 'ask_size'])).toEqual(
       cellsOf(
         rows.map(([condition, row]) => [
-          ...[condition, row.id, row.outcome, row.timestamp],
-          ...[row.bid, row.bidSize, row.ask, row.askSize],
+          condition,
+          row.id,
+          row.outcome,
+          row.timestamp,
+          row.bid,
+          row.bidSize,
+          row.ask,
+          row.askSize,
         ]),
       ),
     )
@@ -137,7 +150,10 @@ describe('files of a day', () => {
     )
     const levelsOf = (row: Json, side: 'bids' | 'asks') => row[side] as Level[]
     const states = rows.map(([condition, row]) => [
-      ...[condition, row.id, row.outcome, row.timestamp],
+      condition,
+      row.id,
+      row.outcome,
+      row.timestamp,
       ...(['bids', 'asks'] as const).flatMap((side) =>
         Array.from({ length: 25 }, (_, at) => levelsOf(row, side)[at]).flatMap((level) => [
           level?.price,
@@ -152,7 +168,12 @@ describe('files of a day', () => {
     const levels = rows.flatMap(([condition, row]) =>
       (['bids', 'asks'] as const).flatMap((side) =>
         levelsOf(row, side).map(({ price, size }, at) => [
-          ...[condition, row.id, side.slice(0, -1), at + 1, price, size],
+          condition,
+          row.id,
+          side.slice(0, -1),
+          at + 1,
+          price,
+          size,
         ]),
       ),
     )
@@ -174,7 +195,12 @@ describe('files of a day', () => {
     expect(await readFile(find('btc', 'trades').path, columns)).toEqual(
       cellsOf(
         rows.map(([condition, row]) => [
-          ...[condition, row.timestamp, row.outcome, row.price, row.size, row.side],
+          condition,
+          row.timestamp,
+          row.outcome,
+          row.price,
+          row.size,
+          row.side,
         ]),
       ),
     )
@@ -201,14 +227,32 @@ describe('files of a day', () => {
       ...['timestamp', 'bid', 'bid_size', 'ask', 'ask_size'].map((name) => `${outcome}_${name}`),
     ]
     const columns = [
-      ...['condition_id', 'slug', 'window_start', 'window_end', 'strike', 'winner', 'offset_ms'],
-      ...['ts', ...namesOf('up'), ...namesOf('down'), 'last_trade_price', 'spot_price'],
+      'condition_id',
+      'slug',
+      'window_start',
+      'window_end',
+      'strike',
+      'winner',
+      'offset_ms',
+      'ts',
+      ...namesOf('up'),
+      ...namesOf('down'),
+      'last_trade_price',
+      'spot_price',
     ]
     const expected = rows.map((row) => [
-      ...[row.conditionId, row.slug, row.windowStart, row.windowEnd, row.strike, row.winner],
-      ...[String(row.offsetMs), row.ts, ...sideOf(row, 'up')],
+      row.conditionId,
+      row.slug,
+      row.windowStart,
+      row.windowEnd,
+      row.strike,
+      row.winner,
+      String(row.offsetMs),
+      row.ts,
+      ...sideOf(row, 'up'),
       ...sideOf(row, 'down'),
-      ...[(row.lastTrade as Json | null)?.price, (row.spot as Json | null)?.price],
+      (row.lastTrade as Json | null)?.price,
+      (row.spot as Json | null)?.price,
     ])
     expect(expected.length).toBeGreaterThan(6)
     expect(await readFile(find('btc', 'panel').path, columns)).toEqual(cellsOf(expected))

@@ -74,7 +74,13 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     const { client } = await clients[kind](undefined)
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['find_markets', 'book_as_of', 'quotes', 'fill_cost', 'panel', 'coverage', 'spot'],
+      'find_markets',
+      'book_as_of',
+      'quotes',
+      'fill_cost',
+      'panel',
+      'coverage',
+      'spot',
       'export_link',
     ])
     for (const { description, inputSchema, annotations } of tools) {
@@ -274,8 +280,16 @@ describe('answers of tools', () => {
     expect(bytes / data.length).toBeLessThan(800)
     const [first] = data
     expect(Object.keys(first ?? {})).toEqual([
-      ...['conditionId', 'slug', 'timeframe', 'source', 'status', 'windowStart'],
-      ...['strike', 'finalPrice', 'winner', 'covered'],
+      'conditionId',
+      'slug',
+      'timeframe',
+      'source',
+      'status',
+      'windowStart',
+      'strike',
+      'finalPrice',
+      'winner',
+      'covered',
     ])
     const full = await call('find_markets', {
       coin: 'btc',

@@ -29,10 +29,8 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
     const history = openHistory(join(folder, 'history.db'))
     fillAnswers(history)
     history.dispose()
-    const [from, to] = [
-      openDatabase(join(folder, 'history.db')),
-      openPostgres(place, postgresHistory),
-    ]
+    const from = openDatabase(join(folder, 'history.db'))
+    const to = openPostgres(place, postgresHistory)
     for (const _ of copyHistory(from, to));
     for (const db of [from, to]) db.close()
   }, START_MS_MAX)

@@ -36,7 +36,13 @@ function makeFolder(name: string): string {
 }
 
 const wordsOf = (from: string, to: string): string[] => [
-  ...['copy', '--only', 'history', '--from', from, '--to', to],
+  'copy',
+  '--only',
+  'history',
+  '--from',
+  from,
+  '--to',
+  to,
 ]
 
 describe.skipIf(postgresPrograms === undefined)('bookfeed copy of a history', () => {
@@ -67,7 +73,9 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy of a history', ()
   /** Copies until somebody waits for a lock that `sql` holds, and kills it there. */
   const killWaiting = async (from: string, to: string): Promise<void> => {
     const child = Bun.spawn(bookfeed(...wordsOf(from, to)), {
-      ...{ env: {}, stdout: 'ignore', stderr: 'ignore' },
+      env: {},
+      stdout: 'ignore',
+      stderr: 'ignore',
     })
     await until('SELECT 1 FROM pg_locks WHERE NOT granted')
     child.kill(9)
@@ -82,7 +90,8 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy of a history', ()
   test(
     'default: every row of every table goes there and back, and so do cursors and tags',
     async () => {
-      const [folder, back] = [makeFolder('there'), join(root, 'back')]
+      const folder = makeFolder('there')
+      const back = join(root, 'back')
       await copy(folder, placeOf('there'))
       await copy(placeOf('there'), back)
       expect(tableRows(fileIn(back))).toEqual(rows)
@@ -144,7 +153,8 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy of a history', ()
       const before = tableRows(fileIn(folder))
       expect(before.segment?.length).toBeGreaterThan(3)
 
-      const [place, back] = [placeOf('archived'), join(root, 'archived-back')]
+      const place = placeOf('archived')
+      const back = join(root, 'archived-back')
       // All of it is read again, which needs the bucket.
       const blind = await runCommand({}, ...wordsOf(folder, place))
       expect([blind.exitCode, blind.errors]).toEqual([

@@ -90,7 +90,8 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
   test(
     'default: one has it, however often it asks; others have it after that one',
     async () => {
-      const [first, second] = [turn('work'), turn('work')]
+      const first = turn('work')
+      const second = turn('work')
       expect([await first.take(), await first.take(), await second.take()]).toEqual([
         true,
         true,
@@ -114,7 +115,8 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     async () => {
       const place = `${postgres.url}?schema=turns`
       const child = Bun.spawn([process.execPath, '-e', takingAtEachLine, place], {
-        ...{ stdin: 'pipe', stderr: 'inherit' },
+        stdin: 'pipe',
+        stderr: 'inherit',
       })
       const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
       const takes = async (): Promise<string | undefined> => {
@@ -173,7 +175,8 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
   test(
     'behavior: a process that loses its connection has lost its turn, and knows when it asks',
     async () => {
-      const [first, second] = [turn('lost'), turn('lost')]
+      const first = turn('lost')
+      const second = turn('lost')
       expect(await first.take()).toBe(true)
       await using sql = new SQL(postgres.url, { max: 1 })
       await sql`SELECT pg_terminate_backend(pid) FROM pg_locks
@@ -204,7 +207,8 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     async () => {
       const timers = createFakeTimers(NOW_MS)
       const board = createJobBoard(timers.clock)
-      const [other, own] = [turn('shown'), turn('shown')]
+      const other = turn('shown')
+      const own = turn('shown')
       expect(await other.take()).toBe(true)
       let runs = 0
       const job = createReportedJob(

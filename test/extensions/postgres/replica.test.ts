@@ -124,7 +124,8 @@ for (const store of ['history', 'ledger'] as const)
       const path = join(folder, `${schema}.db`)
       const writers = [1, 2].map((seed) =>
         Bun.spawn([process.execPath, writer, store, place, String(seed)], {
-          ...{ stdout: 'pipe', stderr: 'inherit' },
+          stdout: 'pipe',
+          stderr: 'inherit',
         }),
       )
       await using sql = new SQL(server().url, { max: 3, bigint: true })

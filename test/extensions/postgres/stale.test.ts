@@ -27,8 +27,13 @@ const HOUR_MS = 3_600_000
 const BOUND_MS = 14_000
 
 const tier: Tier = {
-  ...{ tierId: 'drill', name: 'Drill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
-  ...{ coins: ['btc'], routes: ['markets', 'snapshots'] },
+  tierId: 'drill',
+  name: 'Drill',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1_000_000,
+  coins: ['btc'],
+  routes: ['markets', 'snapshots'],
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-stale-'))
@@ -51,15 +56,21 @@ function record(place: string) {
     const conditionId = conditionIdOf(number)
     const book = { conditionId, timeframe: '1h', timestampMs } as const
     history.append({
-      ...{ id: `stale-${++batches}`, source: 'simulated', gapReason: 'import' },
+      id: `stale-${++batches}`,
+      source: 'simulated',
+      gapReason: 'import',
       snapshots: [aSnapshot(book, size), aSnapshot({ ...book, outcome: 'down' }, size)],
     })
   }
   for (const number of [1, 2, 3]) {
     const windowStartMs = startMs - (number === 1 ? 0 : number * HOUR_MS)
     history.putMarket({
-      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '1h', source: 'simulated' },
-      ...{ windowStartMs, windowEndMs: windowStartMs + HOUR_MS },
+      conditionId: conditionIdOf(number),
+      coin: 'btc',
+      timeframe: '1h',
+      source: 'simulated',
+      windowStartMs,
+      windowEndMs: windowStartMs + HOUR_MS,
     })
     for (let row = 0; row < 3; row++)
       append(number, number === 1 ? systemClock() : windowStartMs + row * 1000, (row + 1) * 1e6)
@@ -89,8 +100,12 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
         const data = join(folder, name)
         mkdirSync(data)
         const server = await startKillableServer({
-          ...{ BOOKFEED_HISTORY: url, BOOKFEED_LEDGER: url, BOOKFEED_DATA: data },
-          ...{ BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
+          BOOKFEED_HISTORY: url,
+          BOOKFEED_LEDGER: url,
+          BOOKFEED_DATA: data,
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_SAMPLE: 'off',
         })
         stack.defer(server.kill)
         return server
@@ -166,9 +181,12 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
       expect((await ask(cutOff, '/readyz')).status).toBe(200)
       expect((await ask(cutOff, pageOf(1), revoked)).status).toBe(401)
       expect(await ask(cutOff, pageOf(2))).toEqual(closed)
-      const [mine, others] = [await ask(cutOff, pageOf(3)), await ask(other, pageOf(3))]
+      const mine = await ask(cutOff, pageOf(3))
+      const others = await ask(other, pageOf(3))
       expect([mine.text, mine.coverage, mine.others]).toEqual([
-        ...[others.text, others.coverage, others.others],
+        others.text,
+        others.coverage,
+        others.others,
       ])
       for (const store of ['history', 'ledger']) {
         expect(cutOff.errors()).toContain(`the ${store} is stale: nothing after 20`)

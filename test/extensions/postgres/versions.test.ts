@@ -29,7 +29,11 @@ const TRIES_MAX = 200
 const CHANGED = 'Another version of bookfeed has changed the tables'
 
 const tier: Tier = {
-  ...{ tierId: 'versions', name: 'Versions', rank: 98, isForSale: false, requestsPerMinute: 1000 },
+  tierId: 'versions',
+  name: 'Versions',
+  rank: 98,
+  isForSale: false,
+  requestsPerMinute: 1000,
   coins: ['btc'],
   routes: ['markets', 'snapshots'],
 }
@@ -156,7 +160,9 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
       const venue = stack.use(
         await startVenue({
           playbook: generatedPlaybook({
-            ...{ seed: 'versions', startMs: systemClock(), stepsPerSecond: 20 },
+            seed: 'versions',
+            startMs: systemClock(),
+            stepsPerSecond: 20,
           }),
           pace: { by: 'clock', clock: systemClock },
         }),

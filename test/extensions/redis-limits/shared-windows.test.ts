@@ -17,7 +17,9 @@ async function startServer(url: string, server: string, windowMs = WINDOW_MS) {
   const own = createRateWindows(windowMs, 100)
   const windows = shared.share('key', windowMs, own)
   return {
-    ...{ said, windows, isUp: shared.isUp },
+    said,
+    windows,
+    isUp: shared.isUp,
     take: (key: string, limit: number) => windows.take(key, limit, timer()),
     [Symbol.asyncDispose]: shared.dispose,
   }

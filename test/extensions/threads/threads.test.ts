@@ -14,7 +14,9 @@ const program = new URL('../../support/mortal-threads.ts', import.meta.url).path
 
 let folder = ''
 let server: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-let [origin, key, market] = ['', '', '']
+let origin = ''
+let key = ''
+let market = ''
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bookfeed-threads-'))
@@ -68,9 +70,21 @@ async function askMany(path: string, count: number): Promise<Record<string, numb
 
 test('default: what is for data, and what is not, is answered alike on every connection', async () => {
   const paths = [
-    ...['/healthz', '/readyz', '/swagger', '/openapi.json', '/v1/coins', '/v1/nothing', '/v1/btc'],
-    ...['/v1/usage', '/v1/keys', '/v1/billing/tiers', '/v1/btc/prices?at=1', '/v1/BTC/markets'],
-    ...['/v1/nocoin/markets', '/v1/btc/nothing', `/v1/btc/markets/${market}/snapshots?limit=3`],
+    '/healthz',
+    '/readyz',
+    '/swagger',
+    '/openapi.json',
+    '/v1/coins',
+    '/v1/nothing',
+    '/v1/btc',
+    '/v1/usage',
+    '/v1/keys',
+    '/v1/billing/tiers',
+    '/v1/btc/prices?at=1',
+    '/v1/BTC/markets',
+    '/v1/nocoin/markets',
+    '/v1/btc/nothing',
+    `/v1/btc/markets/${market}/snapshots?limit=3`,
   ]
   for (const path of paths) {
     const seen = new Set<number>()

@@ -51,7 +51,8 @@ describe('makeManifests', () => {
   test('default: the digests are those of the rows that are served, and the statement is signed', () => {
     const history = fill()
     history.putTrades({
-      ...{ id: 'a', conditionId: conditionIdOf(1) },
+      id: 'a',
+      conditionId: conditionIdOf(1),
       trades: [
         { timestampMs: START_MS, price: 530_000, size: 2_500_000, outcome: 'up', side: 'buy' },
       ],
@@ -80,10 +81,15 @@ describe('makeManifests', () => {
     expect(series).toMatchObject({ coin: 'btc', timeframe: '5m', revision: 1 })
     expect(series?.markets).toEqual([
       {
-        ...{ conditionId: conditionIdOf(1), slug: null, source: 'simulated' },
-        ...{ revision: history.findMarket(conditionIdOf(1))?.revision ?? 0 },
-        ...{ snapshots: 250, snapshotsSha256: sha256(lines) },
-        ...{ trades: 1, tradesSha256: sha256(trade), factsSha256: sha256(facts) },
+        conditionId: conditionIdOf(1),
+        slug: null,
+        source: 'simulated',
+        revision: history.findMarket(conditionIdOf(1))?.revision ?? 0,
+        snapshots: 250,
+        snapshotsSha256: sha256(lines),
+        trades: 1,
+        tradesSha256: sha256(trade),
+        factsSha256: sha256(facts),
       },
     ])
   })
@@ -131,7 +137,10 @@ describe('makeManifests', () => {
     const other = fill(time)
     make(other, time.nowMs)
     other.putMarket({
-      ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
+      conditionId: conditionIdOf(1),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'simulated',
       strike: '64000.5',
     })
     const files = [{ path: '/v1/btc/files/a.parquet', bytes: 9, sha256: 'ab' }]
@@ -142,7 +151,9 @@ describe('makeManifests', () => {
     const more = [{ path: '/v1/btc/files/b.parquet', bytes: 8, sha256: 'cd' }]
     const [again] = make(other, time.nowMs, () => more)
     expect(again && bodyOf(again)).toMatchObject({
-      ...{ revision: 3, files: [...files, ...more], series: [{ revision: 2 }] },
+      revision: 3,
+      files: [...files, ...more],
+      series: [{ revision: 2 }],
     })
     expect(make(other, time.nowMs + HOUR_MS, () => more)).toEqual([])
   })

@@ -47,7 +47,8 @@ describe('manifests', () => {
     expect(sha256(canonicalJson(manifest))).toBe(signed.digest)
     const key = await get('/.well-known/bookfeed.json')
     expect(key).toMatchObject({
-      ...{ algorithm: 'ed25519', publicKey: signed.publicKey },
+      algorithm: 'ed25519',
+      publicKey: signed.publicKey,
       newest: { sequence: 2, digest: signed.digest },
     })
     expect(key.publicKeyPem).toStartWith('-----BEGIN PUBLIC KEY-----\nMCowBQYDK2Vw')
@@ -65,7 +66,8 @@ describe('manifests', () => {
       })
     for (const query of ['sequence=1&day=2026-04-14', 'day=14.4.2026'])
       expect(await readProblem(await send(`/v1/manifest?${query}`))).toMatchObject({
-        ...{ code: 'invalid_parameter', param: 'day' },
+        code: 'invalid_parameter',
+        param: 'day',
       })
   })
 
@@ -96,22 +98,26 @@ describe('GET /v1/cite', () => {
     const { get } = serve()
     const first = await get('/v1/cite?id=bookfeed:btc/5m/2026-04-14@r1')
     expect(first).toEqual({
-      ...{ citation: 'bookfeed:btc/5m/2026-04-14@r1', symbol: 'btc', timeframe: '5m' },
-      ...{
-        day: '2026-04-14',
-        revision: 1,
-        newestRevision: 2,
-        isCurrent: false,
-        markets: 1,
-        snapshots: 30,
-      },
-      ...{ sha256: first.sha256, knownAt: new Date(MADE_MS).toISOString(), sequence: 1 },
+      citation: 'bookfeed:btc/5m/2026-04-14@r1',
+      symbol: 'btc',
+      timeframe: '5m',
+      day: '2026-04-14',
+      revision: 1,
+      newestRevision: 2,
+      isCurrent: false,
+      markets: 1,
+      snapshots: 30,
+      sha256: first.sha256,
+      knownAt: new Date(MADE_MS).toISOString(),
+      sequence: 1,
       manifest: '/v1/manifest?sequence=1',
       data: `/v1/btc/markets?timeframe=5m&from=${Date.UTC(2026, 3, 14)}&to=${Date.UTC(2026, 3, 15)}`,
     })
     const newest = await get('/v1/cite?id=bookfeed:btc/5m/2026-04-14')
     expect(newest).toMatchObject({
-      ...{ citation: 'bookfeed:btc/5m/2026-04-14@r2', snapshots: 31, sequence: 2 },
+      citation: 'bookfeed:btc/5m/2026-04-14@r2',
+      snapshots: 31,
+      sequence: 2,
     })
     expect(newest.sha256).not.toBe(first.sha256)
   })
@@ -140,7 +146,8 @@ describe('GET /v1/cite', () => {
     const { send } = serve()
     for (const id of ['btc/5m/2026-04-14', 'bookfeed:btc/5m/2026-04-14@3', 'bookfeed:'])
       expect(await readProblem(await send(`/v1/cite?id=${id}`))).toMatchObject({
-        ...{ code: 'invalid_parameter', param: 'id' },
+        code: 'invalid_parameter',
+        param: 'id',
       })
     for (const id of ['btc/5m/2026-04-14@r3', 'eth/5m/2026-04-14', 'btc/5m/2026-04-15'])
       expect(await readProblem(await send(`/v1/cite?id=bookfeed:${id}`))).toMatchObject({

@@ -42,14 +42,27 @@ describe('GET /v1/revisions', () => {
     expect(page.completeSince).toBe(new Date(BEGUN_MS).toISOString())
     expect(page.data.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
     expect(page.data[0]).toEqual({
-      ...{ id: '1', time: new Date(BEGUN_MS + 60_000).toISOString(), why: 'imported' },
-      ...{ symbol: 'btc', conditionId: conditionIdOf(1), timeframe: '5m', revision: 2 },
+      id: '1',
+      time: new Date(BEGUN_MS + 60_000).toISOString(),
+      why: 'imported',
+      symbol: 'btc',
+      conditionId: conditionIdOf(1),
+      timeframe: '5m',
+      revision: 2,
       // The row of Down in that millisecond has a new id.
-      ...{ windowStart: '2026-04-14T08:00:00.000Z', added: 2, changed: 0, removed: 1 },
-      ...{ from: '2026-04-14T08:00:01.000Z', to: '2026-04-14T08:00:01.001Z', facts: [] },
+      windowStart: '2026-04-14T08:00:00.000Z',
+      added: 2,
+      changed: 0,
+      removed: 1,
+      from: '2026-04-14T08:00:01.000Z',
+      to: '2026-04-14T08:00:01.001Z',
+      facts: [],
     })
     expect(page.data[6]).toMatchObject({
-      ...{ why: 'fact_changed', symbol: 'eth', from: null, to: null },
+      why: 'fact_changed',
+      symbol: 'eth',
+      from: null,
+      to: null,
       facts: [
         { fact: 'winner', before: null, after: 'up' },
         { fact: 'winnerSource', before: null, after: 'venue' },

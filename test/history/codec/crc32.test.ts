@@ -18,7 +18,8 @@ describe('crcJoin and crcBetween', () => {
       const whole = zlibCrc32(bytes) >>> 0
       for (let split = 0; split < 4; split++) {
         const at = random.integer(length + 1)
-        const [head, tail] = [bytes.subarray(0, at), bytes.subarray(at)]
+        const head = bytes.subarray(0, at)
+        const tail = bytes.subarray(at)
         const seen = { length, at, whole: crcJoin(crc32(head), crc32(tail), tail.length) }
         expect(seen).toEqual({ length, at, whole })
         expect(crcBetween(crc32(head), whole, tail.length)).toBe(zlibCrc32(tail) >>> 0)
@@ -33,7 +34,8 @@ describe('crcJoin and crcBetween', () => {
   })
 
   test('behavior: a continued CRC is that of both parts', () => {
-    const [head, tail] = [someBytes(77), someBytes(99)]
+    const head = someBytes(77)
+    const tail = someBytes(99)
     expect(crc32(tail, crc32(head))).toBe(zlibCrc32(Buffer.concat([head, tail])) >>> 0)
   })
 })
@@ -42,7 +44,8 @@ describe('crcShift', () => {
   test('behavior: shifts add up, also where every digit of the length is used', () => {
     for (let round = 0; round < 50; round++) {
       const crc = random.integer(2 ** 32)
-      const [a, b] = [random.integer(2 ** 31), random.integer(2 ** 31)]
+      const a = random.integer(2 ** 31)
+      const b = random.integer(2 ** 31)
       expect(crcShift(crcShift(crc, a), b) >>> 0).toBe(crcShift(crc, a + b) >>> 0)
     }
   })

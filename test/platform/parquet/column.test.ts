@@ -13,7 +13,10 @@ const kinds = {
   required: { name: 'required', type: 'INT64', repetition_type: 'REQUIRED' },
   small: { name: 'small', type: 'INT32', repetition_type: 'OPTIONAL' },
   text: {
-    ...{ name: 'text', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
+    name: 'text',
+    type: 'BYTE_ARRAY',
+    converted_type: 'UTF8',
+    repetition_type: 'OPTIONAL',
   },
 } as const satisfies Record<string, SchemaElement>
 
@@ -29,7 +32,10 @@ async function readBack(columns: readonly Written[]) {
   const encoder = new ColumnEncoder(30_000)
   const chunks = columns.map(({ element, values }) =>
     encoder.write(bytes, {
-      ...{ element, values: Float64Array.from(values), texts, hasStatistics: true },
+      element,
+      values: Float64Array.from(values),
+      texts,
+      hasStatistics: true,
     }),
   )
   footer.add({ columns: chunks, total_byte_size: 1n, num_rows: BigInt(rows) })

@@ -42,7 +42,9 @@ export function onBucket(path: string, body: (on: OnBucket) => void): void {
 async function runInner(path: string): Promise<void> {
   await using s3 = await startS3()
   await using server = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1', idleTimeout: 255 },
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 255,
     async fetch({ url }) {
       await s3[new URL(url).pathname.slice(1) as Parameters<OnBucket['tell']>[0]]()
       return new Response()
@@ -52,7 +54,9 @@ async function runInner(path: string): Promise<void> {
   const pairs = Object.entries(given).map(([name, value]) => `${name}=${value}`)
   const words = [process.execPath, 'test', '--timeout', `${TEST_MS_MAX}`, path]
   const child = Bun.spawn(['env', ...pairs, ...words], {
-    ...{ stdout: 'inherit', stderr: 'inherit', timeout: LIMIT_MS },
+    stdout: 'inherit',
+    stderr: 'inherit',
+    timeout: LIMIT_MS,
   })
   expect(await child.exited).toBe(0)
 }

@@ -35,8 +35,12 @@ export type Postgres = AsyncDisposable & {
 /** Debian's `nobody`: PostgreSQL refuses to run as root. */
 const NOBODY = 65_534
 const asNobody = [
-  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-  ...['--reset-env', '--'],
+  'setpriv',
+  `--reuid=${NOBODY}`,
+  `--regid=${NOBODY}`,
+  '--clear-groups',
+  '--reset-env',
+  '--',
 ]
 const isRoot = process.getuid?.() === 0
 const PASSWORD = 'of-tests'
@@ -123,8 +127,12 @@ async function makeTemplate(folder: string): Promise<void> {
   await using primary = await startServer(first, false)
   await ask(primary.url('postgres'), 'CREATE DATABASE bookfeed')
   await run('pg_basebackup', [
-    ...['--checkpoint=fast', '--write-recovery-conf', '--pgdata', second],
-    ...['--dbname', primary.url('postgres')],
+    '--checkpoint=fast',
+    '--write-recovery-conf',
+    '--pgdata',
+    second,
+    '--dbname',
+    primary.url('postgres'),
   ])
   // From its next start on.
   await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
@@ -167,9 +175,16 @@ async function initialize(data: string): Promise<void> {
   const passwords = `${data}.password`
   await Bun.write(passwords, PASSWORD)
   await run('initdb', [
-    ...['--pgdata', data, '--username=bookfeed', `--pwfile=${passwords}`, '--encoding=UTF8'],
+    '--pgdata',
+    data,
+    '--username=bookfeed',
+    `--pwfile=${passwords}`,
+    '--encoding=UTF8',
     // Segments of 1 MB: data of 24 MB in place of 39.
-    ...['--auth=scram-sha-256', '--locale=C', '--no-sync', '--wal-segsize=1'],
+    '--auth=scram-sha-256',
+    '--locale=C',
+    '--no-sync',
+    '--wal-segsize=1',
   ])
 }
 
@@ -192,10 +207,15 @@ async function startServer(
 ): Promise<Server> {
   const port = findFreePort()
   const settings = [
-    ...[`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
     // Else a standby whose primary died looks for it for five seconds before it is promoted.
-    ...['wal_retrieve_retry_interval=200ms', 'shared_buffers=32MB', 'max_wal_size=256MB'],
-    ...[`fsync=${isOnDisk ? 'on' : 'off'}`, ...more],
+    'wal_retrieve_retry_interval=200ms',
+    'shared_buffers=32MB',
+    'max_wal_size=256MB',
+    `fsync=${isOnDisk ? 'on' : 'off'}`,
+    ...more,
   ]
   const child = Bun.spawn(
     command('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]),

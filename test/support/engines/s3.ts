@@ -73,11 +73,14 @@ function createCluster(folder: string, at: S3Place): S3 & { create(): Promise<vo
   const monitorPort = findFreePort()
   const port = at.port ?? findFreePort()
   const address = at.port === undefined ? '127.0.0.1' : '0.0.0.0'
-  const [fsid, disk] = [crypto.randomUUID(), crypto.randomUUID()]
+  const fsid = crypto.randomUUID()
+  const disk = crypto.randomUUID()
   const conf = join(folder, 'ceph.conf')
   const client = {
-    ...{ endpoint: `http://127.0.0.1:${port}`, region: REGION },
-    ...{ accessKeyId: at.key, secretAccessKey: at.secret },
+    endpoint: `http://127.0.0.1:${port}`,
+    region: REGION,
+    accessKeyId: at.key,
+    secretAccessKey: at.secret,
   }
   const { spawn, kill, untilDone } = createPrograms()
   const inFolder = ['-c', conf]
@@ -93,12 +96,16 @@ function createCluster(folder: string, at: S3Place): S3 & { create(): Promise<vo
   }
 
   return {
-    ...{ bucket: BUCKET, client, kill },
+    bucket: BUCKET,
+    client,
+    kill,
     hang: () => gateway?.kill('SIGSTOP'),
     wake: () => gateway?.kill('SIGCONT'),
     env: {
-      ...{ S3_ENDPOINT: client.endpoint, S3_REGION: REGION },
-      ...{ S3_ACCESS_KEY_ID: at.key, S3_SECRET_ACCESS_KEY: at.secret },
+      S3_ENDPOINT: client.endpoint,
+      S3_REGION: REGION,
+      S3_ACCESS_KEY_ID: at.key,
+      S3_SECRET_ACCESS_KEY: at.secret,
     },
     async create() {
       for (const name of ['mon', 'osd', 'run']) await mkdir(join(folder, name))

@@ -163,7 +163,8 @@ const tickFrames = (state: MarketState, before: MarketState): Frame[] =>
 
 const bestFrames = (state: MarketState, before: MarketState): Frame[] =>
   state.books.flatMap((book, token) => {
-    const [now, then] = [touchOf(book), touchOf(before.books[token] ?? emptySides)]
+    const now = touchOf(book)
+    const then = touchOf(before.books[token] ?? emptySides)
     if (now.bestBid === then.bestBid && now.bestAsk === then.bestAsk) return []
     const best = frame('best_bid_ask', {
       market: state.conditionId,

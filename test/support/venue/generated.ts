@@ -121,11 +121,18 @@ function marketOf(window: Window, options: MarketOptions): VenueMarket {
   const { seed, ahead = AHEAD, ticks = ['0.01'], number, conditionIdBytes = 32 } = options
   const { coin, timeframe, startMs, endMs } = window
   const reference = timeframe === '1h' || timeframe === '1d' ? options.spot : twapOf(options.spot)
-  const [strike, finalPrice] = [reference(coin, startMs), reference(coin, endMs)]
+  const strike = reference(coin, startMs)
+  const finalPrice = reference(coin, endMs)
   const slug = slugOf(window)
   const conditionId = `0x${digest(`${seed}/${slug}`).slice(0, 2 * conditionIdBytes)}`
   return {
-    ...{ coin, timeframe, startMs, endMs, slug, strike, finalPrice },
+    coin,
+    timeframe,
+    startMs,
+    endMs,
+    slug,
+    strike,
+    finalPrice,
     conditionId,
     socketId: socketIdOf(conditionId, options),
     version: options.version ?? (conditionIdBytes === 31 ? 'v2' : undefined),

@@ -140,7 +140,9 @@ export function createMarketConnection(parts: Parts): MarketConnection {
 function createInterest(stateOf: Parts['stateOf']) {
   const tokens = new Set<string>()
   const withoutBook = new Set<string>()
-  let [isForAll, isFeatured, withheld] = [false, false, 0]
+  let isForAll = false
+  let isFeatured = false
+  let withheld = 0
 
   const bookOf = (id: string): string[] => {
     const state = withoutBook.has(id) ? undefined : stateOf(id)
@@ -182,7 +184,9 @@ function createSender({ peer, later, nowMs, doesKeepFrames }: Parts, mayTalk: ()
   const frames: SentFrame[] = []
   /** Those that wait for the line. */
   let held: MangledFrame[] | undefined
-  let [isOpen, isFrozen, sentCount] = [true, false, 0]
+  let isOpen = true
+  let isFrozen = false
+  let sentCount = 0
   let drip: { bytes: number; everyMs: number } | undefined
 
   const close = (): void => {

@@ -105,7 +105,8 @@ function requote(sides: Sides, quote: Quote): Change[] {
 function fillTouch(sides: Sides, { bid, ask, step, random }: Quote, put: Put): void {
   for (let level = 0; level < NEAR_LEVELS; level++) {
     if (level > 0 && random.uniform() >= 0.3) continue
-    const [low, high] = [bid - level * step, ask + level * step]
+    const low = bid - level * step
+    const high = ask + level * step
     if (low > 0 && !has(sides.bids, low)) put('bids', low, sizeOf(random))
     if (high < UNIT && !has(sides.asks, high)) put('asks', high, sizeOf(random))
   }

@@ -237,12 +237,25 @@ describe('main', () => {
   test('default: prints its addresses and plays', async () => {
     const program = new URL('./main.ts', import.meta.url).pathname
     const child = Bun.spawn([
-      ...[process.execPath, program, '--port', '0', '--markets', 'generated'],
-      ...['--seconds', '1', '--coins', 'btc'],
+      process.execPath,
+      program,
+      '--port',
+      '0',
+      '--markets',
+      'generated',
+      '--seconds',
+      '1',
+      '--coins',
+      'btc',
     ])
     const urls = JSON.parse(await new Response(child.stdout).text())
     expect(urls).toContainAllKeys([
-      ...['marketUrl', 'gammaUrl', 'clobUrl', 'cryptoPriceUrl', 'liveUrl', 'rtdsUrl'],
+      'marketUrl',
+      'gammaUrl',
+      'clobUrl',
+      'cryptoPriceUrl',
+      'liveUrl',
+      'rtdsUrl',
     ])
     expect(await child.exited).toBe(0)
   })

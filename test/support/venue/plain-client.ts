@@ -98,7 +98,8 @@ export function replay(messages: readonly Message[]): Replayed {
   const terms = new Map<string, Terms>()
   const pending = new Map<string, string>()
   const wrong: string[] = []
-  let [checked, at] = [0, '']
+  let checked = 0
+  let at = ''
 
   function settle(): void {
     for (const [assetId, hash] of pending) {

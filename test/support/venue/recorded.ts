@@ -110,7 +110,12 @@ function readingOf(tokens: readonly RecordedMarket[]): Reading {
     tokens.find((each) => each.outcome === outcome)?.assetId ??
     BigInt(`0x${createHash('sha256').update(`${slug}/${outcome}`).digest('hex')}`).toString()
   const market: VenueMarket = {
-    ...{ conditionId, slug, coin: 'btc', timeframe: '5m', startMs, endMs: startMs + WINDOW_MS },
+    conditionId,
+    slug,
+    coin: 'btc',
+    timeframe: '5m',
+    startMs,
+    endMs: startMs + WINDOW_MS,
     assetIds: [idOf('up'), idOf('down')],
     listedMs: startMs - LISTED_AHEAD_MS,
     tick: '0.01',

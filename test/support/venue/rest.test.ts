@@ -29,7 +29,10 @@ describe('gamma', () => {
     const { slug, assetIds, conditionId } = openMarket(venue)
     const market = await bySlug(venue, slug)
     expect(market).toMatchObject({
-      ...{ slug, conditionId, closed: false, outcomes: '["Up", "Down"]' },
+      slug,
+      conditionId,
+      closed: false,
+      outcomes: '["Up", "Down"]',
       eventStartTime: '2026-11-22T10:00:00Z',
       endDate: '2026-11-22T10:05:00Z',
       cryptoMarketConfig: { id: 'btc-5m-twap-60', twapEnabled: true, twapLookbackSeconds: 60 },
@@ -66,7 +69,9 @@ describe('gamma', () => {
   test('behavior: a window is resolved after a while, later when the script says so', async () => {
     let now = START_MS
     await using venue = await startGround({
-      ...{ clock: () => now, stepsPerSecond: 1, resolutionDelayMs: 30_000 },
+      clock: () => now,
+      stepsPerSecond: 1,
+      resolutionDelayMs: 30_000,
     })
     const { slug, endMs, strike, winner } = openMarket(venue)
     venue.inject({ kind: 'late-resolution', byMs: 60_000 })
@@ -76,7 +81,8 @@ describe('gamma', () => {
     let market = await bySlug(venue, slug)
     while (!market.closed) market = await bySlug(venue, slug)
     expect(market).toMatchObject({
-      ...{ closed: true, umaResolutionStatus: 'resolved' },
+      closed: true,
+      umaResolutionStatus: 'resolved',
       outcomePrices: winner === 0 ? '["1", "0"]' : '["0", "1"]',
       events: [{ eventMetadata: { priceToBeat: Number(strike) } }],
     })

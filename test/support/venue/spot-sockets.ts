@@ -48,10 +48,14 @@ function readOperation(text: string): LiveOperation {
 
 /** What `wss://ws-live-v2.polymarket.com/ws` speaks. */
 export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHandlers {
-  let [isOpen, isAuthorised, count] = [true, false, 0]
+  let isOpen = true
+  let isAuthorised = false
+  let count = 0
 
   function stream(channel: string, symbol: string): void {
-    let [seq, dropped, updates] = [0, 0, 0]
+    let seq = 0
+    let dropped = 0
+    let updates = 0
     const send = (payload: object, rest: object): void => {
       const head = { v: 1, channel, seq: ++seq, ts: Math.floor(stage.nowMs()), ...rest }
       peer.send(JSON.stringify({ ...head, payload: { symbol, source: 'pyth', ...payload } }))

@@ -82,7 +82,10 @@ export function createStage(options: StageOptions): Stage {
     const market = catalogue.find(conditionId)
     if (market === undefined) return
     const { state, frames } = render({
-      ...{ market, step, schema: options.schema, recipe: settings.recipe },
+      market,
+      step,
+      schema: options.schema,
+      recipe: settings.recipe,
       before: states.get(conditionId),
       timestampMs: atMs + settings.offsetMs,
     })
@@ -154,7 +157,8 @@ function startPump({ pace, connections, pump, isOver }: Pumping): () => void {
     return every(1, () => pump(clock(), STEPS_A_TURN))
   }
   const { afterTokens } = pace
-  let [hasBegun, isStopped] = [false, false]
+  let hasBegun = false
+  let isStopped = false
   function turn(): void {
     if (isStopped) return
     const open = connections.filter((each) => each.isOpen())

@@ -94,7 +94,9 @@ function venueSays(message: unknown): Said {
     return { market, levels: [], winner: payload.winningAssetId ?? undefined }
   if (type === 'price_change') {
     const levels = payload.priceChanges.map(({ price, size, side }) => ({
-      ...{ price: plain(price), size: plain(size), side: String(side) },
+      price: plain(price),
+      size: plain(size),
+      side: String(side),
     }))
     return { market, levels }
   }
@@ -120,7 +122,8 @@ function weSay(message: unknown): Said {
   if (event.kind === 'resolved') return { market, levels: [], winner: event.winningAssetId }
   if (event.kind === 'changes') {
     const levels = event.changes.map(({ price, size, side }) => ({
-      ...{ price: formatMillionths(price), size: formatMillionths(size) },
+      price: formatMillionths(price),
+      size: formatMillionths(size),
       side: side === 'bids' ? 'BUY' : 'SELL',
     }))
     return { market, levels }

@@ -33,7 +33,9 @@ describe('find', () => {
     const market = openMarket(venue)
     const { catalogue, asked } = connect(venue)
     expect(await catalogue.find(windowOf(market), asking)).toMatchObject({
-      ...{ conditionId: market.conditionId, slug: market.slug, settlementRule: 'twap60' },
+      conditionId: market.conditionId,
+      slug: market.slug,
+      settlementRule: 'twap60',
       assetIds: { up: market.assetIds[0], down: market.assetIds[1] },
     })
     expect(asked).toEqual([`/events/slug/${market.slug}`])

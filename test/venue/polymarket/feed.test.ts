@@ -10,7 +10,8 @@ const isAbsent = !existsSync(recordings)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 
 const MARKET = `0x${'2079b3cb'.repeat(8)}`
-const [UP, DOWN] = ['58575638925756538882', '11457222089175653']
+const UP = '58575638925756538882'
+const DOWN = '11457222089175653'
 const HASH = 'f9323be2c8eac2a10062e65670ff1da927b6f63b'
 const TIME = '1789987926108'
 

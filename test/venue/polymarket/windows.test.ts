@@ -106,7 +106,9 @@ describe('namesOf', () => {
           const reading = readSlug(slug, endMs)
           const window = reading.kind === 'market' ? reading.window : undefined
           expect({ slug, timeframe, startMs: window?.startMs }).toEqual({
-            ...{ slug, timeframe, startMs },
+            slug,
+            timeframe,
+            startMs,
           })
         }
       }

@@ -140,7 +140,11 @@ export function Audit() {
               rows={data.map(({ seq, time, actor, action, subject, state }) => ({
                 key: String(seq),
                 cells: [
-                  ...[seq, showStamp(time), actor, action, <code>{subject}</code>],
+                  seq,
+                  showStamp(time),
+                  actor,
+                  action,
+                  <code>{subject}</code>,
                   <details>
                     <summary>show</summary>
                     <code>{state}</code>

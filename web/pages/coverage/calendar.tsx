@@ -11,7 +11,8 @@ const GAP = 4
 const PITCH = SQUARE + GAP
 const LABELS = { left: 30, top: 18 }
 const WEEK = 7
-const [MOST, HALF] = [0.95, 0.5]
+const MOST = 0.95
+const HALF = 0.5
 const weekdays: readonly [row: number, name: string][] = [
   [0, 'Mon'],
   [2, 'Wed'],
@@ -41,7 +42,8 @@ function placesOf(days: readonly CoverageDay[]) {
   const lead = (first + WEEK - 1) % WEEK
   return days.map((day, index) => ({
     day,
-    ...{ week: Math.floor((index + lead) / WEEK), row: (index + lead) % WEEK },
+    week: Math.floor((index + lead) / WEEK),
+    row: (index + lead) % WEEK,
   }))
 }
 
@@ -52,7 +54,8 @@ export function Calendar({ days }: { days: readonly CoverageDay[] }) {
   const [chosen, setChosen] = useState<number>()
   const places = placesOf(days)
   const weeks = (places.at(-1)?.week ?? 26) + 1
-  const [width, height] = [LABELS.left + weeks * PITCH, LABELS.top + WEEK * PITCH]
+  const width = LABELS.left + weeks * PITCH
+  const height = LABELS.top + WEEK * PITCH
   const shown =
     chosen ??
     Math.max(

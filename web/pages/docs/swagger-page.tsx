@@ -106,11 +106,18 @@ function start(bundle: NonNullable<typeof SwaggerUIBundle>, domNode: HTMLElement
     else ui.preauthorizeApiKey('apiKey', key)
   }
   const ui = bundle({
-    ...{ url: '/swagger/json', domNode, plugins: [shareKey], requestInterceptor: withKey },
+    url: '/swagger/json',
+    domNode,
+    plugins: [shareKey],
+    requestInterceptor: withKey,
     // There is nothing to log out from yet.
     onComplete: () => void (apiKey.store.get() !== undefined && use()),
-    ...{ deepLinking: true, displayRequestDuration: true, tryItOutEnabled: true },
-    ...{ defaultModelRendering: 'example', defaultModelsExpandDepth: -1, validatorUrl: null },
+    deepLinking: true,
+    displayRequestDuration: true,
+    tryItOutEnabled: true,
+    defaultModelRendering: 'example',
+    defaultModelsExpandDepth: -1,
+    validatorUrl: null,
   })
   return apiKey.store.subscribe(use)
 }

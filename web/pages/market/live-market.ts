@@ -89,12 +89,15 @@ function noteGap(gaps: Map<string, Gap>, told: Told): Gap[] {
 }
 
 export const nothing = (state: Live['state']): Live => ({
-  ...{ state, quotes: [], gaps: [] },
+  state,
+  quotes: [],
+  gaps: [],
   books: { up: [], down: [] },
 })
 
 function topOf({ outcome, timestamp, bids, asks }: Book): Quote {
-  const [bid, ask] = [bids[0]?.price ?? null, asks[0]?.price ?? null]
+  const bid = bids[0]?.price ?? null
+  const ask = asks[0]?.price ?? null
   const mid = bid === null || ask === null ? null : (bid + ask) / 2
   return { outcome, timestamp, bid, ask, mid }
 }

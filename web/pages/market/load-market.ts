@@ -140,8 +140,12 @@ export function useBooks(market: Market, { outcome, isOn, again }: Picture) {
   const seconds = (toMs - fromMs) / 1000
   const fit = Object.entries(steps).find(([, length]) => seconds / length <= BOOKS_MAX)
   const query = {
-    ...{ outcome, interval: fit?.[0] ?? '5m', limit: BOOKS_MAX },
-    ...{ from: fromMs, to: toMs, fields: 'outcome,timestamp,bids,asks' },
+    outcome,
+    interval: fit?.[0] ?? '5m',
+    limit: BOOKS_MAX,
+    from: fromMs,
+    to: toMs,
+    fields: 'outcome,timestamp,bids,asks',
   }
   const call = { path: `${baseOf(market)}/snapshots`, query }
   const loaded = useApi<Listed<Book>>(isOn ? call.path : undefined, query, { again })
