@@ -7,13 +7,11 @@ import historySqlite from './history/migrations/0000_initial.sql' with { type: '
 import historyWindowOutcomes from './history/migrations/0001_window_outcomes.sql' with { type: 'text' }
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
-import postgresHistoryChanges from './history/postgres/0002_change_log.sql' with { type: 'text' }
-import postgresNoNotifications from './history/postgres/0003_no_notifications.sql' with { type: 'text' }
-import postgresHistoryLog from './history/postgres/0004_log_for_any_connection.sql' with { type: 'text' }
+import postgresHistoryLog from './history/postgres/0002_logged_tables.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
-import postgresLedgerChanges from './ledger/postgres/0001_change_log.sql' with { type: 'text' }
-import postgresLedgerLog from './ledger/postgres/0002_log_for_any_connection.sql' with { type: 'text' }
+import postgresLedgerLog from './ledger/postgres/0001_logged_tables.sql' with { type: 'text' }
+import changeLog from './postgres/change_log.sql' with { type: 'text' }
 
 export type Migrations = {
   /** The format of 0.5.0, which the first makes. Each other raises it by one. */
@@ -28,15 +26,9 @@ export const historyMigrations: Migrations = {
 export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
-  sql: [
-    historyPostgres,
-    postgresWindowOutcomes,
-    postgresHistoryChanges,
-    postgresNoNotifications,
-    postgresHistoryLog,
-  ],
+  sql: [historyPostgres, postgresWindowOutcomes, changeLog + postgresHistoryLog],
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,
-  sql: [ledgerPostgres, postgresLedgerChanges, postgresLedgerLog],
+  sql: [ledgerPostgres, changeLog + postgresLedgerLog],
 }

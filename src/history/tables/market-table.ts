@@ -17,6 +17,7 @@ import {
   type WinnerSource,
   winnerSources,
 } from '#src/domain/market.ts'
+import { revisedFacts } from '#src/domain/revision.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import {
   type MarketWindow,
@@ -38,24 +39,6 @@ export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Words> &
 /** With what only the store knows of it. */
 export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
 
-const laterFacts = [
-  'slug',
-  'question',
-  'windowStartMs',
-  'windowEndMs',
-  'winner',
-  'winnerSource',
-  'tickSize',
-  'settlementRule',
-  'strike',
-  'strikeSource',
-  'strikeMs',
-  'finalPrice',
-  'finalPriceSource',
-  'finalPriceMs',
-  'feeSchedule',
-] as const
-
 const factColumns = [
   'conditionId',
   'coin',
@@ -64,7 +47,7 @@ const factColumns = [
   'upAssetId',
   'downAssetId',
   'orderMs',
-  ...laterFacts,
+  ...revisedFacts,
 ] as const
 
 /** Columns of what is held; of all but these a change moves entries of indexes. */
@@ -97,7 +80,7 @@ function toFactRow(
   firstSnapshotMs: number | undefined,
 ) {
   const { conditionId, coin, timeframe, source } = facts
-  const later = laterFacts.map((fact) => [fact, facts[fact] ?? null] as const)
+  const later = revisedFacts.map((fact) => [fact, facts[fact] ?? null] as const)
   const place = placeRow({ ...facts, firstSnapshotMs })
   return { conditionId, coin, timeframe, source, ...place, ...Object.fromEntries(later) }
 }
@@ -371,7 +354,7 @@ function mergeFacts(known: Market | undefined, facts: MarketFacts) {
     assertAsset(assetIds, { outcome, assetId, conditionId })
     assetIds[outcome] = assetId
   }
-  const later = laterFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
+  const later = revisedFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
   const prices = mergePrices(known, facts)
   return {
     ...facts,
@@ -421,5 +404,5 @@ function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
 }
 
 const isSameFacts = (known: Market, facts: MarketFacts): boolean =>
-  laterFacts.every((fact) => facts[fact] === known[fact]) &&
+  revisedFacts.every((fact) => facts[fact] === known[fact]) &&
   outcomes.every((outcome) => facts.assetIds?.[outcome] === known.assetIds[outcome])

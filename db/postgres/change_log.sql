@@ -1,6 +1,6 @@
--- The log of changes, from which servers copy the rows that changed (src/extensions/postgres/replica.ts). Writing takes turns, so
--- the order of serials is the order of commits. A row is logged by its table and its primary key, and read when the log
--- is. The log keeps its last four million entries.
+-- The log of changes, of both stores: servers copy the rows that it names (src/extensions/postgres/replica.ts). An entry is a
+-- table and the primary key of a row, whose values a server reads together with the log. Transactions that write run one after the
+-- other, so the order of serials is the order of commits. The log keeps its last four million entries.
 
 CREATE TABLE change (
   serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -13,7 +13,7 @@ CREATE FUNCTION log_change(name text, key text) RETURNS void LANGUAGE plpgsql SE
 DECLARE
   logged bigint;
 BEGIN
-  -- As every transaction that writes, which has it already (beginWriting in src/extensions/postgres/database.ts).
+  -- Transactions of Bookfeed hold this lock already (beginWriting in src/extensions/postgres/database.ts); any other takes it here.
   PERFORM pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0));
   INSERT INTO change (at_ms, name, key)
     VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000), name, key) RETURNING serial INTO logged;
@@ -23,8 +23,8 @@ BEGIN
   PERFORM pg_notify('changes_' || current_schema(), '');
 END $$;
 
--- Logs the changes of a table with this primary key. In a setting of the transaction is the key that was logged last:
--- a market is updated three times by one batch.
+-- Makes the triggers that log the changes of a table with this primary key. A setting of the transaction holds the key that was
+-- logged last, because one batch updates a market three times.
 CREATE FUNCTION log_table(name text, VARIADIC keys text[]) RETURNS void LANGUAGE plpgsql AS $make$
 DECLARE
   setting text := quote_literal('bookfeed.logged_' || name);
@@ -34,7 +34,7 @@ DECLARE
   isnt_new text := 'current_setting(' || setting || ', true) IS DISTINCT FROM ' || of_new;
 BEGIN
   EXECUTE format($$
-    CREATE FUNCTION log_%1$s() RETURNS trigger LANGUAGE plpgsql AS $log$
+    CREATE FUNCTION log_%1$s() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $log$
     BEGIN
       IF TG_OP <> 'INSERT' AND %4$s THEN
         PERFORM log_change(%2$L, %5$s);
@@ -52,30 +52,24 @@ BEGIN
   $$, name, name, setting, isnt_old, of_old, isnt_new, of_new);
 END $make$;
 
-SELECT log_table('account', 'id');
-SELECT log_table('api_key', 'id');
-SELECT log_table('audit', 'seq');
-SELECT log_table('credit', 'id');
-SELECT log_table('idempotency', 'id');
-SELECT log_table('meta', 'key');
-SELECT log_table('offer', 'id');
-SELECT log_table('paid_answer', 'id');
-SELECT log_table('payment', 'id');
-SELECT log_table('sanctions_address', 'address');
-SELECT log_table('sanctions_list', 'id');
-SELECT log_table('scanned_block', 'network');
-SELECT log_table('subscription', 'id');
-SELECT log_table('tier', 'id');
-SELECT log_table('unmatched_transfer', 'id');
-SELECT log_table('usage', 'key_id', 'day', 'route');
-SELECT log_table('used_nonce', 'nonce');
+-- A connection may name the schema with each table instead of setting its search path: all functions of triggers set it.
+DO $$
+DECLARE
+  each regprocedure;
+BEGIN
+  FOR each IN SELECT oid FROM pg_proc
+    WHERE pronamespace = CAST(current_schema() AS regnamespace) AND prorettype = CAST('trigger' AS regtype)
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path FROM CURRENT', each);
+  END LOOP;
+END $$;
 
--- A server that knows that its own row was committed knows that what it reads is not older than that.
+-- Each server commits a row of its own twice a second: a copy that has the row is not older than the row.
 CREATE TABLE heartbeat (
   server text COLLATE "C" PRIMARY KEY,
   number bigint NOT NULL,
   at_ms bigint NOT NULL
 );
 
--- Never empty: a server that does not find the entry that it read last begins again.
+-- The log is never empty: a server copies everything again if the entry that it read last is gone.
 SELECT log_change('format', '[]');
