@@ -5,7 +5,7 @@
  *
  *   --before <path>   the checkout of the other version
  *   --only <text>     the lines whose names contain it: pages, `at`, exports, import, start
- *   --starts <n>      pairs of servers a line, 3 by default: a process can be fast or slow by chance
+ *   --starts <n>      pairs of servers a line, 4 by default: a process can be fast or slow by chance
  *   --rounds <n>      rounds of bursts of each pair, 7 by default
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ const { values: flags } = parseArgs({
   options: {
     before: { type: 'string' },
     only: { type: 'string', default: '' },
-    starts: { type: 'string', default: '3' },
+    starts: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '7' },
   },
 })
@@ -194,12 +194,15 @@ type Figure = { before: number; now: number }
 async function measureRequests(line: Line): Promise<Figure[]> {
   const figures: Figure[] = []
   for (let pair = 0; pair < starts; pair++) {
-    const servers = []
-    for (const version of versions) {
+    const servers: { server: ServerProcess; paths: Iterator<string> }[] = []
+    // The server that is started second is slower, whichever version it is.
+    for (const [at, version] of pair % 2 === 0
+      ? versions.entries()
+      : [...versions.entries()].reverse()) {
       const server = await start(version, line.data)
       const paths = line.paths()
       await requestAll(server, line, paths, line.warmUp)
-      servers.push({ server, paths })
+      servers[at] = { server, paths }
     }
     for (let round = 0; round < rounds; round++) {
       const spent = [0, 0]
