@@ -223,7 +223,7 @@ async function makeDayOfSample(
   if (roomFault(context, dataPath) !== undefined) return
   const { makeSampleDay } = await import('../server/sample-day.ts')
   const listFiles = await listFilesIn(dataPath, context.extensions)
-  makeSampleDay(history, { dataPath, clock, extensions, listFiles })
+  await makeSampleDay(history, { dataPath, clock, extensions, listFiles })
 }
 
 /** Loads the recorder when the server listens already; undefined where none is wanted. */

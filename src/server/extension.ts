@@ -84,7 +84,7 @@ export type ServerExtension = {
   shareWindows?: (config: Config, options: SharingOptions) => Promise<SharedWindows | undefined>
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
-  makeDays?: (history: MarketHistory, day: SampleDay) => void
+  makeDays?: (history: MarketHistory, day: SampleDay) => Promise<void>
   /** What examples of the API document name, as far as it is held. */
   findExamples?: (services: DataServices) => HeldDays
 }

@@ -18,10 +18,10 @@ type Deps = {
   listFiles: ListFiles
 }
 
-export function makeSampleDay(
+export async function makeSampleDay(
   history: MarketHistory,
   { dataPath, clock, extensions, listFiles }: Deps,
-): void {
+): Promise<void> {
   const nowMs = clock()
   const dayMs = Math.floor(nowMs / DAY_MS - DAYS_AGO) * DAY_MS
   const steps = storeSimulation(history, {
@@ -34,5 +34,5 @@ export function makeSampleDay(
   })
   for (const _ of steps);
   for (const { makeDays } of extensions)
-    makeDays?.(history, { dataPath, nowMs, coins: ['btc'], timeframes: ['5m'], listFiles })
+    await makeDays?.(history, { dataPath, nowMs, coins: ['btc'], timeframes: ['5m'], listFiles })
 }

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import { defaultTiers, type Tier, type TierRoute, tierRoutes } from '#src/domain/selling/tier.ts'
-import { type FileKind, fileKinds } from '#src/extensions/day-files/day-tables.ts'
-import { createFileStore } from '#src/extensions/day-files/store.ts'
+import { createFileStore, type FileKind, fileKinds } from '#src/extensions/day-files/store.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'

@@ -32,8 +32,7 @@ import {
 import { marketColumns, type OfMarket } from '#src/tables/markets.ts'
 import { createParquet } from '#src/tables/parquet.ts'
 
-export const fileKinds = ['snapshots', 'levels', 'quotes', 'trades', 'panel'] as const
-export type FileKind = (typeof fileKinds)[number]
+import type { FileKind } from './store.ts'
 
 /** Levels of each side in `snapshots`; `levels` has all. */
 const STATE_LEVELS = 25

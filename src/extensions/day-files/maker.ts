@@ -15,8 +15,8 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { numberForms, type Numbers } from '#src/tables/column.ts'
 
-import { dayTables, type FileKind, fileKinds } from './day-tables.ts'
-import type { DayFile, FileStore, Place } from './store.ts'
+import { dayTables } from './day-tables.ts'
+import { type DayFile, type FileKind, fileKinds, type FileStore, type Place } from './store.ts'
 import { faultOf } from './verify.ts'
 
 /** A change of it makes every file anew. */

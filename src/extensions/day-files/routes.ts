@@ -18,9 +18,8 @@ import { createCache } from '#src/platform/cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
-import type { FileKind } from './day-tables.ts'
 import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
-import { damagedFile, type DayFile, type FileStore } from './store.ts'
+import { damagedFile, type DayFile, type FileKind, type FileStore } from './store.ts'
 
 type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
 

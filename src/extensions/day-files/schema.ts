@@ -15,7 +15,7 @@ import {
 import { literals, utcDay } from '#src/http/schema-reader.ts'
 import { numberForms } from '#src/tables/column.ts'
 
-import { fileKinds } from './day-tables.ts'
+import { fileKinds } from './store.ts'
 
 export const FileQuery = Type.Object({
   timeframe: timeframeParameter('Only files of this timeframe.'),

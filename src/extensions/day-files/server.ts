@@ -4,7 +4,6 @@ import { type Coin, coins, timeframes } from '#src/domain/market.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 import { startCommand } from '#src/server/scheduled-command.ts'
 
-import { makeDayFiles } from './maker.ts'
 import { fileRoutes } from './routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from './store.ts'
 import { variables } from './variables.ts'
@@ -45,7 +44,8 @@ export const createDayFiles = (
           : undefined,
     },
   ],
-  makeDays(history, { dataPath, nowMs, coins: own, timeframes: ofOwn }) {
+  async makeDays(history, { dataPath, nowMs, coins: own, timeframes: ofOwn }) {
+    const { makeDayFiles } = await import('./maker.ts')
     const store = open(dataPath)
     const assertMayWrite = () => undefined
     makeDayFiles({ history, store, nowMs, assertMayWrite }, { coins: own, timeframes: ofOwn })

@@ -25,7 +25,8 @@ import { crc32 } from '#src/platform/crc32.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { numberForms, type Numbers } from '#src/tables/column.ts'
 
-import { type FileKind, fileKinds } from './day-tables.ts'
+export const fileKinds = ['snapshots', 'levels', 'quotes', 'trades', 'panel'] as const
+export type FileKind = (typeof fileKinds)[number]
 
 export type DayFile = {
   /** `btc-5m-2026-04-14-quotes-decimal-r1.parquet` */

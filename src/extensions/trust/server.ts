@@ -15,7 +15,7 @@ export const trustServer: ServerExtension = {
       start: startManifests,
     },
   ],
-  makeDays(history, { nowMs, listFiles }) {
+  async makeDays(history, { nowMs, listFiles }) {
     for (const _ of makeManifests(history, nowMs, listFiles));
   },
   findExamples({ history: { manifests } }) {

@@ -13,9 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { fileKinds } from '#src/extensions/day-files/day-tables.ts'
 import { makeDayFiles } from '#src/extensions/day-files/maker.ts'
-import { createFileStore, type DayFile } from '#src/extensions/day-files/store.ts'
+import { createFileStore, type DayFile, fileKinds } from '#src/extensions/day-files/store.ts'
 import { verifyDayFiles } from '#src/extensions/day-files/verify.ts'
 import { createRandom } from '#src/platform/random.ts'
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 
-import { columnsOf, type FileKind, fileKinds } from '#src/extensions/day-files/day-tables.ts'
+import { columnsOf } from '#src/extensions/day-files/day-tables.ts'
 import { makeDayFiles, pruneDayFiles } from '#src/extensions/day-files/maker.ts'
-import { createFileStore } from '#src/extensions/day-files/store.ts'
+import { createFileStore, type FileKind, fileKinds } from '#src/extensions/day-files/store.ts'
 import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
