@@ -36,8 +36,8 @@ export type ObjectReader = ChunkSource & {
   read(part: Part): Uint8Array
 }
 
-/** `place` is `s3://bucket/prefix`; a serving thread waits for a moment only. */
-export type OpenObjects = (place: string, isServing: boolean) => ObjectReader
+/** `place` is `s3://bucket/prefix`. */
+export type OpenObjects = (place: string) => ObjectReader
 
 export const storeNames = ['history', 'ledger'] as const
 export type StoreName = (typeof storeNames)[number]
@@ -151,8 +151,8 @@ export function engineAt(place: string): RemoteEngine | undefined {
   return engine
 }
 
-export function openObjects(place: string, isServing: boolean): ObjectReader {
+export function openObjects(place: string): ObjectReader {
   if (objects === undefined)
     throw storageError(`Older books are in ${place}, and this program reads no archive.`)
-  return objects(place, isServing)
+  return objects(place)
 }

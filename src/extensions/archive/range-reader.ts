@@ -1,7 +1,8 @@
 /**
- * Parts of objects that never change. A thread that serves fetches several at once: parts that lie
- * close together are one request. Any other thread stands still for one; it gets whole blocks,
- * because most reads go on where the last one ended.
+ * Reads parts of the objects of an archive, which never change. A server fetches many parts without
+ * blocking its thread, and gets parts that are close together with one request. Any other process
+ * blocks until a part is there, and reads whole blocks, because most reads continue where the last
+ * one ended.
  */
 
 import { storageError } from '#src/database/database.ts'
@@ -15,23 +16,22 @@ import { createTrials } from '#src/platform/patience.ts'
 import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
 const BLOCK_BYTES = 128 * 1024
-/** Blocks besides those that were asked for. */
+/** Blocks that are kept for the next reads. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
-/** Requests at a time, what one asks for at most, and bytes between two parts that it spans. */
+/** Requests that run at the same time. */
 const REQUESTS_MAX = 16
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024
+/** Parts that are further apart are not part of one request. */
 const BETWEEN_BYTES_MAX = 16 * 1024
-/** A serving thread that waits does so no longer than this. */
-const SHORT_MS_MAX = 250
 const ANSWER_MS_MAX = 30_000
-/** After a failure nothing is tried for so long. */
+/** After a failure, no request is sent for this time. */
 const PAUSE_MS = 1000
-/** Of a read that others do not wait for. */
+/** Of one request. */
 const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
 
 type Range = Pick<Part, 'name' | 'at' | 'length'>
 type Reason = 'missing' | 'unreachable'
-type WaitingAnswer = { bytes: Uint8Array } | { reason: Reason }
+type BlockingAnswer = { bytes: Uint8Array } | { reason: Reason }
 
 export function openArchive(place: string): ObjectStore {
   const bucket = parseBucketPlace(place)
@@ -40,37 +40,37 @@ export function openArchive(place: string): ObjectStore {
 }
 
 /** `place` is `s3://bucket/prefix`. */
-export function createRangeReader(place: string, isServing: boolean): ObjectReader {
+export function createRangeReader(place: string): ObjectReader {
   const store = openArchive(place)
   const trials = createTrials(PAUSE_MS)
-  const takePlace = createPlaces(REQUESTS_MAX)
+  const takeSlot = createSlots(REQUESTS_MAX)
   const { missingRange, keep, copy } = createBlocks()
   let thread: BlockingThread<Range> | undefined
 
-  /** Undefined where it is not there. Rejects with an `object_unreachable` fault. */
+  /** Undefined if the object is missing. Rejects with an `object_unreachable` fault. */
   async function readRange({ name, at, length }: Range): Promise<Uint8Array | undefined> {
-    const leave = await takePlace()
+    const release = await takeSlot()
     try {
       return await store.read(name, at, length)
     } catch (error) {
       if (isFault(error, 'object_missing')) return undefined
       throw error
     } finally {
-      leave()
+      release()
     }
   }
 
   async function fetchRange(range: Range, wanted: readonly Wanted[], found: Found): Promise<void> {
     const bytes = await readRange(range)
-    // Copies: what lies between them is not kept.
+    // Copies, so that the bytes between the parts can be freed.
     for (const { index, part } of wanted)
       found[index] = bytes?.slice(part.at - range.at, part.at - range.at + part.length)
   }
 
-  function wait(range: Range): void {
+  function readBlocking(range: Range): void {
     if (!trials.begin()) throw unreachable()
     thread ??= archiveWorker.startBlocking(place)
-    const answer = thread.ask<WaitingAnswer>(range, isServing ? SHORT_MS_MAX : ANSWER_MS_MAX)
+    const answer = thread.ask<BlockingAnswer>(range, ANSWER_MS_MAX)
     const reason = answer === undefined ? 'unreachable' : 'reason' in answer && answer.reason
     trials.end(reason !== 'unreachable')
     if (reason === 'missing')
@@ -94,7 +94,7 @@ export function createRangeReader(place: string, isServing: boolean): ObjectRead
 
     read(part) {
       const range = missingRange(part)
-      if (range !== undefined) wait(range)
+      if (range !== undefined) readBlocking(range)
       return copy(part)
     },
 
@@ -105,7 +105,7 @@ export function createRangeReader(place: string, isServing: boolean): ObjectRead
 type Found = (Uint8Array | undefined)[]
 type Wanted = { index: number; part: Part }
 
-/** Parts that lie close together in an object as one range. */
+/** Joins parts of an object that are close together into one range. */
 function rangesOf(blobs: readonly ChunkBlob[]) {
   const wanted = blobs
     .flatMap(({ part }, index): Wanted[] => (part === undefined ? [] : [{ index, part }]))
@@ -133,11 +133,11 @@ function rangesOf(blobs: readonly ChunkBlob[]) {
   return ranges
 }
 
-/** Makes what resolves when there is a place, with what gives it back. */
-function createPlaces(max: number) {
+/** A semaphore: the promise resolves when a slot is free, with the function that releases it. */
+function createSlots(max: number) {
   const waiting: (() => void)[] = []
   let taken = 0
-  const leave = (): void => {
+  const release = (): void => {
     const next = waiting.shift()
     if (next === undefined) taken--
     else next()
@@ -145,20 +145,20 @@ function createPlaces(max: number) {
   return async (): Promise<() => void> => {
     if (taken < max) taken++
     else await new Promise<void>((resolve) => void waiting.push(resolve))
-    return leave
+    return release
   }
 }
 
-/** Blocks that were waited for. */
+/** Blocks that were read. */
 function createBlocks() {
   const kept = createCache<string, Uint8Array>(KEPT_BYTES_MAX)
-  /** The blocks of the part that was asked for last, also where all of them are too much to keep. */
+  /** The blocks of the last read, even if they exceed `KEPT_BYTES_MAX`. */
   let latest = new Map<string, Uint8Array>()
   const find = (name: string, block: number): Uint8Array | undefined =>
     latest.get(keyOf(name, block)) ?? kept.get(keyOf(name, block))
 
   return {
-    /** The blocks of a part that are not there, as one range. */
+    /** The range of the blocks of a part that are not in memory; undefined if all are. */
     missingRange({ name, size, at, length }: Part): Range | undefined {
       const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
       const first = lacks[0]
@@ -178,7 +178,7 @@ function createBlocks() {
       }
     },
 
-    /** Of blocks that are all there. */
+    /** All blocks of the part must be in memory. */
     copy(part: Part): Uint8Array {
       const bytes = new Uint8Array(part.length)
       for (const block of blocksOf(part.at, part.length)) {
@@ -210,7 +210,7 @@ const archiveWorker = defineWorker(
   { name: 'archive', purpose: 'reads the archive', file: import.meta.filename },
   (place: string, parent: Parent<never, Range>) => {
     const store = openArchive(place)
-    return parent.receive(async ({ name, at, length }): Promise<WaitingAnswer> => {
+    return parent.receive(async ({ name, at, length }): Promise<BlockingAnswer> => {
       try {
         return { bytes: await store.read(name, at, length) }
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The thread that keeps replicas of stores up to date: it reads the database when that says that
- * something was committed, and four times a second in any case.
+ * The thread that keeps replicas up to date. It pulls when PostgreSQL notifies it of a commit, and at
+ * least four times a second.
  */
 import type { SQL } from 'bun'
 
@@ -30,12 +30,12 @@ import { formats, openReplica, type Replica } from './replica.ts'
 const POLL_MS = 250
 const HEARTBEAT_MS = 500
 const CATCH_UP_MS_MAX = 1000
-/** After a failure, twice as long after the next. */
+/** The pause after a failed pull, which doubles with each failure in a row. */
 const RETRY_MS = { min: 100, max: 1000 }
-/** Polls in turn that found something of which no notification came, before it is listened to anew. */
+/** After so many pulls in a row that found a change without a notification, `LISTEN` is sent again. */
 const MISSED_MAX = 2
 const PROGRESS_EVERY_MS = 2000
-/** Before a thread that ended is replaced: one that cannot start must not take the processor. */
+/** The pause before a thread that ended is started again, so that a thread that fails at its start does not take the processor. */
 const RESTART_MS = 1000
 
 type Start = {
@@ -49,7 +49,7 @@ type Start = {
 type Said = { line: string; isFault: boolean } | { ready: true }
 type Asked = { catchUp: StoreName } | { probe: StoreName }
 
-/** Resolves once every replica has been as new as its database. */
+/** Starts the thread. Resolves when it has pulled every replica once. */
 export async function startReplicas(
   stores: readonly Replicated[],
   { server, chunkCache, timer, say }: ReplicasOptions,
@@ -70,7 +70,7 @@ export async function startReplicas(
     })
     started.result.catch((error) => {
       if (isClosing) return
-      // Of the first start it is the caller's.
+      // Rejects the call of `startReplicas` if this is the first start.
       ready.reject(error)
       say(`bookfeed: the database is not copied: ${messageOf(error)}`, 'error')
       setTimeout(() => {
@@ -114,12 +114,12 @@ function follow(
       isNotified = true
       wake.resolve()
     }
-    // The last is called whenever it begins to listen, again after the connection was lost.
+    // The second is called when the connection listens, and again after a reconnect, which may have missed notifications.
     own.listen(channel, hear, hear).catch(() => undefined)
     return own
   }
 
-  /** A notification may be late; a connection may be dead without knowing it. */
+  /** One notification may be late; several that are missing mean that the connection is dead. */
   function noteMissed(): void {
     if (++missed < MISSED_MAX) return
     missed = 0
@@ -162,14 +162,14 @@ function follow(
   setInterval(async () => {
     if (isBeating) return
     isBeating = true
-    // What went wrong, a pull says.
+    // A pull reports the same fault.
     await replica.beat().catch(() => undefined)
     isBeating = false
   }, HEARTBEAT_MS)
 
   return {
     run,
-    /** Why nothing can be written, or soon no more; undefined where that is not so. */
+    /** Why the database cannot be written to, or will soon be full; undefined if it can. */
     async probe(): Promise<Failure | undefined> {
       try {
         await replica.beat({ takesRoom: true })
@@ -178,7 +178,7 @@ function follow(
         return failureOf(error)
       }
     },
-    /** Resolves when the file has all that was committed before the call. */
+    /** Resolves when the file has everything that was committed before the call. */
     catchUp(): Promise<void> {
       const caughtUp = Promise.withResolvers<void>()
       waiting.push(caughtUp)
@@ -188,13 +188,13 @@ function follow(
   }
 }
 
-/** Of what the driver or the disk has thrown. */
+/** The message of an error of the driver or the disk. */
 const textOf = (error: unknown): string => messageOf(errorOf(failureOf(error)))
 
 const failureOf = (error: unknown): Failure =>
   isFault(error, 'no_answer') ? NO_ANSWER : faultOf(error)
 
-/** Says now and then how far a copy is. */
+/** Reports the progress of a full copy every two seconds. */
 function createProgress(store: StoreName, say: (line: string) => void) {
   let shownMs = performance.now()
   return (rows: number, table: string): void => {

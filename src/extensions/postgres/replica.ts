@@ -1,7 +1,8 @@
 /**
- * A copy of a store on PostgreSQL in a SQLite file of this machine, and what keeps it up to date:
- * the log of the database (table `change`) names the rows that changed, and they are read as they
- * are now. Each local transaction leads from one state of the database to a later one.
+ * The replica of a store: a SQLite file on this machine with the rows of PostgreSQL. The log of the
+ * database (table `change`) names the rows that changed; a pull reads the log and the current values
+ * of these rows in one transaction, and writes them in one local transaction. So the file always
+ * equals a state that the database had.
  */
 
 import { rmSync } from 'node:fs'
@@ -21,7 +22,8 @@ import {
   ledgerFormat,
   openDatabase,
 } from '#src/database/sqlite/database.ts'
-import { type ChunkKind, chunkKinds, type StoreName } from '#src/database/stores.ts'
+import { chunkKinds, type StoreName } from '#src/database/stores.ts'
+import type { FetchedPart } from '#src/history/tables/chunk-fetch.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
 import { within } from '#src/platform/patience.ts'
 
@@ -29,19 +31,19 @@ import { addressOf } from './address.ts'
 import { type Answer, connect, type Question, runOn } from './bridge.ts'
 import { assertVersion, type Format, postgresHistory, postgresLedger } from './database.ts'
 
-/** For a connection, and for what PostgreSQL answers at once. */
+/** Longest wait for a connection, and for a statement that returns few rows. */
 const ANSWER_MS_MAX = 2000
-/** For rows, of which there may be many. */
+/** Longest wait for statements that may return many rows. */
 const ROWS_MS_MAX = 30_000
-/** Rows that are in memory at once. */
+/** Rows that one statement returns. */
 const ROWS_AT_ONCE = 5000
-/** Statements that are on their way at once. */
+/** Statements that are sent before the first answer is read. */
 const STATEMENTS_AT_ONCE = 8
-/** Longer cells of chunks are books, which are not copied; others say where in an archive they are. */
+/** Cells of chunks up to this length are pointers to an archive, and are copied; longer ones hold books, and are not. */
 const CELL_BYTES_MAX = 128
-/** More new chunks than these are imported, and not followed by live streams. */
+/** A pull with more new chunks is an import, whose books no live stream reads. */
 const NEW_CHUNKS_MAX = 256
-/** After these a heartbeat is of a server that is gone. */
+/** Older heartbeats belong to servers that no longer run, and are deleted. */
 const HEARTBEAT_KEPT_MS = 86_400_000
 
 const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -58,49 +60,46 @@ const FIND_OPEN_CHUNKS = `SELECT chunk.id, ${chunkKinds.map((kind) => `chunk.${k
 const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NOW_MS})
   ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms`
 /**
- * Takes 16 MiB of the disk for a moment, in a temporary file: as much as the next file of a log may
- * need. A user whose temporary files are limited takes none.
+ * Writes a temporary file of 16 MiB, the size of the next WAL segment, so the statement fails while
+ * the disk has less room. A user with a `temp_file_limit` writes none.
  */
 const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
   WITH room AS MATERIALIZED (
     SELECT repeat('x', 8000) AS piece FROM generate_series(1,
       CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
   ) SELECT count(piece) FROM room`
-/** For so long there is room, once it was taken. */
+/** How long the result of `TAKE_ROOM` holds. */
 const ROOM_MS = 10_000
 const REMOVE_HEARTBEATS = `DELETE FROM heartbeat WHERE at_ms < ${NOW_MS} - $1`
 
-/** What each store is in a file, and at an address. */
+/** The formats of each store: of its SQLite file, and of its tables in PostgreSQL. */
 export const formats: Record<StoreName, { file: FileFormat; schema: object; remote: Format }> = {
   history: { file: historyFormat, schema: historySchema, remote: postgresHistory },
   ledger: { file: ledgerFormat, schema: ledgerSchema, remote: postgresLedger },
 }
 
-/** The last entry of the log that is in the file, and the format that its rows had. */
+/** The last entry of the log that the file contains, and the format of the database then. */
 type State = { serial: number; atMs: number; version: number }
 const NO_STATE: State = { serial: -1, atMs: 0, version: 0 }
 
 export type Replica = ReturnType<typeof openReplica>
 
-/** Sealed bytes of a part of a chunk. */
-type ChunkPart = { chunkId: number; kind: ChunkKind; bytes: Uint8Array }
-
 type Options = {
-  /** An address of PostgreSQL, whose store was opened before. */
+  /** The address of a PostgreSQL store, which must have been opened before, so that its tables exist. */
   place: string
   store: StoreName
-  /** The file, which is made where there is none. */
+  /** The file of the replica; it is created if there is none. */
   path: string
   /** Names this server among those of the database. */
   server: string
   /** Monotonic milliseconds. */
   timer: () => number
-  /** The format of the database, without which nothing is read or written; that of this version by default. */
+  /** Pulls and heartbeats fail while the database has another format; the format of this version by default. */
   version?: number | undefined
-  /** Called with how many rows of a copy are there, and the table of the last. */
+  /** During a full copy, called with the number of rows so far and the table of the last row. */
   onProgress?: ((rows: number, table: string) => void) | undefined
-  /** Takes new chunks of markets that are recorded, before a reader of the file knows of them. */
-  keepChunks?: ((parts: readonly ChunkPart[]) => void) | undefined
+  /** Called with the books of new chunks of open markets, before the file names these chunks. */
+  keepChunks?: ((parts: readonly FetchedPart[]) => void) | undefined
 }
 
 /** Opens the file of a replica; `pull` brings it to the current state of the database. */
@@ -121,11 +120,11 @@ export function openReplica({
   const local = createLocal(db, tables, store)
   const pulling = connect(address)
   const beating = connect(address)
-  /** Heartbeats that were begun and not seen yet, the oldest first. */
+  /** Heartbeats that no pull has read yet, the oldest first. */
   const heartbeats: { number: number; begunMs: number }[] = []
   let lastHeartbeat = 0
   let freshMs = Number.NEGATIVE_INFINITY
-  /** When there was room, the last time that some was taken. */
+  /** When `TAKE_ROOM` last succeeded. */
   let roomMs = Number.NEGATIVE_INFINITY
 
   function noteHeartbeat(number: number): void {
@@ -139,7 +138,7 @@ export function openReplica({
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
     const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
     const asked = [begin, state, changes].map((question) => runOn(connection, question))
-    // All of them are waited for below.
+    // The last answer is awaited below; until then its rejection must not end the process.
     const listing = Promise.all(asked)
     listing.catch(() => {})
     const found = await within(ANSWER_MS_MAX, Promise.all(asked.slice(0, 2)))
@@ -157,7 +156,7 @@ export function openReplica({
     return isChanged
   }
 
-  /** Reads the rows that entries of the log name, as they are in the transaction. */
+  /** Copies the current values of the rows that entries of the log name. */
   async function copyChanges(
     connection: ReservedSQL,
     entries: readonly [name: string, key: string][],
@@ -180,7 +179,7 @@ export function openReplica({
     }
   }
 
-  /** Live streams never wait for a chunk. */
+  /** Keeps the books of new chunks, so that live streams never wait for a chunk. */
   async function keepNewChunks(
     connection: ReservedSQL,
     entries: readonly [name: string, key: string][],
@@ -193,19 +192,19 @@ export function openReplica({
     const parts = ((answer?.rows ?? []) as [id: number, ...Uint8Array[]][]).flatMap(
       ([chunkId, ...cells]) => chunkKinds.map((kind, at) => ({ chunkId, kind, bytes: cells[at] })),
     )
-    keepChunks(parts.filter((part) => part.bytes !== undefined) as ChunkPart[])
+    keepChunks(parts.filter((part) => part.bytes !== undefined) as FetchedPart[])
   }
 
   async function copyAll(connection: ReservedSQL): Promise<void> {
     let count = 0
     for (const table of tables) {
       local.empty(table)
-      // The cursors end with the transaction.
+      // The transaction closes the cursor.
       let coming = ask(connection, [table.declareCursor, table.fetch])
       for (let isLast = false; !isLast;) {
         const rows = ((await coming).at(-1)?.rows ?? []) as Cell[][]
         isLast = rows.length < ROWS_AT_ONCE
-        // The next ones arrive while these are written.
+        // The next rows arrive while these are written.
         if (!isLast) coming = ask(connection, [table.fetch])
         local.insert(table, rows)
         count += rows.length
@@ -219,15 +218,15 @@ export function openReplica({
     address,
 
     /**
-     * Brings the file to the state of the database at a moment during the call; returns whether
-     * it changed. One call at a time. Rejects with what the driver or the disk says, or a
-     * `no_answer` fault; the file is then as it was.
+     * Brings the file to the state that the database has during the call; returns whether the file
+     * changed. Calls must not overlap. Rejects with the error of the driver or the disk, or with a
+     * `no_answer` fault, and leaves the file unchanged.
      */
     pull: (): Promise<boolean> => withConnection(pulling, pullOn),
 
     /**
-     * Commits a row: once a pull has read it, the file is known to be as new as this call. With
-     * `takesRoom` it also fails where the disk is nearly full.
+     * Commits a heartbeat: once a pull has read it, the file has everything that was committed
+     * before this call. With `takesRoom` it also fails if the disk of the database is nearly full.
      */
     async beat({ takesRoom = false } = {}): Promise<void> {
       const number = ++lastHeartbeat
@@ -247,7 +246,7 @@ export function openReplica({
       }
     },
 
-    /** The file has all that was committed before this moment of `timer`. */
+    /** The file has everything that was committed before this moment of `timer`. */
     freshMs: (): number => freshMs,
 
     close(): void {
@@ -265,7 +264,7 @@ async function ask(
   return within(msMax, Promise.all(questions.map((question) => runOn(connection, question))))
 }
 
-/** Runs `body` on a connection, which is given up where that fails. */
+/** Runs `body` on a connection, and closes the connection if `body` fails. */
 async function withConnection<T>(
   sql: SQL,
   body: (connection: ReservedSQL) => Promise<T>,
@@ -309,7 +308,7 @@ function describeTable(table: SQLiteTable) {
     type: column.getSQLType() === 'text' ? 'TEXT' : 'BIGINT',
     operator: '=',
   }))
-  // An entry is of all books of an unfinished run from a time on.
+  // An entry of `tail` names all rows of a market from a time on.
   const logged = name === 'tail' ? [keys[0], { ...keys[1], operator: '>=' }] : keys
   const isBook = (column: string): boolean =>
     name === 'chunk' && chunkKinds.some((kind) => kind === column)
@@ -325,7 +324,7 @@ function describeTable(table: SQLiteTable) {
   return {
     name,
     names,
-    /** The rows that entries of the log name; what is not among them was deleted. */
+    /** Selects the rows that entries of the log name; rows that it does not return were deleted. */
     find: (entries: readonly string[]): Question => ({
       text: `SELECT ${cells} FROM json_array_elements(CAST(CAST($1 AS TEXT) AS JSON)) AS named(entry)
         JOIN ${name} ON ${isNamed.join(' AND ')}`,
@@ -348,7 +347,7 @@ function describeTable(table: SQLiteTable) {
   }
 }
 
-/** One that cannot be opened is made anew: it holds nothing that is not in the database. */
+/** Opens the file. A file that cannot be opened is replaced: the database has all of its rows. */
 function openFile(path: string, format: FileFormat): Database {
   let db: Database
   try {
@@ -358,7 +357,7 @@ function openFile(path: string, format: FileFormat): Database {
     db = openDatabase(path, { format })
   }
   db.run('PRAGMA synchronous = NORMAL')
-  // What they do was done in the database, and is copied.
+  // The triggers of PostgreSQL have made these changes already, and their rows are copied.
   const triggers = db.prepare<{ name: string }, []>(
     "SELECT name FROM sqlite_schema WHERE type = 'trigger'",
   )

@@ -1,4 +1,4 @@
-/** Fetches what reads need and this machine does not have. */
+/** Fetches the parts of chunks that reads need and that are not on this machine. */
 import type { ChunkKind } from '#src/database/stores.ts'
 
 import type { MarketHistory, RowRange } from '../history.ts'
@@ -9,7 +9,7 @@ import type { MarketView, Views } from './market-read.ts'
 import { findPosition } from './pages.ts'
 import { chunksById, chunksOf } from './selection.ts'
 
-/** Most reads go on where the last one ended: some rows are fetched ahead, by the size of a page. */
+/** Most reads continue where the last one ended, so the next pages are fetched too. */
 const AHEAD_PAGES = 10
 const AHEAD_ROWS_MAX = 1000
 
@@ -36,7 +36,7 @@ export function createFetch(
     return lacking
   }
 
-  /** Of a market that cannot be read, the read that follows says why. */
+  /** Undefined if the market cannot be read: the read that follows throws the reason. */
   function viewOf({ market }: RowRange): MarketView | undefined {
     try {
       return views.find(market.conditionId)

@@ -47,8 +47,8 @@ export function toBounds({
 }
 
 /**
- * Chunks that may hold rows within the bounds, in their direction, but those that are idle when
- * their turn comes.
+ * The chunks that may hold rows within the bounds, in the direction of the bounds, without those
+ * that `isIdle` passes over when the walk reaches them.
  */
 function* refsWithin(
   refs: readonly ChunkRef[],
@@ -82,9 +82,9 @@ const rowsOf = ({ counts }: ChunkRef, outcome: number | undefined): number =>
   outcome === undefined ? counts[0] + counts[1] : (counts[outcome] ?? 0)
 
 /**
- * The chunks that a read of these rows loads, by the index alone: perhaps more, never fewer. How
- * many rows of a chunk are in the range is not known at its ends, and of steps only where a chunk
- * begins and ends.
+ * The chunks that a read of these rows loads, chosen by the index alone. It may name more chunks,
+ * and never fewer, because the index does not tell how many rows of the first and last chunk are in
+ * the range, and of steps it tells only where a chunk begins and ends.
  */
 export function* chunksOf(
   view: Pick<MarketView, 'market' | 'refs'>,
@@ -123,11 +123,11 @@ export function* chunksOf(
   }
 }
 
-/** All rows of such a chunk are within the bounds. */
+/** Whether all rows of a chunk are within the bounds. */
 const isWithin = (ref: ChunkRef, { start, end }: Bounds): boolean =>
   ref.firstMs > start.timestampMs && ref.lastMs < end.timestampMs
 
-/** As `seenAfter` loads them. */
+/** The chunks that `seenAfter` loads. */
 function* chunksAfter(refs: readonly ChunkRef[], bounds: StepBounds): Generator<ChunkRef> {
   const rest = restOfStep(bounds)
   const seen: Seen = [false, false]
@@ -139,7 +139,7 @@ function* chunksAfter(refs: readonly ChunkRef[], bounds: StepBounds): Generator<
   }
 }
 
-/** What a walk backwards has certainly seen of its step, which is what makes it pass over chunks. */
+/** Which outcomes a walk backwards has certainly seen in its step: by them it passes over chunks. */
 function createSeenByIndex(bounds: StepBounds) {
   const { stepMs } = bounds
   let step = Number.NaN
@@ -150,7 +150,7 @@ function createSeenByIndex(bounds: StepBounds) {
       const last = stepOf(lastMs, stepMs)
       if (last !== step || first !== last) seen = [false, false]
       step = first
-      // Where it begins in an earlier step than it ends, only the outcome of a single one is known.
+      // In a chunk of several steps the last one is known to have rows of an outcome only if the chunk has one outcome.
       const isKnown = first === last || counts.includes(0)
       for (const code of [0, 1] as const) seen[code] ||= isKnown && counts[code] > 0
     },
@@ -162,7 +162,7 @@ function createSeenByIndex(bounds: StepBounds) {
   }
 }
 
-/** Chunks in the order in which the row with an id is searched in them. */
+/** The chunks in which the row with an id may be, the likely ones first. */
 export function chunksById(refs: readonly ChunkRef[], id: number) {
   const isLikely = ({ firstId, lastId }: ChunkRef): boolean => firstId <= id && id <= lastId
   return { likely: refs.filter(isLikely), others: refs.filter((ref) => !isLikely(ref)) }
@@ -284,7 +284,7 @@ export function selectSteps(
 
 type StepBounds = Bounds & { stepMs: number } & Pick<RowRange, 'after' | 'toMs'>
 
-/** A chunk need not be read where the next one has a later row of the same step for each outcome. */
+/** A chunk is passed over if the next one has a later row of the same step for each outcome. */
 const createIsIdleUp =
   (bounds: StepBounds) =>
   (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
@@ -337,7 +337,7 @@ function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Ge
   }
 }
 
-/** What of the step of `after` is at or after it. */
+/** The bounds of the rows of the step of `after` that are at or after `after`. */
 function restOfStep({
   after = startOfMs(0),
   toMs = Number.MAX_SAFE_INTEGER,

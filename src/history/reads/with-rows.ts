@@ -1,7 +1,7 @@
 /**
- * A market as if some of its rows had never been recorded: `knownAt` leaves out what came later, and
- * parameters leave out what is not asked for. What is known of the market itself stays: its facts,
- * its gaps, where its rows begin and end.
+ * A market as if some of its rows had never been recorded: `knownAt` leaves out rows that came later,
+ * and filters leave out rows that do not match. The market itself stays as it is: its facts, its
+ * gaps, the times of its first and last row.
  */
 import type { RowPredicate } from '#src/domain/lists.ts'
 import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
@@ -10,17 +10,17 @@ import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory, Page, RowQuery, RowRange, StoredRow, Top } from '../history.ts'
 import { firstOf, toPage } from './row-page.ts'
 
-/** Rows that are looked at in a step: a millisecond of work. */
+/** Rows that one step examines: a millisecond of work. */
 export const BLOCK = 2000
 /** Rows whose texts are read at once. */
 const TEXTS = 100
-/** By how much more trades are read where too few of them are left. */
+/** The factor by which more trades are read if too few of them match. */
 const GROWTH = 4
 
 type RowsLeft = Pick<RowPredicate, 'isState'> & {
-  /** All trades are left when absent. */
+  /** All trades match when absent. */
   isTrade?: RowPredicate['isTrade']
-  /** No state from here on is left, so none is looked at. */
+  /** No state at or after this time matches, so none is read. */
   endMs?: number
 }
 

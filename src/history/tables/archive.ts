@@ -53,13 +53,13 @@ export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
 /** The objects of an archive, which is opened when something of it is first read. */
-export function createArchive(logMeta: LogMeta, isServing: boolean) {
+export function createArchive(logMeta: LogMeta) {
   let reader: ObjectReader | undefined
 
   function openReader(): ObjectReader {
     const place = logMeta.archivePlace()
     if (place === undefined) throw storageError('It is not known where the archive is.')
-    reader = openObjects(place, isServing)
+    reader = openObjects(place)
     return reader
   }
   const partAt = ({ segmentId, digest, size, at, length }: Pointer): Part => ({

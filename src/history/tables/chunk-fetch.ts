@@ -1,7 +1,7 @@
 /**
- * Parts of chunks that the history file does not have: it has a pointer to the archive in their
- * place, or nothing where the books are in a database at an address. A process that serves fetches
- * them before it reads; any other waits for them.
+ * Parts of chunks that are not in the history file. In their place is a pointer to the archive, or
+ * an empty cell if the file is a replica of PostgreSQL. A server fetches the parts before it reads
+ * them; any other process blocks until it has them.
  */
 import { type Place, unseal } from '#src/database/checksum.ts'
 import { storageError } from '#src/database/database.ts'
@@ -11,37 +11,38 @@ import { Fault } from '#src/platform/fault.ts'
 
 import { type Archive, decodePointer, nameOf, type Pointer } from './archive.ts'
 
-/** Bytes that are fetched before the next are asked for, and what a part has of unknown size. */
+/** Parts are fetched in slices of this size, one after the other. */
 const SLICE_BYTES = 16 * 1024 * 1024
+/** The assumed size of a part whose size is unknown. */
 const PART_BYTES = 12 * 1024
-/** What was not found is not asked for again for so long. */
+/** How long a part that was not found is not fetched again. */
 const ABSENT_MS = 10_000
 const ABSENT_MAX = 10_000
-/** How long is waited for other chunks in place of those that are gone. */
-const CUT_ANEW_MS = 100
+/** A chunk that is gone was replaced: the replica names the new chunks after this time. */
+const REPLACED_MS = 100
 
 export type FetchedPart = { chunkId: number; kind: ChunkKind; bytes: Uint8Array }
 
-/** Where parts that were fetched are kept; see `fetched-chunks.ts`. */
+/** The cache of fetched parts: `fetched-chunks.ts`. */
 export type FetchedChunks = {
-  /** Not to be written to. */
+  /** The bytes belong to the cache, so a caller must not change them. */
   find(chunkId: number, kind: ChunkKind): Uint8Array | undefined
   keep(parts: readonly FetchedPart[]): void
   close(): void
 }
 
-/** `place` is what its bytes are sealed for. */
+/** `place` is the place that the bytes are sealed for. */
 export type ElsewherePart = {
   chunkId: number
   kind: ChunkKind
   place: Place
-  /** Undefined where it is not known to be in the archive. */
+  /** Undefined unless the part is known to be in the archive. */
   pointer: Pointer | undefined
 }
 
 export type ChunkFetchOptions = {
   isServing: boolean
-  /** Whether something may be elsewhere, as far as is known now. */
+  /** Whether the file may lack parts, as far as is known when it is opened. */
   isUsed: boolean
   /** The database at an address, of which the file is a replica. */
   source: ChunkSource | undefined
@@ -66,13 +67,13 @@ export function createChunkFetch(
     absent.set(keyOf(part), { untilMs, fault: new Fault(what, { kind: 'damage' }) })
   }
 
-  /** Why it is known that a part cannot be fetched. */
+  /** Why a part cannot be fetched; undefined if it may be. */
   function faultOf(part: ElsewherePart): Error | undefined {
     const known = absent.get(keyOf(part))
     return known !== undefined && performance.now() < known.untilMs ? known.fault : undefined
   }
 
-  /** Those of the archive among them; the others are kept, or noted to be absent. */
+  /** Fetches from PostgreSQL. Returns the parts that PostgreSQL has moved to the archive. */
   async function fetchFromSource(parts: readonly ElsewherePart[]): Promise<InArchive[]> {
     if (parts.length === 0 || source === undefined) return []
     const found = await source.fetch(parts.map(({ chunkId, kind }) => ({ chunkId, kind })))
@@ -88,8 +89,8 @@ export function createChunkFetch(
         noteAbsent(part, `${part.kind} of chunk ${part.chunkId} are not as they were written.`)
     }
     fetched.keep(sound)
-    // Cut anew since the replica was read, which is about to name others.
-    if (found.includes(undefined)) await Bun.sleep(CUT_ANEW_MS)
+    // A write has replaced these chunks since the replica was read.
+    if (found.includes(undefined)) await Bun.sleep(REPLACED_MS)
     return archived
   }
 
@@ -116,7 +117,7 @@ export function createChunkFetch(
     }
   }
 
-  /** What is coming already is waited for, and not asked for again. */
+  /** A part that another call is fetching is not fetched twice. */
   function fetch(parts: readonly ElsewherePart[]): Promise<void> {
     const waits = new Set<Promise<void>>()
     const fresh = new Map<string, ElsewherePart>()
@@ -133,7 +134,7 @@ export function createChunkFetch(
       waits.add(fetching)
     }
     const all = Promise.all(waits).then(() => undefined)
-    // A caller that does not wait asks again, and is told then.
+    // A caller may ignore the promise: its next call reports the fault.
     all.catch(() => {})
     return all
   }
@@ -141,26 +142,26 @@ export function createChunkFetch(
   return {
     fetch,
 
-    /** Whether reads have to be planned: something may be elsewhere, and nothing waits for it. */
+    /** Whether parts must be fetched before they are read. */
     mayLack: (): boolean => mayLack && isServing,
 
-    /** Whether a part has to be fetched before it can be read. */
+    /** Whether a part is not here and can be fetched. */
     isLacking: (part: ElsewherePart): boolean =>
       faultOf(part) === undefined && find(part) === undefined,
 
     /**
-     * The bytes that were sealed. Throws a `damage` fault, and `storage_unavailable` where they
-     * were not fetched.
+     * The bytes without their seal. Throws a `damage` fault, and `storage_unavailable` if a server
+     * has not fetched the part.
      */
     read(part: ElsewherePart): Uint8Array | undefined {
       const { pointer } = part
       if (!isServing) return pointer && unseal(archive.read(pointer), part.place)
-      // A copy, because a reader gives the memory of what it has read back.
+      // A copy, because readers release the memory of what they read.
       const bytes = find(part)?.slice()
       if (bytes !== undefined) return bytes
       const fault = faultOf(part)
       if (fault !== undefined) throw fault
-      // Another process moved it since this one looked.
+      // Another process has moved the part to the archive.
       mayLack = true
       throw storageError('These books are being fetched. Try again in a moment.', {
         retryAfterSeconds: SOON_SECONDS,

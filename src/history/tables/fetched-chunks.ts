@@ -1,7 +1,8 @@
 /**
- * Parts of chunks that were fetched from elsewhere, sealed as they are stored there: for all threads
- * in a file up to a size, and the newest in memory. What the file has no room for, or cannot take
- * now, is in memory alone. What was used within a minute stays, so that a request that fetched a part finds it.
+ * The cache of fetched parts of chunks, sealed as they are stored: a file that all threads share, up
+ * to a size, and the newest parts in memory. Parts that the file has no room for, or that cannot be
+ * written because it is locked, are in memory only. A part that was used within a minute is not
+ * evicted, so that the request that fetched it finds it.
  */
 import { rmSync } from 'node:fs'
 
@@ -13,13 +14,13 @@ import { createCache } from '#src/platform/cache.ts'
 import type { FetchedChunks } from './chunk-fetch.ts'
 
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024
-/** How long a write waits for that of another thread. */
+/** How long a write waits while another thread writes. */
 const BUSY_MS = 20
 const USED_SECONDS = 60
-/** The time of a use is written again after so long, several at once. */
+/** How old the noted time of a use may become; several are noted together. */
 const NOTED_SECONDS = 20
 const NOTE_EVERY_MS = 1000
-/** Rows that are removed, and pages that are given back to the disk, at one go. */
+/** Rows that one statement removes, and pages that it returns to the file system. */
 const REMOVED_ROWS = 64
 const REMOVED_PAGES = 512
 const ROUNDS_MAX = 8
@@ -29,7 +30,7 @@ const schema = `CREATE TABLE IF NOT EXISTS part (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS part_used ON part (used_s)`
 
-/** What SQLite says of a file that can be used later, and of one that cannot. */
+/** Errors after which the file can be used again, and errors after which it is deleted. */
 const passing: ReadonlySet<string> = new Set(['SQLITE_BUSY', 'SQLITE_FULL'])
 const damaged: ReadonlySet<string> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
 
@@ -41,7 +42,7 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
   let file: ReturnType<typeof openFile> | undefined
   let isUsable = place !== undefined
 
-  /** Runs what uses the file, if there is one. */
+  /** Runs `use` on the file; undefined if there is none, or if it cannot be used now. */
   function withFile<T>(use: (opened: ReturnType<typeof openFile>) => T): T | undefined {
     if (!isUsable || place === undefined) return undefined
     try {
@@ -49,11 +50,11 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
       return use(file)
     } catch (error) {
       const code = codeOf(error)
-      // It is locked, or has no room, which may be otherwise the next time.
+      // The file is locked, or the disk is full, which may pass.
       if (passing.has(code)) return undefined
       isUsable = false
       file?.close()
-      // The next process begins with an empty one.
+      // The next process starts with an empty file.
       if (damaged.has(code))
         for (const end of ['', '-wal', '-shm']) rmSync(place.path + end, { force: true })
       return undefined
@@ -114,7 +115,7 @@ function openFile({ path, bytesMax }: ChunkCachePlace) {
     }
   }
 
-  /** Removes some of what was used longest ago, as long as there is too much. */
+  /** Removes the parts that were used longest ago until the file fits its size. */
   function makeRoom(): void {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       if (db.engine.usedBytesOf(db) <= bytesMax) return

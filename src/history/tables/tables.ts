@@ -46,7 +46,7 @@ export function createTables(
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
-  const archive = createArchive(logMeta, isServing)
+  const archive = createArchive(logMeta)
   const hasSegment = (): boolean =>
     db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1').get() !== null
   const elsewhere = createChunkFetch(archive, fetched, {
