@@ -21,6 +21,17 @@ export type StaleSince = (store: 'history' | 'ledger') => number | undefined
 
 export const alwaysCurrent: StaleSince = () => undefined
 
+/** Now, as an answer sees it: while the copy that is read is stale, the moment up to which all is known. */
+export type ServedMoment = { nowMs: number; isStale: boolean }
+
+/** Time stands still while the history is stale, because the silence of its copy is no gap. */
+export const createServedMoment =
+  (staleSince: StaleSince, clock: Clock): (() => ServedMoment) =>
+  () => {
+    const sinceMs = staleSince('history')
+    return { nowMs: sinceMs ?? clock(), isStale: sinceMs !== undefined }
+  }
+
 /** The same moment as long as nothing more is known. `ageMsOf` is 0 for a store that is a file. */
 export function createStaleSince(
   ageMsOf: (store: 'history' | 'ledger') => number,

@@ -18,8 +18,9 @@ import {
 import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { historyTagOf, tagOf } from '#src/domain/tag.ts'
-import { type Clock, readRange } from '#src/domain/time.ts'
+import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
@@ -105,9 +106,7 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
 export type HistoryListDeps = {
   history: MarketHistory
   cursors: CursorCodec
-  clock: Clock
-  /** Whether the copy that is read is stale; `clock` stands still then. */
-  isStale: () => boolean
+  served: () => ServedMoment
   pages: PageCache
 }
 
@@ -117,8 +116,7 @@ type Call<Query> = { request: Request; market: Market; query: Query }
 type View = {
   history: MarketHistory
   market: Market
-  nowMs: number
-  isStale: boolean
+  served: ServedMoment
   /** What `X-Coverage` says of the text that it says now. */
   coverageAs: (text: string) => string
 }
@@ -126,7 +124,7 @@ type View = {
 /** Makes what answers requests for a list. */
 export function createHistoryList<Query extends HistoryQuery, Filters extends HistoryFilters>(
   options: HistoryListOptions<Query, Filters>,
-  { history, cursors, clock, isStale, pages }: HistoryListDeps,
+  { history, cursors, served, pages }: HistoryListDeps,
 ) {
   const { list } = options
   const historyTag = historyTagOf(history.cursorKey)
@@ -146,8 +144,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   const present = (market: Market, { filters }: Asked): View => ({
     history: leave(history, filters),
     market,
-    nowMs: clock(),
-    isStale: isStale(),
+    served: served(),
     coverageAs: (text) => text,
   })
 
@@ -155,23 +152,22 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   function* past(market: Market, knownAt: number, { filters }: Asked): Steps<View> {
     const needsEvents = options.needsEvents(filters)
     const withReceived = options.needsReceived(filters)
-    const moment = toMoment(history, { knownAt, nowMs: clock(), needsEvents })
+    const moment = toMoment(history, { knownAt, nowMs: served().nowMs, needsEvents })
     const known = yield* openKnown(history, market, { ...moment, withReceived })
     return {
       history: leave(known.history, filters),
       market: known.market,
-      nowMs: moment.atMs,
-      isStale: false,
+      served: { nowMs: moment.atMs, isStale: false },
       coverageAs: (text) => coverageAt(moment, text),
     }
   }
 
   function coverageOf(view: View, { filters, range }: Asked): string {
-    const { market, nowMs, isStale: isViewStale } = view
+    const { market } = view
     const { fromMs, toMs } = range
     const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
     const gaps = view.history.gaps(market)
-    const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale: isViewStale }
+    const question = { market, gaps, outcome, fromMs, toMs, ...view.served }
     return view.coverageAs(coverageText(question))
   }
 

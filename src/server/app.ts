@@ -13,7 +13,7 @@ import { coins, coinTable } from '#src/domain/market.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
-import { alwaysCurrent, type StaleSince } from '#src/domain/staleness.ts'
+import { alwaysCurrent, createServedMoment, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
@@ -287,9 +287,8 @@ export function createApp(options: AppDeps) {
 function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
   const { history, timer, createId, randomBytes, config, extensions, followed, silence } = options
   const { clock: now, staleSince = alwaysCurrent } = options
-  // The history is read by a clock that stands still while it is stale: our silence is no gap.
-  const clock = (): number => staleSince('history') ?? now()
-  const isStale = (): boolean => staleSince('history') !== undefined
+  const served = createServedMoment(staleSince, now)
+  const clock = (): number => served().nowMs
   const core = createCore(options, now, operator)
   const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
   const { authenticate } = core
@@ -310,19 +309,19 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     limits,
     unread,
   })
-  const lists = { history, cursors, clock, pages, isStale }
+  const lists = { history, cursors, served, pages }
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
-    coverageRoutes(api, { history, clock, isStale }),
+    coverageRoutes(api, { history, served }),
     snapshotRoutes(api, lists),
-    asOfRoutes(api, { history, clock, findMarket, isStale }),
-    fillRoutes(api, { history, clock, isStale }),
+    asOfRoutes(api, { history, served, findMarket }),
+    fillRoutes(api, { history, served }),
     quoteRoutes(api, lists),
     ...priceRoutes(api, lists),
     tradeRoutes(api, lists),
     panelRoutes(api, { history, cursors, clock }),
-    heatmapRoutes(api, { history, pages, clock, isStale }),
-    exportRoutes(api, { history, clock, createId, work, findMarket, staleSince }),
+    heatmapRoutes(api, { history, pages, served }),
+    exportRoutes(api, { history, clock, served, createId, work, findMarket, staleSince }),
     liveRoutes(api, streams.live, { identify: gate.identify, listTiers, work }),
     spotRoutes(api, createSpotService({ history, cursors })),
     ...extensions.flatMap(

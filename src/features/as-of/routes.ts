@@ -6,7 +6,8 @@ import { AppError } from '#src/domain/errors.ts'
 import type { FindMarket } from '#src/domain/market-name.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/domain/market.ts'
 import { comparePositions, type StoredSnapshot } from '#src/domain/snapshot.ts'
-import { type Clock, toIso } from '#src/domain/time.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
+import { toIso } from '#src/domain/time.ts'
 import { tallyOfNothing } from '#src/domain/windows.ts'
 import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts'
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
@@ -22,9 +23,7 @@ import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'
 
 type Deps = {
   history: MarketHistory
-  clock: Clock
-  /** Whether the copy that is read is stale; `clock` stands still then. */
-  isStale: () => boolean
+  served: () => ServedMoment
   findMarket: FindMarket
 }
 
@@ -100,20 +99,19 @@ function* atKnown(
   now: Market,
   query: AsOfQuery & { knownAt: number },
 ): Steps<DataAnswer> {
-  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
+  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.served().nowMs })
   const withReceived = wantsReceived(readCut(query))
   const { history, market } = yield* openKnown(deps.history, now, { ...moment, withReceived })
   const service = createAsOfService({
     ...deps,
     history,
-    clock: () => moment.atMs,
-    isStale: () => false,
+    served: () => ({ nowMs: moment.atMs, isStale: false }),
   })
   const { coverage = '', ...answer } = yield* service.at(market, query)
   return { ...answer, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
-function createAsOfService({ history, clock, isStale, findMarket }: Deps) {
+function createAsOfService({ history, served, findMarket }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
@@ -123,8 +121,7 @@ function createAsOfService({ history, clock, isStale, findMarket }: Deps) {
     outcome: view === 'own' ? outcome : undefined,
     fromMs: tsMs,
     toMs: tsMs + 1,
-    nowMs: clock(),
-    isStale: isStale(),
+    ...served(),
   })
 
   function marketOf(coin: Coin, name: string): Market | undefined {

@@ -25,7 +25,7 @@ import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './schema.ts'
 
-export type CoverageDeps = {
+type CoverageDeps = {
   history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf' | 'gaps'>
   clock: Clock
 }

@@ -12,10 +12,12 @@ import {
   spanOf,
 } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, statusOf } from '#src/domain/market.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { readRange, toIso, toIsoOrNull } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 
-import { type CoverageDeps, createDayList } from './days.ts'
+import { createDayList } from './days.ts'
 import {
   CoinCoverageList,
   CoinCoverageQuery,
@@ -25,21 +27,17 @@ import {
 
 export function coverageRoutes(
   api: Api,
-  deps: CoverageDeps & {
-    /** Whether the copy that is read is stale; `clock` stands still then. */
-    isStale: () => boolean
-  },
+  { history, served }: { history: MarketHistory; served: () => ServedMoment },
 ) {
-  const listDays = createDayList(deps)
+  const listDays = createDayList({ history, clock: () => served().nowMs })
   return new Elysia({ name: 'coverage' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/coverage',
       ({ reply, request, market, query }) => {
         const span = readRange(query)
-        const gaps = deps.history.gaps(market)
-        const nowMs = deps.clock()
-        const question = { market, gaps, ...span, nowMs, isStale: deps.isStale() }
+        const gaps = history.gaps(market)
+        const question = { market, gaps, ...span, ...served() }
         return reply.data(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),

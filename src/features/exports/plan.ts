@@ -11,6 +11,7 @@ import type { FindMarket } from '#src/domain/market-name.ts'
 import { type Coin, type Market, outcomes, type Timeframe } from '#src/domain/market.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import type { Position } from '#src/domain/snapshot.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { DAY_MS, readRange, toIso } from '#src/domain/time.ts'
 import { tallyMissing } from '#src/domain/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -153,8 +154,7 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
 export function* coverageOf(
   history: MarketHistory,
   { markets, windows, rows: { outcome, fromMs, toMs } }: ExportPlan,
-  nowMs: number,
-  isStale: boolean,
+  { nowMs, isStale }: ServedMoment,
 ): Steps<string> {
   const tallies: CoverageTally[] = []
   for (const [index, market] of markets.entries()) {

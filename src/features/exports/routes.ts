@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 
 import type { FindMarket } from '#src/domain/market-name.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
+import type { ServedMoment, StaleSince } from '#src/domain/staleness.ts'
 import type { Api } from '#src/http/api.ts'
 import {
   answerUnchanged,
@@ -56,14 +56,18 @@ const shared = {
 
 export function exportRoutes(
   api: Api,
-  deps: ExportDeps & { work: Work; findMarket: FindMarket; staleSince: StaleSince },
+  deps: ExportDeps & {
+    served: () => ServedMoment
+    work: Work
+    findMarket: FindMarket
+    staleSince: StaleSince
+  },
 ) {
-  const { history, clock, work, findMarket, staleSince } = deps
+  const { history, served, work, findMarket, staleSince } = deps
   const service = createExportService(deps)
 
   async function answer(request: Request, plan: ExportPlan): Promise<Response> {
-    const isStale = staleSince('history') !== undefined
-    const recorded = await work.run(request, coverageOf(history, plan, clock(), isStale))
+    const recorded = await work.run(request, coverageOf(history, plan, served()))
     // Parquet is compressed inside.
     const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
     const etag = `"${service.tagOf(plan, isGzip)}"`

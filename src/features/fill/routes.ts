@@ -7,7 +7,8 @@ import { AppError } from '#src/domain/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/domain/fill.ts'
 import { type Market, otherOutcome, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { StoredSnapshot } from '#src/domain/snapshot.ts'
-import { type Clock, toIso } from '#src/domain/time.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
+import { toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
@@ -21,9 +22,7 @@ import { FillBody, FillQuery } from './schema.ts'
 
 type Deps = {
   history: MarketHistory
-  clock: Clock
-  /** Whether the copy that is read is stale; `clock` stands still then. */
-  isStale: () => boolean
+  served: () => ServedMoment
 }
 
 const MONEY_DECIMALS = 6
@@ -65,15 +64,15 @@ function* answerKnown(
   now: Market,
   query: FillQuery & { knownAt: number },
 ): Steps<DataAnswer> {
-  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.clock() })
+  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.served().nowMs })
   const { history, market } = yield* openKnown(deps.history, now, moment)
-  const known = { history, clock: () => moment.atMs, isStale: () => false }
+  const known = { history, served: () => ({ nowMs: moment.atMs, isStale: false }) }
   const { body, coverage } = yield* answerFill(known, market, query)
   return { body, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
 }
 
 function* answerFill(
-  { history, clock, isStale }: Deps,
+  { history, served }: Deps,
   market: Market,
   query: FillQuery,
 ): Steps<{ body: string; coverage: string }> {
@@ -100,8 +99,7 @@ function* answerFill(
     outcome: view === 'own' ? outcome : undefined,
     fromMs: tsMs,
     toMs: tsMs + 1,
-    nowMs: clock(),
-    isStale: isStale(),
+    ...served(),
   })
   return { body, coverage }
 }

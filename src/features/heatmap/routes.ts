@@ -10,8 +10,9 @@ import {
 } from '#src/domain/coverage.ts'
 import { formatMillionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Market } from '#src/domain/market.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { historyTagOf } from '#src/domain/tag.ts'
-import { type Clock, readRange, toIso } from '#src/domain/time.ts'
+import { readRange, toIso } from '#src/domain/time.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import {
   MILLIONTHS_BYTES_MAX,
@@ -34,9 +35,7 @@ import { HeatmapBody, HeatmapQuery } from './schema.ts'
 type Deps = {
   history: MarketHistory
   pages: PageCache
-  clock: Clock
-  /** Whether the copy that is read is stale; `clock` stands still then. */
-  isStale: () => boolean
+  served: () => ServedMoment
 }
 type Asked = { market: Market; query: HeatmapQuery; request: Request }
 
@@ -70,16 +69,16 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
       },
     )
 
-function answerHeatmap({ history, pages, clock, isStale }: Deps, asked: Asked): PageAnswer {
+function answerHeatmap({ history, pages, served }: Deps, asked: Asked): PageAnswer {
   const { market, query, request } = asked
-  const nowMs = clock()
+  const { nowMs, isStale } = served()
   const { outcome, agg } = query
   const priceBins = Number(query.priceBins)
   const { fromMs, toMs } = pictureOf(market, query, nowMs)
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / query.timeBins))
   const grid = { fromMs, toMs, stepMs, priceBins, agg }
   const gaps = history.gaps(market)
-  const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale: isStale() }
+  const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale }
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const name = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
   // How much of it is known changes with time as long as the market is open.

@@ -5,8 +5,8 @@
  */
 import { AppError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
-import { createNonces, issuedMsOf, NO_NONCE } from '#src/domain/selling/nonce.ts'
-import type { SignIn } from '#src/domain/selling/wallet.ts'
+import { createNonces, NO_NONCE } from '#src/domain/selling/nonce.ts'
+import { createSignIn, type SignIn } from '#src/domain/selling/wallet.ts'
 import { toIso } from '#src/domain/time.ts'
 
 import type { KeyOptions } from './service.ts'
@@ -17,16 +17,15 @@ const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: KeyOptions) {
   const nonces = createNonces({ key: ledger.challengeKey, randomBytes })
 
-  const fieldsOf = (address: string, nonce: string): SignIn => ({
-    domain: new URL(origin()).host,
-    uri: origin(),
-    address,
-    statement: STATEMENT,
-    chainId: wallets.chainId,
-    nonce,
-    issuedMs: issuedMsOf(nonce),
-    expiresMs: issuedMsOf(nonce) + LIFE_MS,
-  })
+  const messageFor = (address: string, nonce: string): SignIn =>
+    createSignIn({
+      origin: origin(),
+      address,
+      statement: STATEMENT,
+      chainId: wallets.chainId,
+      nonce,
+      lifeMs: LIFE_MS,
+    })
 
   const assertFresh = (expiresMs: number, nowMs: number): void => {
     if (nowMs < expiresMs) return
@@ -39,7 +38,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
   return {
     async issue(address: string) {
       const nonce = nonces.issue(address, clock())
-      const fields = fieldsOf(address.toLowerCase(), nonce)
+      const fields = messageFor(address.toLowerCase(), nonce)
       const message = await wallets.writeSignIn(fields)
       return { message, nonce, expiresAt: toIso(fields.expiresMs) }
     },
@@ -51,7 +50,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       if (address === undefined)
         throw challengeError('The message names no account: `0x` and 40 hex digits.')
       const isOurs = nonces.isGenuine(address, nonce)
-      const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
+      const expected = messageFor(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
       assertFields(read, expected, isOurs)
       assertFresh(expected.expiresMs, clock())
       if ((await wallets.writeSignIn(expected)) !== message) {

@@ -81,13 +81,16 @@ function historyRoute(api: Api, deps: HistoryListDeps) {
     )
 }
 
-const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'clock'>) =>
+const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'served'>) =>
   new Elysia({ name: 'current-prices' })
     .use(api)
     .get(
       '/v1/:coin/prices',
       ({ reply, request, coin, query: { timeframe } }) =>
-        reply.data(request, pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() })),
+        reply.data(
+          request,
+          pricesNow(deps.history, { coin, timeframe, nowMs: deps.served().nowMs }),
+        ),
       {
         access: 'prices',
         coin: true,
