@@ -1,6 +1,8 @@
 /** Ports to what a wallet signs; `src/chain` satisfies them, tests pass an object. */
 import { AppError } from '#src/domain/errors.ts'
 
+import { issuedMsOf } from './nonce.ts'
+
 /** A Sign-In-with-Ethereum message (https://eips.ethereum.org/EIPS/eip-4361). */
 export type SignIn = {
   /** Host, and port where it is not the scheme's own, of the service: `api.example.com`. */
@@ -16,6 +18,36 @@ export type SignIn = {
   /** Unix milliseconds. */
   issuedMs: number
   expiresMs: number
+}
+
+/** A message of this service; its times follow from the nonce. `lifeMs`: how long it may be sent. */
+export function createSignIn({
+  origin,
+  address,
+  statement,
+  chainId,
+  nonce,
+  lifeMs,
+}: {
+  /** `https://api.example.com` */
+  origin: string
+  address: string
+  statement: string
+  chainId: number
+  nonce: string
+  lifeMs: number
+}): SignIn {
+  const issuedMs = issuedMsOf(nonce)
+  return {
+    domain: new URL(origin).host,
+    address,
+    statement,
+    uri: origin,
+    chainId,
+    nonce,
+    issuedMs,
+    expiresMs: issuedMs + lifeMs,
+  }
 }
 
 /**

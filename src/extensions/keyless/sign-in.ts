@@ -4,8 +4,13 @@
  * origin is the configured one, never what a request says.
  */
 import { AppError } from '#src/domain/errors.ts'
-import { createNonces, issuedMsOf } from '#src/domain/selling/nonce.ts'
-import { assertSigned, type SignIn, type Wallets } from '#src/domain/selling/wallet.ts'
+import { createNonces } from '#src/domain/selling/nonce.ts'
+import {
+  assertSigned,
+  createSignIn,
+  type SignIn,
+  type Wallets,
+} from '#src/domain/selling/wallet.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
 
@@ -39,16 +44,15 @@ export function createSignIns(deps: Deps) {
   const known = createCache<string, { address: string; expiresMs: number }>(KNOWN_MAX)
   const chainId = `eip155:${wallets.chainId}`
 
-  const fieldsOf = (address: string, nonce: string): SignIn => ({
-    domain: new URL(origin()).host,
-    uri: origin(),
-    address,
-    statement: STATEMENT,
-    chainId: wallets.chainId,
-    nonce,
-    issuedMs: issuedMsOf(nonce),
-    expiresMs: issuedMsOf(nonce) + LIFE_MS,
-  })
+  const messageFor = (address: string, nonce: string): SignIn =>
+    createSignIn({
+      origin: origin(),
+      address,
+      statement: STATEMENT,
+      chainId: wallets.chainId,
+      nonce,
+      lifeMs: LIFE_MS,
+    })
 
   /** As x402 names the members. */
   const infoOf = ({ issuedMs, expiresMs, ...fields }: SignIn) => ({
@@ -64,7 +68,7 @@ export function createSignIns(deps: Deps) {
   return {
     /** What a challenge says of it. */
     extension: () => ({
-      info: infoOf(fieldsOf(ANY_ADDRESS, nonces.issue(ANY_ADDRESS, clock()))),
+      info: infoOf(messageFor(ANY_ADDRESS, nonces.issue(ANY_ADDRESS, clock()))),
       supportedChains: [{ chainId, type: 'eip191' }],
       schema,
     }),
@@ -84,7 +88,7 @@ export function createSignIns(deps: Deps) {
       if (typeof nonce !== 'string' || !nonces.isGenuine(ANY_ADDRESS, nonce)) {
         throw invalidError('The nonce is not one of this server.')
       }
-      const fields = fieldsOf(address.toLowerCase(), nonce)
+      const fields = messageFor(address.toLowerCase(), nonce)
       if (clock() >= fields.expiresMs) throw expiredError()
       assertSame(sent, { ...infoOf(fields), chainId, type: 'eip191' })
       const name = `${nonce} ${fields.address} ${signature}`
