@@ -15,6 +15,8 @@ import { describeInvocation } from './server/invocation.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
 const SIGNAL_EXIT_CODE = 128
+/** Width of what is printed where there is no terminal. */
+const COLUMNS_DEFAULT = 80
 
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
 
@@ -47,6 +49,11 @@ const context: CliContext = {
   printError: (line) => void process.stderr.write(`${line}\n`),
   writeLog: (lines) => void process.stderr.write(lines),
   isTty: process.stderr.isTTY === true,
+  columns: process.stdout.columns || process.stderr.columns || COLUMNS_DEFAULT,
+  setVariable(name, value) {
+    process.env[name] = value
+    config = undefined
+  },
   onStop: (stop) => {
     stops.add(stop)
     return () => void stops.delete(stop)

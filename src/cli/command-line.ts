@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError, Option } from 'commander'
 
+import type { ConfigVariable } from '#src/config/variables.ts'
 import * as values from '#src/operator/values.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -16,6 +17,21 @@ export const optionWith = <T>(
   parse: (text: string) => T,
   fallback: string,
 ): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
+
+/** An option that sets a variable of the configuration for this call. */
+export const variableOption = (
+  { setVariable }: CliContext,
+  [flags, description]: [string, string],
+  variable: ConfigVariable,
+): Option =>
+  new Option(flags, `${description}; default: ${variable.name}, or ${variable.default}`).argParser(
+    (text) => {
+      if (variable.parse(text) === undefined || text === '')
+        throw new InvalidArgumentError(`It must be ${variable.accepts}.`)
+      setVariable(variable.name, text)
+      return text
+    },
+  )
 
 /** A reader whose fault names the option. */
 export const asOption =

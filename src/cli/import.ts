@@ -19,45 +19,47 @@ const help = `
 A FILE contains one of the following kinds, plain or gzipped; its content determines the kind. The order of the files
 does not matter. - is standard input.
 
-  Snapshots, one JSON object a line:
-  {"id":"52af…","assetId":"1044…","conditionId":"0x1342…","symbol":"btc","outcome":"down",
-   "timeframe":"5m","timestamp":"2026-04-14T08:00:10.672Z",
-   "bids":[{"price":"0.49","size":"309.24"},{"price":"0.5","size":"2747.1"}],
-   "asks":[{"price":"0.52","size":"173.98"},{"price":"0.51","size":"299.43"}]}
+- Snapshots, one JSON object a line:
+    {"id":"52af…","assetId":"1044…","conditionId":"0x1342…","symbol":"btc",
+     "outcome":"down","timeframe":"5m","timestamp":"2026-04-14T08:00:10.672Z",
+     "bids":[{"price":"0.49","size":"309.24"},{"price":"0.5","size":"2747.1"}],
+     "asks":[{"price":"0.52","size":"173.98"},{"price":"0.51","size":"299.43"}]}
 
-  Last trade prices, one a line:
-  {"conditionId":"0x1342…","slug":"btc-updown-5m-1776153600",
-   "timestamp":"2026-04-14T08:00:10.672Z","lastTradePrice":"0.510"}
+- Last trade prices, one a line:
+    {"conditionId":"0x1342…","slug":"btc-updown-5m-1776153600",
+     "timestamp":"2026-04-14T08:00:10.672Z","lastTradePrice":"0.510"}
 
-  Markets or events of the venue's catalogue (Gamma), as a JSON array, as one object or one a line.
+- Markets or events of the venue's catalogue (Gamma), as a JSON array, as one object or one a line.
 
-  Tokens, as a JSON array or one a line; a winner may be null:
-  {"slug":"btc-updown-5m-1776153600","conditionId":"0x1342…","assetId":"1044…","outcome":"down",
-   "winner":"down"}
+- Tokens, as a JSON array or one a line; a winner may be null:
+    {"slug":"btc-updown-5m-1776153600","conditionId":"0x1342…",
+     "assetId":"1044…","outcome":"down","winner":"down"}
 
-  Raw messages that a recorder stored (BOOKFEED_RAW): pass all files of a period together, in the order of
+- Raw messages that a recorder stored (BOOKFEED_RAW): pass all files of a period together, in the order of
   their names. The import makes exactly the rows that the recorder stored.
 
-  Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
+- Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
   the member _recv is the time of receipt:
-  {"event_type":"price_change","market":"0x1342…","price_changes":[…],"timestamp":"1776153610672"}
-  They may be in a member (raw, payload, msg, message, data, frame or body) as text or as an object,
+    {"event_type":"price_change","market":"0x1342…","price_changes":[…],
+     "timestamp":"1776153610672"}
+
+- The same messages in a member (raw, payload, msg, message, data, frame or body) as text or as an object,
   with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) in seconds,
   milliseconds, microseconds or nanoseconds, recognised by its magnitude.
 
-  Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
+- Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
   or one object.
 
-  Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
+- Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
   CSV and Parquet need.
 
-  CSV of the Tardis kind: book_snapshot_N and incremental_book_L2, whose symbol is a token's id, or a
+- CSV of the Tardis kind: book_snapshot_N and incremental_book_L2, whose symbol is a token's id, or a
   condition id or slug with :up or :down after it. Parquet of the PMXT kind.
 
-  CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
+- CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
   columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
 
-  Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
+- Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
   (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to the
   markets of their windows; rows of windows without a market are kept, and wait for it.
 

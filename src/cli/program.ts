@@ -2,17 +2,17 @@
 
 import { Command, CommanderError } from 'commander'
 
-import { listVariables } from '#src/config/config.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from '../server/context.ts'
-import { type CommandEntry, variablesOf } from '../server/extension.ts'
+import { type CommandEntry, commandGroups } from '../server/extension.ts'
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
 import { prepareStores } from '../server/open-data-folder.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
+import { layoutHelp } from './help.ts'
 
 const USAGE_EXIT_CODE = 2
 
@@ -23,43 +23,110 @@ const intro =
 
 const examples = `
 Examples:
-  bookfeed serve                             serve ./data on http://127.0.0.1:3000
-  BOOKFEED_PORT=8080 bookfeed serve          serve on another port
-  bookfeed status                            show what is recorded now
-  bookfeed simulate --help                   make simulated markets
-  bookfeed import books.jsonl                add recorded snapshots from a file
-  bookfeed doctor                            check everything that a server needs
-  bookfeed verify                            re-read the whole history and report damage
-  bookfeed backup --to /mnt/backups          back up the data folder, also while a server uses it
-  KEY=$(bookfeed keys create --tier pro)     make an API key
-  bookfeed keys list                         list the valid keys
-  bookfeed tiers set pro --price 59          change the price of a tier
-  bookfeed payments list --state review      list payments that need your decision
-  bookfeed audit verify                      verify the audit chain
-  bookfeed sandbox                           sell tiers for play money on a chain of this machine`
+  bookfeed serve                          serve ./data on port 3000
+  bookfeed serve --port 8080 --data /srv  serve another folder
+  bookfeed status                         show what is recorded now
+  bookfeed doctor                         check what a server needs
+  bookfeed import books.jsonl             add recorded snapshots
+  bookfeed backup --to /mnt/backups       back up the data folder
+  KEY=$(bookfeed keys create --tier pro)  make an API key
+  bookfeed sandbox                        sell tiers for play money`
+
+const settings = `
+All other settings are environment variables: bookfeed help config lists them.`
 
 const upgradesNothing = () => true
 
 /** In the order of the help; what one needs is loaded when it is called. */
 const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
-  serve: { load: async () => (await import('./serve.ts')).serveCommand },
-  record: { load: async () => (await import('./record.ts')).recordCommand },
-  status: { load: async () => (await import('./status.ts')).statusCommand, upgradesNothing },
-  import: { load: async () => (await import('./import.ts')).importCommand },
-  simulate: { load: async () => (await import('./simulate.ts')).simulateCommand },
-  'test-data': { load: async () => (await import('./test-data.ts')).testDataCommand },
-  verify: { load: async () => (await import('./verify.ts')).verifyCommand },
-  doctor: { load: async () => (await import('./doctor.ts')).doctorCommand, upgradesNothing },
-  prune: { load: async () => (await import('./prune.ts')).pruneCommand },
-  backup: { load: async () => (await import('./backup.ts')).backupCommand, upgradesNothing },
-  restore: { load: async () => (await import('./backup.ts')).restoreCommand, upgradesNothing },
-  keys: { load: async () => (await import('./keys.ts')).keysCommand },
-  tiers: { load: async () => (await import('./tiers.ts')).tiersCommand },
-  payments: { load: async () => (await import('./payments.ts')).paymentsCommand },
-  audit: { load: async () => (await import('./audit.ts')).auditCommand },
-  sanctions: { load: async () => (await import('./sanctions.ts')).sanctionsCommand },
-  pay: { load: async () => (await import('./pay.ts')).payCommand, upgradesNothing },
-  sandbox: { load: async () => (await import('./sandbox.ts')).sandboxCommand, upgradesNothing },
+  serve: {
+    group: 'Serve and record',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  record: {
+    group: 'Serve and record',
+    load: async () => (await import('./record.ts')).recordCommand,
+  },
+  status: {
+    group: 'Serve and record',
+    load: async () => (await import('./status.ts')).statusCommand,
+    upgradesNothing,
+  },
+  doctor: {
+    group: 'Serve and record',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+    upgradesNothing,
+  },
+  import: {
+    group: 'Markets and books',
+    load: async () => (await import('./import.ts')).importCommand,
+  },
+  simulate: {
+    group: 'Markets and books',
+    load: async () => (await import('./simulate.ts')).simulateCommand,
+  },
+  'test-data': {
+    group: 'Markets and books',
+    load: async () => (await import('./test-data.ts')).testDataCommand,
+  },
+  verify: {
+    group: 'Markets and books',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  prune: {
+    group: 'Markets and books',
+    load: async () => (await import('./prune.ts')).pruneCommand,
+  },
+  backup: {
+    group: 'Copies of the data',
+    load: async () => (await import('./backup.ts')).backupCommand,
+    upgradesNothing,
+  },
+  restore: {
+    group: 'Copies of the data',
+    load: async () => (await import('./backup.ts')).restoreCommand,
+    upgradesNothing,
+  },
+  keys: {
+    group: 'Keys, tiers and payments',
+    load: async () => (await import('./keys.ts')).keysCommand,
+  },
+  tiers: {
+    group: 'Keys, tiers and payments',
+    load: async () => (await import('./tiers.ts')).tiersCommand,
+  },
+  payments: {
+    group: 'Keys, tiers and payments',
+    load: async () => (await import('./payments.ts')).paymentsCommand,
+  },
+  audit: {
+    group: 'Keys, tiers and payments',
+    load: async () => (await import('./audit.ts')).auditCommand,
+  },
+  sanctions: {
+    group: 'Keys, tiers and payments',
+    load: async () => (await import('./sanctions.ts')).sanctionsCommand,
+  },
+  pay: {
+    group: 'Buy and try',
+    load: async () => (await import('./pay.ts')).payCommand,
+    upgradesNothing,
+  },
+  sandbox: {
+    group: 'Buy and try',
+    load: async () => (await import('./sandbox.ts')).sandboxCommand,
+    upgradesNothing,
+  },
+  config: {
+    group: 'Help',
+    load: async () => (await import('./config.ts')).configCommand,
+    upgradesNothing,
+  },
+  completions: {
+    group: 'Help',
+    load: async () => (await import('./completions.ts')).completionsCommand,
+    upgradesNothing,
+  },
 }
 
 /** Runs one command line, without the program's name, and returns the exit code. */
@@ -70,7 +137,7 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
   }
   try {
     await prepareStores(context)
-    const program = await createProgram(context, args[0])
+    const program = await createProgram(context, real.printError, args[0])
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
@@ -78,34 +145,67 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
   }
 }
 
+function entriesOf({ extensions }: CliContext): Map<string, CommandEntry> {
+  const entries = new Map<string, CommandEntry>(Object.entries(commands))
+  for (const extension of extensions)
+    for (const [name, entry] of Object.entries(extension.commands ?? {})) entries.set(name, entry)
+  return entries
+}
+
+/** All commands, in the order of the help, or `only` one. */
+async function loadCommands(context: CliContext, only?: string): Promise<Command[]> {
+  const entries = [...entriesOf(context)].filter(([name]) => only === undefined || name === only)
+  entries.sort(([, a], [, b]) => commandGroups.indexOf(a.group) - commandGroups.indexOf(b.group))
+  const loaded: Command[] = []
+  for (const [, { group, load }] of entries)
+    loaded.push((await load())(context).helpGroup(`${group}:`))
+  return loaded
+}
+
 /** With all commands where `first` is none of them. */
-async function createProgram(context: CliContext, first = ''): Promise<Command> {
+async function createProgram(
+  context: CliContext,
+  printError: CliContext['printError'],
+  first = '',
+): Promise<Command> {
+  const entries = entriesOf(context)
   const program = new Command('bookfeed')
     .description(intro)
-    .version(context.version)
-    .addHelpText('after', () => `${renderExamples(context)}\n\n${renderVariables(context)}`)
-  const entries = new Map<string, CommandEntry>(Object.entries(commands))
-  for (const extension of context.extensions)
-    for (const [name, entry] of Object.entries(extension.commands ?? {})) entries.set(name, entry)
-  const called = entries.get(first)
-  for (const { load } of called ? [called] : entries.values())
-    program.addCommand((await load())(context))
+    .version(context.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', `${renderExamples(context)}\n${settings}`)
+  // Completions are of all commands, and so is the help.
+  const only = entries.has(first) && first !== 'completions' ? first : undefined
+  for (const command of await loadCommands(context, only)) program.addCommand(command)
+  program.addHelpCommand(helpCommand())
   program.hook('preAction', (_, command) => {
     const own = (command.parent === program ? command : command.parent) ?? command
     const isElsewhere = entries.get(own.name())?.upgradesNothing?.(own.opts()) ?? false
     const isDue = !isElsewhere && isUpgradeDue(context)
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
+  const layout = (text: string) => layoutHelp(asTyped(text.trimEnd(), context), context.columns)
   for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
-      writeOut: (text) => context.print(asTyped(text.trimEnd(), context)),
+      writeOut: (text) => context.print(layout(text)),
       // A key may have been pasted where it does not belong.
-      writeErr: (text) => context.printError(redactKeys(text.trimEnd())),
+      writeErr: (text) => printError(redactKeys(layout(text))),
+      outputError: (text) => context.printError(redactKeys(text.trimEnd())),
+      // Help comes in whole lines, and is laid out as a whole.
+      getOutHelpWidth: () => Number.MAX_SAFE_INTEGER,
+      getErrHelpWidth: () => Number.MAX_SAFE_INTEGER,
     })
   }
   return program
 }
+
+const helpCommand = (): Command =>
+  new Command('help')
+    .argument('[command]', 'the command')
+    .description('print the help of a command')
+    .helpOption(false)
+    .helpGroup('Help:')
 
 const withSubcommands = (command: Command): Command[] => [
   command,
@@ -114,17 +214,7 @@ const withSubcommands = (command: Command): Command[] => [
 
 function renderExamples({ extensions }: CliContext): string {
   const own = extensions.flatMap((extension) => Object.entries(extension.examples ?? {}))
-  return [examples, ...own.map(([call, about]) => `  ${call.padEnd(41)}  ${about}`)].join('\n')
-}
-
-function renderVariables({ extensions }: CliContext): string {
-  const variables = listVariables(variablesOf(extensions))
-  const width = Math.max(...variables.map(({ name }) => name.length))
-  const lines = variables.map(
-    ({ name, description, accepts, default: fallback }) =>
-      `  ${name.padEnd(width)}  ${description} Accepts ${accepts}. Default: ${fallback}`,
-  )
-  return ['Environment variables:', ...lines].join('\n')
+  return [examples, ...own.map(([call, about]) => `  ${call.padEnd(38)}  ${about}`)].join('\n')
 }
 
 /** Faults whose message says by itself what to do. */

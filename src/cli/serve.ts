@@ -2,6 +2,7 @@ import { Command } from 'commander'
 
 import { createLimits, type Limits } from '#src/access/limits.ts'
 import type { Config } from '#src/config/config.ts'
+import { variables } from '#src/config/variables.ts'
 import { isAddress, replicaAgeMs, type Replicas } from '#src/database/stores.ts'
 import { ifSound, isPassing, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
@@ -58,7 +59,19 @@ import {
 } from '../server/server-jobs.ts'
 import { asService } from '../server/service-lines.ts'
 import { startTestServer } from '../server/test-server.ts'
+import { variableOption } from './command-line.ts'
 import type { RecordingJob } from './record.ts'
+
+const help = `
+The first start fills an empty folder with a simulated sample, and prints an API key for this machine. Unless
+BOOKFEED_RECORD is off, the server also records the venue.
+
+On a terminal, the log is text for people; elsewhere it is JSON lines. BOOKFEED_LOG chooses.
+All other settings are environment variables: bookfeed help config lists them.
+
+Examples:
+  bookfeed serve
+  bookfeed serve --port 8080 --data /srv/books`
 
 const LOCAL_KEY_LABEL = 'local'
 const TRIES_MAX = 15
@@ -70,6 +83,11 @@ type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 export const serveCommand = (context: CliContext): Command =>
   new Command('serve')
     .description('serve the history over HTTP until SIGTERM or SIGINT')
+    .addOption(variableOption(context, ['--port <port>', 'port to listen on'], variables.port))
+    .addOption(
+      variableOption(context, ['--data <folder>', 'folder of all data'], variables.dataPath),
+    )
+    .addHelpText('after', help)
     .action(() => serve(context))
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
@@ -376,7 +394,7 @@ export function bannerLines(greeting: Banner): string[] {
     '',
     ...(localKey === undefined
       ? ['Try, with your key in $KEY. To make another one:', `  KEY=$(${makeKey})`, '']
-      : ['Try, with a key made just now and shown at this start only:']),
+      : ['Try, with the key below:']),
     `  ${curl} '${markets}'`,
   ]
   if (market) {
@@ -393,6 +411,8 @@ export function bannerLines(greeting: Banner): string[] {
         : `The history has no snapshots. See: ${invocation} import --help`,
     )
   }
+  if (localKey !== undefined)
+    lines.push('', 'Your API key, which is shown at this start only:', `  ${localKey}`)
   return lines
 }
 

@@ -24,7 +24,8 @@ are Unix milliseconds:
   windows                 open windows; missing: those that are not recorded, each with the reason
   lastMinute              messages of the last minute: events, faults, unfollowed, firstFault
   faults, unfollowed      messages that cannot be read; messages of markets that are not followed
-  discovery, connections, lanes, books, spot    state of each part
+  discovery, connections, lanes, books, spot
+                          state of each part
   driftMs                 how far the venue's clock is behind that of this machine, including transit
   freeBytes               free space on the disk`
 

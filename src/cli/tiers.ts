@@ -23,8 +23,7 @@ a grant of the operator follows the catalogue.
 Examples:
   bookfeed tiers set pro --price 59
   bookfeed tiers set enterprise --requests-per-minute 5000 --contact sales@example.com
-  bookfeed tiers set team --name Team --coins all --routes all --requests-per-minute 600 \\
-    --price 99 --period-days 30 --for-sale
+  bookfeed tiers set team --name Team --coins all --routes all --requests-per-minute 600 --price 99 --period-days 30 --for-sale
   bookfeed tiers set pack-1000 --price 0.8`
 
 type TierFlags = Omit<TierChange, 'isForSale'> & { forSale?: true; notForSale?: true }

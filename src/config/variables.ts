@@ -62,10 +62,10 @@ export const variables = {
   },
   log: {
     name: 'BOOKFEED_LOG',
-    default: 'json',
-    ...oneOf('json', 'text', 'off'),
+    default: 'auto',
+    ...oneOf('auto', 'json', 'text', 'off'),
     description:
-      'Format of the lines that a server and a recorder write to standard error, one for each request and each event of their own: JSON, or text for people; `off` is JSON without the requests that did not fail.',
+      'Format of the lines that a server and a recorder write to standard error, one for each request and each event of their own: JSON, or text for people; `auto` is text on a terminal and JSON elsewhere, `off` is JSON without the requests that did not fail.',
   },
   metrics: {
     name: 'BOOKFEED_METRICS',

@@ -46,7 +46,8 @@ type FrontDoorOptions = {
   /** The row of each name that time is counted under. */
   timedRows?: ReadonlyMap<string, number>
   /** `off` leaves only the lines of our own faults, as JSON. */
-  logsAs: 'json' | 'text' | 'off'
+  /** `auto` is JSON: only the process knows whether it has a terminal. */
+  logsAs: 'auto' | 'json' | 'text' | 'off'
   log: (line: string) => void
   clock: Clock
   createId: () => string

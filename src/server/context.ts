@@ -30,6 +30,13 @@ export type CliContext = {
   writeLog(lines: string): void
   /** True when standard error is a terminal, so that progress may be redrawn in place. */
   isTty: boolean
+  /** Width of the terminal in characters; 80 without a terminal. */
+  columns: number
+  /**
+   * Sets a variable for this process, as if the environment had it: `env` has it, the configuration
+   * is read again, and threads that start later see it too.
+   */
+  setVariable(name: string, value: string): void
   /**
    * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
    * the process at once. Returns what takes the registration back.

@@ -59,7 +59,18 @@ export type Extension = {
   load?: () => Promise<ServerExtension>
 }
 
+/** The headings of the help, in its order. */
+export const commandGroups = [
+  'Serve and record',
+  'Markets and books',
+  'Copies of the data',
+  'Keys, tiers and payments',
+  'Buy and try',
+  'Help',
+] as const
+
 export type CommandEntry = {
+  group: (typeof commandGroups)[number]
   load: () => Promise<(context: CliContext) => Command>
   /** Whether a call with these options leaves the data folder in the format that it has. */
   upgradesNothing?: (options: Readonly<Record<string, unknown>>) => boolean

@@ -44,7 +44,7 @@ const isOfRunner = (found: string): boolean => /[\\/]node_modules[\\/]\.bin[\\/]
 const quote = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
-const coreCommands = [
+export const coreCommands = [
   'serve',
   'record',
   'status',
@@ -63,6 +63,8 @@ const coreCommands = [
   'sanctions',
   'pay',
   'sandbox',
+  'config',
+  'completions',
 ] as const
 export type CoreCommand = (typeof coreCommands)[number]
 
@@ -73,6 +75,7 @@ export function asTyped(
 ): string {
   const names = [
     ...coreCommands,
+    'help',
     ...extensions.flatMap(({ commands = {} }) => Object.keys(commands)),
   ]
   const named = new RegExp(`\\bbookfeed(?=\\s+(\\[|--|(${names.join('|')})\\b))`, 'g')

@@ -63,7 +63,7 @@ export function serveAt(at: Address, variable: string, { fetch }: Plain): Bun.Se
 
 function toListenMessage(code: string, host: string, port: number): string {
   if (code === 'EADDRINUSE') {
-    return `Port ${port} of ${host} is taken. Stop the other program, or set BOOKFEED_PORT to another port (0 takes any free one).`
+    return `Port ${port} of ${host} is taken. Stop the other program, or choose another port with --port or BOOKFEED_PORT (0 takes any free one).`
   }
   if (code === 'EACCES') {
     return `This user may not listen on port ${port}. Set BOOKFEED_PORT to a port above 1023.`

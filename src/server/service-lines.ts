@@ -12,13 +12,15 @@ import { asTyped } from './invocation.ts'
 const PREFIX = /^bookfeed: /
 
 /**
- * The same context, whose lines on standard error are as `BOOKFEED_LOG` has them. Until it is
- * disposed of, so is what the runtime and packages print by themselves; Bun's driver does, of a
- * PostgreSQL that is away.
+ * The same context, whose lines on standard error are as `BOOKFEED_LOG` has them; in its
+ * configuration, `auto` is decided. Until it is disposed of, so is what the runtime and packages
+ * print by themselves; Bun's driver does, of a PostgreSQL that is away.
  */
 export function asService(context: CliContext): CliContext & Disposable {
-  const { clock, writeLog } = context
-  const isText = context.config().log === 'text'
+  const { clock, writeLog, isTty } = context
+  const read = context.config()
+  const config = read.log === 'auto' ? ({ ...read, log: isTty ? 'text' : 'json' } as const) : read
+  const isText = config.log === 'text'
   const printError: Log = (line, level = 'info', requestId) => {
     const time = toIso(clock())
     const message = redactKeys(asTyped(line.replace(PREFIX, ''), context))
@@ -29,7 +31,7 @@ export function asService(context: CliContext): CliContext & Disposable {
         : `${JSON.stringify({ time, level, requestId, message })}\n`,
     )
   }
-  return { ...context, printError, [Symbol.dispose]: hearConsole(printError) }
+  return { ...context, config: () => config, printError, [Symbol.dispose]: hearConsole(printError) }
 }
 
 /** Returns what leaves the console as it was. */

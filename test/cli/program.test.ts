@@ -1,24 +1,61 @@
 import { describe, expect, test } from 'bun:test'
 
 import { runCli } from '#src/cli/program.ts'
+import { extensions } from '#src/extensions.ts'
+import { commandGroups } from '#src/server/extension.ts'
+import { coreCommands } from '#src/server/invocation.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { configVariables } from '../support/config.ts'
 
+const commandNames = [
+  ...coreCommands,
+  ...extensions.flatMap(({ commands = {} }) => Object.keys(commands)),
+]
+
 describe('runCli', () => {
-  test('default: --help teaches the commands, examples and every variable', async () => {
+  test('default: --help has every command below its heading, and examples', async () => {
     const { context, printed } = createCliContext({ BOOKFEED_PORT: 'broken' })
     expect(await runCli(['--help'], context)).toBe(0)
     const help = printed.join('\n')
-    for (const command of ['serve', 'record', 'status', 'import', 'verify', 'keys', 'audit']) {
-      expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
-    }
-    for (const variable of configVariables) {
-      const values = `Accepts ${variable.accepts}. Default: ${variable.default}`
-      expect(help).toContain(`${variable.name} `)
-      expect(help).toContain(`${variable.description} ${values}`)
-    }
+    for (const heading of commandGroups)
+      expect(help).toMatch(new RegExp(`^${heading}:\n  \\S`, 'm'))
+    for (const command of commandNames) expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
+    expect(help).not.toContain('\nCommands:')
     expect(help).toContain('Examples:')
+    expect(help).toContain('bookfeed help config lists them')
+  })
+
+  test.each([[['help', 'config']], [['config']], [['config', '--help']]])(
+    'default: %p lists every variable',
+    async (args) => {
+      const { context, printed } = createCliContext({ BOOKFEED_PORT: 'broken' })
+      expect(await runCli(args, context)).toBe(0)
+      const help = printed.join('\n').replaceAll(/\s+/g, ' ')
+      for (const { name, description, accepts, default: fallback } of configVariables) {
+        const values = `Accepts ${accepts}. Default: ${fallback || 'empty'}.`
+        expect(help).toContain(`${name} ${description} ${values}`)
+      }
+    },
+  )
+
+  test.each([80, 100])('behavior: all help fits into %d columns', async (columns) => {
+    const { context, printed } = createCliContext()
+    const run = (...args: string[]) => runCli(args, { ...context, columns })
+    for (const command of commandNames) {
+      const start = printed.length
+      await run('help', command)
+      const own = printed.slice(start).join('\n')
+      const below = /^Commands:\n((?: {2}.*\n)+)/m.exec(own)?.[1] ?? ''
+      for (const [, name = ''] of below.matchAll(/^ {2}(\w\S*)/gm))
+        await run(command, name, '--help')
+    }
+    const lines = printed.join('\n').split('\n')
+    expect(lines.length).toBeGreaterThan(500)
+    // An address and a key in an example are not broken.
+    const isWhole = (line: string) => /:\/\/\S+|--public-key \S+/.test(line)
+    const isTooLong = (line: string) => Bun.stringWidth(line) > columns && !isWhole(line)
+    expect(lines.filter(isTooLong)).toEqual([])
   })
 
   test('behavior: help and failures name commands as the user types them', async () => {
@@ -28,7 +65,8 @@ describe('runCli', () => {
     expect(await runCli(['keys', '--help'], { ...context, invocation })).toBe(0)
     const help = printed.join('\n')
     expect(help).toContain('Usage: ./dist/bookfeed [options] [command]')
-    expect(help).toContain('BOOKFEED_PORT=8080 ./dist/bookfeed serve')
+    expect(help).toContain('./dist/bookfeed serve --port 8080')
+    expect(help).toContain('./dist/bookfeed help config')
     expect(help).toContain('KEY=$(./dist/bookfeed keys create --tier pro)')
     expect(help.match(/(?<!\/)\bbookfeed (serve|keys|import|verify)/g)).toBeNull()
     expect(await runCli(['status'], { ...context, invocation })).toBe(1)

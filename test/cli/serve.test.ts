@@ -18,8 +18,8 @@ afterAll(() => {
 })
 
 /** Starts the real process; a port of 0 is any free one. */
-function start(env: Record<string, string> = {}) {
-  return Bun.spawn(bookfeed('serve'), {
+function start(env: Record<string, string> = {}, ...options: string[]) {
+  return Bun.spawn(bookfeed('serve', ...options), {
     env: { BOOKFEED_DATA: folder, BOOKFEED_RECORD: 'off', BOOKFEED_PORT: '0', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -88,6 +88,31 @@ describe('bookfeed serve', () => {
     second.kill('SIGTERM')
     expect(await second.exited).toBe(0)
   }, 30_000)
+
+  test.each(['0', '1'])(
+    'behavior: --port and --data go before the variables, with %s threads too',
+    async (workers) => {
+      const data = `${folder}/options${workers}`
+      const env = { BOOKFEED_LOG: 'off', BOOKFEED_PORT: 'broken', BOOKFEED_DATA: '/dev/null' }
+      const child = start({ ...env, BOOKFEED_WORKERS: workers }, '--port', '0', '--data', data)
+      const greeting = await readGreeting(child.stdout)
+      const list = await runShell(`${/^ {2}(curl .*)$/m.exec(greeting)?.[1]} -s`)
+      expect(JSON.parse(list).data.length).toBeGreaterThan(0)
+      child.kill('SIGTERM')
+      expect(await child.exited).toBe(0)
+      const ledger = openLedger(`${data}/ledger.db`, { nowMs: 0 })
+      expect(ledger.isNew()).toBe(false)
+      ledger.dispose()
+    },
+    30_000,
+  )
+
+  test('error: a port that is none is a wrong call that says what a port is', async () => {
+    const child = start({}, '--port', '70000')
+    const error = await new Response(child.stderr).text()
+    expect([await child.exited, error]).toEqual([2, expect.stringContaining("'--port <port>'")])
+    expect(error).toContain('It must be an integer from 0 to 65535.')
+  })
 
   test('behavior: a server that others reach makes no key', async () => {
     const env = { BOOKFEED_HOST: '0.0.0.0', BOOKFEED_LOG: 'off', BOOKFEED_DATA: `${folder}/open` }

@@ -21,7 +21,7 @@ describe('readConfig', () => {
       host: '127.0.0.1',
       port: 3000,
       workers: 0,
-      log: 'json',
+      log: 'auto',
       metrics: '',
       pageCacheBytes: 64 * MIB,
       chunkCacheBytes: 256 * MIB,

@@ -8,12 +8,16 @@ import { asService } from '#src/server/service-lines.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { startKillableServer } from '../support/killable-server.ts'
 
-function linesOf(log: string, say: (print: ReturnType<typeof asService>['printError']) => void) {
+function linesOf(
+  log: string,
+  say: (print: ReturnType<typeof asService>['printError']) => void,
+  isTty = false,
+) {
   const { context } = createCliContext({ BOOKFEED_LOG: log })
   const lines: string[] = []
   const invocation = `'/opt/a "b"/bookfeed'`
   const writeLog = (line: string) => void lines.push(line)
-  using service = asService({ ...context, invocation, writeLog })
+  using service = asService({ ...context, invocation, writeLog, isTty })
   say(service.printError)
   return lines.join('')
 }
@@ -42,6 +46,19 @@ describe('asService', () => {
   test('default: text is for people', () => {
     const lines = linesOf('text', (print) => print('bookfeed: no backup could be made', 'warn'))
     expect(lines).toBe('2026-01-02T03:04:05.678Z warn no backup could be made\n')
+  })
+
+  test.each([
+    ['auto', true, 'text'],
+    ['auto', false, 'json'],
+    ['json', true, 'json'],
+    ['text', false, 'text'],
+  ] as const)('default: %s on a terminal (%p) is %s', (log, isTty, form) => {
+    const line = linesOf(log, (print) => print('ready'), isTty)
+    expect(line.startsWith('{') ? 'json' : 'text').toBe(form)
+    const { context } = createCliContext({ BOOKFEED_LOG: log })
+    using service = asService({ ...context, isTty })
+    expect(service.config().log).toBe(form)
   })
 
   test('behavior: no key is in a line', () => {

@@ -9,7 +9,8 @@ import './stores.ts'
  * A context that keeps what a command prints and logs; `stop()` is the first signal, which the next
  * command has where none runs yet.
  */
-export function createCliContext(env: Record<string, string> = {}) {
+export function createCliContext(given: Record<string, string> = {}) {
+  const env = { ...given }
   const printed: string[] = []
   const errors: string[] = []
   const logged: string[] = []
@@ -31,6 +32,10 @@ export function createCliContext(env: Record<string, string> = {}) {
     printError: (line) => void errors.push(line),
     writeLog: (lines) => void logged.push(lines),
     isTty: false,
+    columns: 80,
+    setVariable(name, value) {
+      env[name] = value
+    },
     onStop: (stop) => {
       stops.add(stop)
       if (isStopped) stop()

@@ -9,7 +9,12 @@ import { variables } from './variables.ts'
 export const archive: Extension = {
   name: 'archive',
   variables,
-  commands: { archive: { load: async () => (await import('./command.ts')).archiveCommand } },
+  commands: {
+    archive: {
+      group: 'Markets and books',
+      load: async () => (await import('./command.ts')).archiveCommand,
+    },
+  },
   workers: { archive: () => import('./range-reader.ts') },
   stores: { objects: async () => (await import('./range-reader.ts')).createRangeReader },
   historyOptions(config) {

@@ -6,7 +6,12 @@ import { variables } from './variables.ts'
 export const dayFiles: Extension = {
   name: 'day-files',
   variables,
-  commands: { files: { load: async () => (await import('./command.ts')).filesCommand } },
+  commands: {
+    files: {
+      group: 'Markets and books',
+      load: async () => (await import('./command.ts')).filesCommand,
+    },
+  },
   checks: { files: async ({ config }) => (await import('./check.ts')).checkFiles(config()) },
   listFaults: async (dataPath) => {
     const { verifyDayFiles } = await import('./verify.ts')

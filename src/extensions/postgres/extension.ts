@@ -10,10 +10,12 @@ export const postgres: Extension = {
   variables,
   commands: {
     copy: {
+      group: 'Copies of the data',
       load: async () => (await import('./command.ts')).copyCommand,
       upgradesNothing: () => true,
     },
     migrate: {
+      group: 'Copies of the data',
       load: async () => (await import('./migrate-command.ts')).migrateCommand,
       upgradesNothing: () => true,
     },

@@ -52,6 +52,8 @@ export type ThreadStart = {
   beats: Int32Array
   /** How new replicas are; undefined where the stores are files. */
   freshness: Freshness | undefined
+  /** Whether standard error is a terminal, which a thread cannot tell. */
+  isTty: boolean
 }
 
 /** A request as it goes from thread to thread. */
@@ -99,7 +101,7 @@ async function serveThread(
   parent: Parent<FromThread, ToThread>,
 ): Promise<void> {
   const { thread, threads, port, startedMs, beats, freshness } = start
-  const context = asService(given)
+  const context = asService({ ...given, isTty: start.isTty })
   const config = shareOf(context.config(), threads)
   const { dataPath } = config
   await prepareStores(context)

@@ -65,7 +65,8 @@ async function startThreads(
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
     const { freshness } = replicas ?? {}
-    const own = { thread, threads, port, limits: memory, server, meters, beats, freshness }
+    const { isTty } = context
+    const own = { thread, threads, port, limits: memory, server, meters, beats, freshness, isTty }
     /** By request: what to call once this thread has handed the answer over, whole or not. */
     const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {

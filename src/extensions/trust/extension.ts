@@ -5,10 +5,12 @@ export const trust: Extension = {
   name: 'trust',
   commands: {
     verify: {
+      group: 'Markets and books',
       load: async () => (await import('./verify.ts')).verifyCommand,
       upgradesNothing: ({ manifest }) => manifest !== undefined,
     },
     cite: {
+      group: 'Markets and books',
       load: async () => (await import('./cite.ts')).citeCommand,
       upgradesNothing: () => true,
     },
