@@ -111,17 +111,29 @@ export const isStorageError = (error: unknown): error is AppError =>
 export function transact<T>(db: Database, body: () => T): T {
   try {
     db.run(db.engine.beginWriting)
+    writing.set(db, Symbol())
     const result = body()
     if (isThenable(result)) throw new Error('A transaction must be synchronous.')
+    writing.delete(db)
     db.run('COMMIT')
     return result
   } catch (error) {
+    writing.delete(db)
     // A full disk may have rolled back by itself.
     if (db.inTransaction) db.run('ROLLBACK')
     const message = db.engine.faultOf(error)
     throw message === undefined ? error : storageError(message, { cause: error })
   }
 }
+
+/** Names what was written in a transaction of `transact` so far, unless some of it was undone. */
+const writing = new WeakMap<Database, symbol>()
+
+/**
+ * The same for as long as the rows that a transaction has read can only be changed by itself, since
+ * it is the only writer; undefined outside of `transact`.
+ */
+export const writingOf = (db: Database): symbol | undefined => writing.get(db)
 
 /** A part of a transaction that may fail without the rest. It must check before it writes. */
 export function nest<T>(db: Database, body: () => T): T {
@@ -132,6 +144,7 @@ export function nest<T>(db: Database, body: () => T): T {
     db.run('RELEASE part')
     return result
   } catch (error) {
+    writing.set(db, Symbol())
     if (db.inTransaction) db.run('ROLLBACK TO part; RELEASE part')
     throw error
   }

@@ -39,9 +39,9 @@ const { values: flags } = parseArgs({
 })
 const timing = { rounds: Number(flags.rounds), seconds: Number(flags.seconds), warmUpSeconds: 2 }
 const [snapshots, followedRows] = [Number(flags.snapshots), Number(flags.rows)]
-/** What is appended in a round, some rows a transaction. */
+/** Rows that are appended in a round, and in a transaction of a recorder and of an import. */
 const APPENDED = 20_000
-const ROWS_AT_ONCE = 500
+const TRANSACTION_ROWS = [500, 2000]
 const FOLLOWED_WARM_UP = 100
 const FOLLOWED_EVERY_MS = 10
 const MARKET_MS = 3_600_000
@@ -51,12 +51,12 @@ type Fact = readonly [string, string]
 const progress = (line: string): void => console.error(line)
 
 /** Rows a second, and microseconds of CPU of the process that writes one. */
-function append(place: string, rows: readonly Snapshot[]) {
+function append(place: string, rows: readonly Snapshot[], atOnce: number) {
   const history = openHistory(place)
   const startedAt = performance.now()
   const before = process.cpuUsage()
-  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-    const batch = rows.slice(from, from + ROWS_AT_ONCE)
+  for (let from = 0; from < rows.length; from += atOnce) {
+    const batch = rows.slice(from, from + atOnce)
     history.append({ id: `bench-${from}`, source: 'recorded', snapshots: batch })
   }
   const seconds = (performance.now() - startedAt) / 1000
@@ -71,20 +71,25 @@ async function measureAppend({ url }: Postgres): Promise<Fact[]> {
   const file = join(benchFolder, 'scale-append.db')
   const ways = {
     'a file': () => file,
-    PostgreSQL: (round: number) => `${url}?schema=append_${round}`,
+    PostgreSQL: (round: number, atOnce: number) => `${url}?schema=append_${round}_${atOnce}`,
   }
-  const found = Object.entries(ways).map(([name, placeOf]) => ({
-    name,
-    placeOf,
-    samples: [] as ReturnType<typeof append>[],
-  }))
-  for (let round = 0; round < timing.rounds; round++)
-    for (const { placeOf, samples } of found) {
+  const found = TRANSACTION_ROWS.flatMap((atOnce) =>
+    Object.entries(ways).map(([name, placeOf]) => ({
+      name,
+      atOnce,
+      placeOf,
+      samples: [] as ReturnType<typeof append>[],
+    })),
+  )
+  // The first round warms up.
+  for (let round = 0; round <= timing.rounds; round++)
+    for (const { placeOf, atOnce, samples } of found) {
       for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
-      samples.push(append(placeOf(round), rows))
+      const sample = append(placeOf(round, atOnce), rows, atOnce)
+      if (round > 0) samples.push(sample)
     }
-  return found.map(({ name, samples }) => [
-    `appended to ${name}, ${ROWS_AT_ONCE} rows a transaction`,
+  return found.map(({ name, atOnce, samples }) => [
+    `appended to ${name}, ${atOnce} rows a transaction`,
     `${toInteger(median(samples.map(({ rate }) => rate)))} rows a second, ${toInteger(median(samples.map(({ cpuUs }) => cpuUs)))} µs of CPU of the writer a row`,
   ])
 }

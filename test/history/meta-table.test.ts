@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Database } from '#src/database/database.ts'
+import { type Database, nest, transact } from '#src/database/database.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
 
@@ -14,12 +14,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 function besideWriter(db: Database, write: () => void): Database {
   const prepare = ((sql: string) => {
     const statement = db.prepare<unknown, []>(sql)
-    const get = (...values: []) => {
-      const row = statement.get(...values)
+    const values = (...given: []) => {
+      const rows = statement.values(...given)
       write()
-      return row
+      return rows
     }
-    return { ...statement, get, values: (...values: []) => statement.values(...values) }
+    return { ...statement, values }
   }) as Database['prepare']
   return { ...db, engine: db.engine, prepare }
 }
@@ -37,6 +37,27 @@ test('behavior: the table is sound, whatever another process writes between two 
     meta.get('next_id')
     expect(meta.isSound()).toBe(true)
   }
-  second.run("UPDATE meta SET value = 7 WHERE key = 'next_id'")
-  expect(meta.isSound()).toBe(false)
+  second.run("UPDATE meta SET value = -1 WHERE key = 'next_id'")
+  expect(createMeta(first, 'meta').isSound()).toBe(false)
+})
+
+test('behavior: a part that was undone, and a transaction that failed, leave nothing behind', () => {
+  using db = openDatabase(join(folder, 'undone.db'))
+  Object.defineProperty(db, 'engine', { value: { ...db.engine, hasSavepoints: true } })
+  const meta = createMeta(db, 'meta')
+  meta.begin({ next_id: 1 })
+  const fail = () => {
+    meta.put('next_id', 9)
+    throw new Error('undone')
+  }
+  transact(db, () => {
+    meta.put('next_id', 2)
+    expect(() => nest(db, fail)).toThrow('undone')
+    expect(meta.get('next_id')).toBe(2)
+    meta.put('next_id', 3)
+  })
+  expect(() => transact(db, fail)).toThrow('undone')
+  expect(meta.get('next_id')).toBe(3)
+  expect(transact(db, () => meta.get('next_id'))).toBe(3)
+  expect(meta.isSound()).toBe(true)
 })

@@ -5,7 +5,14 @@ import { randomBytes } from 'node:crypto'
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, olderStore, storageError, transact } from '#src/database/database.ts'
+import {
+  type Cell,
+  type Database,
+  olderStore,
+  storageError,
+  transact,
+  writingOf,
+} from '#src/database/database.ts'
 import { type Packing, packingOf } from '#src/database/packing.ts'
 
 import type { Totals } from '../history.ts'
@@ -198,7 +205,7 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
   const { pack, unpack } = packingOf(db)
-  const find = db.prepare<{ value: Value }, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
+  const find = db.prepare<unknown, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
   const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
@@ -206,18 +213,39 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   const all = db.prepare<{ key: string; value: Value }, []>(
     `SELECT ${sql.columns()} FROM ${name} ORDER BY key`,
   )
-  const get = (key: string): Value | undefined => {
-    const row = find.get(key)
-    return row === null ? undefined : unpack(row.value)
+  /** All rows as the transaction that writes has left them: it reads them from the database once. */
+  let held: { writing: symbol; rows: Map<string, Cell> } | undefined
+
+  function heldRows(): Map<string, Cell> | undefined {
+    const writing = writingOf(db)
+    if (writing === undefined) return undefined
+    if (held?.writing !== writing) held = { writing, rows: new Map(readAll()) }
+    return held.rows
   }
-  const write = (key: string, value: Value) => upsert.run({ key, value: pack(value) })
+
+  const readAll = () => all.values() as [string, Cell][]
+  const rowsNow = () => {
+    const rows = heldRows()
+    return rows === undefined ? readAll() : [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
+  }
+
+  const get = (key: string): Value | undefined => {
+    const rows = heldRows()
+    const value = rows === undefined ? find.values(key)[0]?.[0] : rows.get(key)
+    return value === undefined ? undefined : unpack(value as Value)
+  }
+  function write(key: string, value: Value): void {
+    const packed = pack(value)
+    upsert.run({ key, value: packed })
+    heldRows()?.set(key, packed)
+  }
 
   const isOther = ([key]: unknown[]): boolean => key !== CHECKSUM
   const sumOf = (rows: unknown[][]): number => checksumOf({ ...rows.filter(isOther).flat() })
 
   /** Of one state, as one statement: it is asked beside others that write, too. */
   function isSound(): boolean {
-    const rows = all.values()
+    const rows = rowsNow()
     const sealed = rows.find((row) => !isOther(row))?.[1]
     return sealed !== undefined && unpack(sealed as Value) === sumOf(rows)
   }
@@ -225,7 +253,7 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   function change(body: () => void): void {
     assertSound(isSound(), `the ${name} table`)
     body()
-    write(CHECKSUM, sumOf(all.values()))
+    write(CHECKSUM, sumOf(rowsNow()))
   }
 
   return {
@@ -234,11 +262,15 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
     list: (): Record<string, Value> =>
       Object.fromEntries(all.all().map(({ key, value }) => [key, unpack(value)])),
     put: (key: string, value: Value): void => change(() => write(key, value)),
-    remove: (key: string): void => change(() => remove.run(key)),
+    remove: (key: string): void =>
+      change(() => {
+        remove.run(key)
+        heldRows()?.delete(key)
+      }),
 
     begin(rows: Readonly<Record<string, Value>>): void {
       for (const [key, value] of Object.entries(rows)) write(key, value)
-      write(CHECKSUM, sumOf(all.values()))
+      write(CHECKSUM, sumOf(rowsNow()))
     },
 
     /**
