@@ -1,39 +1,81 @@
 /**
- * What may be read with `Bearer sample` in place of a key: what the Free tier includes, and one
- * market that is over, whole. Each address is a caller of its own.
+ * What may be read with `Bearer sample` in place of a key: what the Free tier includes, every
+ * simulated market, and one recorded market that is over, whole. Each address is a caller of its
+ * own.
  */
+import { ifSound } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
 import { tokenOf } from '#src/domain/selling/api-key.ts'
 import { unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Tier } from '#src/domain/selling/tier.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { Sample } from '#src/http/gate.ts'
 
 const TOKEN = 'sample'
 /** A page of the dashboard takes up to ten. */
 export const SAMPLE_REQUESTS_PER_MINUTE = 120
+/** After so long a better market is looked for, where one is simulated or covered badly. */
+const LOOK_MS = 60_000
 
-/** `choice`: `auto`, `off`, or what names a market. `findExample`: the market that shows most. */
+type Options = {
+  /** `auto`, `off`, or what names a market. */
+  choice: string
+  listTiers: () => readonly Tier[]
+  findMarket: (name: string) => Market | undefined
+  /** The market that shows most. */
+  findExample: () => Market | undefined
+  /** Whether next to nothing of a market is missing. */
+  isWellCovered: (market: Market) => boolean
+  timer: Clock
+}
+
 export function createSample({
   choice,
   listTiers,
   findMarket,
   findExample,
-}: {
-  choice: string
-  listTiers: () => readonly Tier[]
-  findMarket: (name: string) => Market | undefined
-  findExample: () => Market | undefined
-}): Sample {
-  let chosen: string | undefined = choice === 'auto' ? undefined : choice
+  isWellCovered,
+  timer,
+}: Options): Sample {
+  const sources = choice === 'off' ? [] : (['simulated'] as const)
+  let chosen: string | undefined
+  let lookAtMs = 0
 
   function market(): Market | undefined {
     if (choice === 'off') return undefined
+    const found = choice === 'auto' ? choose() : findMarket(choice)
+    return found?.isClosed ? found : undefined
+  }
+
+  /**
+   * One that was chosen stays until it is deleted, so that no market after the other is given away.
+   * Only a recorded one replaces one that is simulated, and one that is covered well one that is
+   * not.
+   */
+  function choose(): Market | undefined {
     const held = chosen === undefined ? undefined : findMarket(chosen)
-    // One that was chosen stays until it is deleted: no market after the other is given away.
-    const found = held ?? (choice === 'auto' ? findExample() : undefined)
-    if (found?.isClosed !== true) return undefined
-    if (choice === 'auto') chosen = found.conditionId
-    return found
+    if (held !== undefined && timer() < lookAtMs) return held
+    const example = findExample()
+    const found = example?.isClosed ? example : undefined
+    const kept = held && found && qualityOf(found) > qualityOf(held) ? found : (held ?? found)
+    if (kept === undefined) return undefined
+    chosen = kept.conditionId
+    lookAtMs = qualityOf(kept) === BEST ? Number.POSITIVE_INFINITY : timer() + LOOK_MS
+    return kept
+  }
+
+  function qualityOf(market: Market): number {
+    if (market.source === 'simulated') return 0
+    return isWellCovered(market) ? BEST : 1
+  }
+
+  /** Whether every route of a market may be read. */
+  function isWhole(coin: string | undefined, name: string): boolean {
+    if (coin === undefined || name === '') return false
+    // A damaged market is refused like one that is not part of the sample.
+    const named = sources.length === 0 ? undefined : ifSound(() => findMarket(name))
+    if (named?.source === 'simulated' && named.coin === coin.toLowerCase()) return true
+    return isNamed(market(), coin, name)
   }
 
   const free = () => {
@@ -43,6 +85,7 @@ export function createSample({
 
   return {
     market,
+    sources,
     terms: () => ({
       tierId: TOKEN,
       name: 'Sample',
@@ -55,17 +98,19 @@ export function createSample({
       const isFree =
         routes.some((route) => route === access) &&
         coins.some((each) => each === coin?.toLowerCase())
-      if (method === 'GET' && (isFree || (access !== 'key' && isNamed(market(), coin, name))))
-        return
+      if (method === 'GET' && (isFree || (access !== 'key' && isWhole(coin, name)))) return
       throw unauthenticatedError('GET /v1/sample says what may be read without a key; this is not.')
     },
   }
 }
 
+/** Recorded, and covered well. */
+const BEST = 2
+
 export const isSampleToken = (authorization: string | null): boolean =>
   tokenOf(authorization) === TOKEN
 
-function isNamed(market: Market | undefined, coin = '', name = ''): boolean {
+function isNamed(market: Market | undefined, coin: string, name: string): boolean {
   if (market?.coin !== coin.toLowerCase()) return false
   const { conditionId, slug, assetIds } = market
   return [conditionId, slug, assetIds.up, assetIds.down].includes(name.toLowerCase())

@@ -18,7 +18,7 @@ import { compileAsUsual } from '#src/platform/jit.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { hasRecorded } from '#src/simulator/moving-market.ts'
-import { makeSample } from '#src/simulator/simulator.ts'
+import { makeSample } from '#src/simulator/sample.ts'
 
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'

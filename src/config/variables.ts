@@ -115,7 +115,7 @@ export const variables = {
       /^(auto|off|[\w-]{3,200})$/,
     ),
     description:
-      'Finished market of which all data can be read without a key; `auto` chooses the best covered of the newest resolved markets at the first request, until it is deleted.',
+      'Finished market of which all data can be read without a key; `auto` chooses the best covered of the newest recorded markets, or a simulated one until there is one. With `off`, neither it nor simulated markets can be read whole.',
   },
   hasTestMode: {
     name: 'BOOKFEED_TEST_MODE',

@@ -49,10 +49,11 @@ export type Result = (typeof results)[number]
 
 export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
 
-export type Source = 'recorded' | 'simulated'
+export const sources = ['recorded', 'simulated'] as const
+export type Source = (typeof sources)[number]
 
 /** Which markets are asked for. */
-export const sourceChoices = ['recorded', 'simulated', 'all'] as const
+export const sourceChoices = [...sources, 'all'] as const
 export type SourceChoice = (typeof sourceChoices)[number]
 
 /** What slugs of simulated markets begin with, so that no name of the venue's is one. */

@@ -4,7 +4,7 @@
  * before any parameter is read, so no caller learns of a market that its tier does not include.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
-import { type Coin, coins, isCoin, type Market } from '#src/domain/market.ts'
+import { type Coin, coins, isCoin, type Market, type Source } from '#src/domain/market.ts'
 import {
   blockedError,
   type Caller,
@@ -170,7 +170,10 @@ export const isOpen = (access: Access): access is 'none' | 'open' | 'signup' =>
 
 /** Port: what may be read without a key. */
 export type Sample = {
+  /** The finished market that shows most. */
   market(): Market | undefined
+  /** Markets of which every one may be read whole, also while they are open. */
+  sources: readonly Source[]
   terms(): Terms
   /** Throws `unauthenticated`. */
   assertIncluded(asked: Admission & { method: string }): void

@@ -10,7 +10,7 @@ import { createCursorCodec } from '#src/domain/cursor.ts'
 import { createMarketFinder } from '#src/domain/market-name.ts'
 import { alwaysCurrent } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { findExampleMarket, isCovered } from '#src/history/reads/market-pages.ts'
 import { createApi } from '#src/http/api.ts'
 import { createKeptAnswers } from '#src/http/kept-answers.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
@@ -21,6 +21,9 @@ import { createClientAddress, createNetworkSet } from '#src/platform/network.ts'
 import { createPageCache } from '#src/platform/page-cache.ts'
 
 import type { AppDeps, ReaderDeps } from './app.ts'
+
+/** The share of a market's time of which the sample is content. */
+const WELL_COVERED = 0.9
 
 const noOperator: OperatorAccess = { token: '', trustsLoopback: false }
 
@@ -46,6 +49,8 @@ export function createCore(
     findMarket,
     listTiers,
     findExample: () => findExampleMarket(history),
+    isWellCovered: (market) => isCovered(history, market, WELL_COVERED),
+    timer,
   })
   const gate = createGate({
     authenticator,

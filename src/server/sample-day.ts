@@ -1,7 +1,7 @@
 /** A day of the sample that is over: a first start has its manifest, its citation and its files. */
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { storeSimulation } from '#src/simulator/simulator.ts'
+import { makeSampleWindows } from '#src/simulator/sample.ts'
 
 import type { ListFiles, ServerExtension } from './extension.ts'
 
@@ -24,15 +24,12 @@ export async function makeSampleDay(
 ): Promise<void> {
   const nowMs = clock()
   const dayMs = Math.floor(nowMs / DAY_MS - DAYS_AGO) * DAY_MS
-  const steps = storeSimulation(history, {
-    seed: 'sample',
-    coins: ['btc'],
-    timeframes: ['5m'],
-    markets: 1,
+  makeSampleWindows(history, {
+    coin: 'btc',
+    count: 1,
     startMs: dayMs + NOON_MS,
     statesPerSecond: STATES_PER_SECOND,
   })
-  for (const _ of steps);
   for (const { makeDays } of extensions)
     await makeDays?.(history, { dataPath, nowMs, coins: ['btc'], timeframes: ['5m'], listFiles })
 }

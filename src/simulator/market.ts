@@ -1,4 +1,5 @@
 /** One simulated market: when its states come, what changes in each, and its winner at the end. */
+import { silenceMs } from '#src/domain/coverage.ts'
 import { type Coin, type Outcome, type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import { createRandom } from '#src/platform/random.ts'
@@ -47,6 +48,8 @@ const LEAD_VOLATILITY = 0.2
 export const LEAD_MS = 190_000
 const LEAD_GAP_FACTOR = 38
 export const TAIL_MS_MAX = 4_500
+/** Of the longest pause that is no gap: a server that writes a state late leaves none either. */
+const WHOLE_SHARE = 0.8
 /** Draws a state may spend on one changed level before it does with fewer. */
 const DRAWS_PER_CHANGE = 4
 /** Share of a finely ticked book's draws that go to the slots next to the touch. */
@@ -77,10 +80,12 @@ export function createMarket(
     statesPerSecond: number
     outcomes: readonly Outcome[]
     maxSnapshots: number
+    /** Whether pauses between states are so short that none of them is a gap. */
+    isWhole?: boolean
   },
   model: Model,
 ) {
-  const { seed, coin, timeframe, windowStartMs, statesPerSecond } = plan
+  const { seed, coin, timeframe, windowStartMs, statesPerSecond, isWhole = false } = plan
   const name = `bookfeed/${seed}/${coin}/${timeframe}/${windowStartMs}/${statesPerSecond}`
   const conditionDigest = sha256(name)
   const random = createRandom(name)
@@ -119,6 +124,7 @@ export function createMarket(
     changedAt: new Int32Array(SLOTS),
     /** Gaps are longer than the recorded ones by this. */
     gapFactor: STATES_PER_SECOND / (statesPerSecond * toRate(timeframe)),
+    gapMsMax: isWhole ? WHOLE_SHARE * silenceMs(timeframe) : Number.POSITIVE_INFINITY,
     gapRank: random.uniform(),
     hasWithdrawn: false,
     states: 0,
@@ -148,7 +154,7 @@ export function advanceMarket(market: SimulatedMarket, batch: Snapshot[]): Outco
 }
 
 function drawGap(market: SimulatedMarket): number {
-  const { random, gapRank, price } = market
+  const { random, gapRank, gapMsMax, price } = market
   const rank = random.uniform()
   const isStuck = random.uniform() < GAP_STICKINESS
   // Folds the rank into the half of the former one, which leaves ranks uniform.
@@ -157,7 +163,8 @@ function drawGap(market: SimulatedMarket): number {
   const leadMs = Math.max(0, price.windowStartMs - price.timestampMs)
   // What of a lead's gap reaches into the window passes at the window's pace.
   const inLeadMs = Math.min(leadMs, gapMs * LEAD_GAP_FACTOR)
-  return Math.max(1, Math.round(inLeadMs + gapMs - inLeadMs / LEAD_GAP_FACTOR))
+  const drawnMs = Math.round(inLeadMs + gapMs - inLeadMs / LEAD_GAP_FACTOR)
+  return Math.min(Math.max(1, drawnMs), gapMsMax)
 }
 
 function changeBook(market: SimulatedMarket): void {

@@ -3,58 +3,33 @@
  * trades and prices of the coin, all marked as simulated.
  */
 
-import {
-  type Coin,
-  finalPriceFacts,
-  outcomes,
-  strikeFacts,
-  type Timeframe,
-  timeframeMs,
-} from '#src/domain/market.ts'
-import type { Snapshot } from '#src/domain/snapshot.ts'
-import type { SpotTick } from '#src/domain/spot.ts'
-import type { Trade } from '#src/domain/trade.ts'
+import { type Coin, type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createRandom, type Random } from '#src/platform/random.ts'
 
-import {
-  advanceMarket,
-  createMarket,
-  isSimulatedId,
-  LEAD_MS,
-  type SimulatedMarket,
-  toCoinPrice,
-  toFinalCoinPrice,
-} from './market.ts'
+import { isSimulatedId, LEAD_MS } from './market.ts'
 import { createModel } from './model.ts'
-import { toFacts } from './simulator.ts'
+import {
+  createTradedMarket,
+  finalPriceOf,
+  firstPriceOf,
+  moveTradedMarket,
+  readPrice,
+  toTradedFacts,
+  type TradedMarket,
+} from './traded-market.ts'
 
 const COIN: Coin = 'btc'
 const TIMEFRAME: Timeframe = '5m'
 const WINDOW_MS = timeframeMs[TIMEFRAME]
-const SEED = 'moving'
+const SEED = 'moving-2'
+/** Of a version whose markets had gaps. */
+const FORMER_SEED = 'moving'
 /** Enough to see it move; real ones have three times as many. */
 const STATES_PER_SECOND = 4
 /** States that are written at once: some milliseconds. */
 const STATES_MAX = 100
-const SPOT_MS = 1000
-const CENTS = 100
-const FIRST_STRIKE_CENTS = 64_000 * CENTS
-/** The share of states with a trade. */
-const TRADE_SHARE = 0.25
-const TRADE_SHARES_MAX = 200
-const MILLIONTHS_PER_SHARE = 1_000_000
 /** The most markets that are looked at for those that an earlier run left open. */
 const LEFT_MAX = 20
-
-type Moving = {
-  market: SimulatedMarket
-  random: Random
-  /** Known from the start of the window on. */
-  strikeCents: number | undefined
-  /** The second of its last price. */
-  spotSecond: number
-}
 
 /** Whether the history has a market that was recorded. */
 export const hasRecorded = (history: Pick<MarketHistory, 'coinTotals'>, nowMs: number): boolean =>
@@ -80,32 +55,24 @@ export function createMovingMarket(
 ) {
   const model = createModel()
   /** By the start of its window. */
-  const live = new Map<number, Moving>()
+  const live = new Map<number, TradedMarket>()
   let isResumed = false
 
-  function begin(windowStartMs: number): Moving {
-    const market = createMarket(
-      {
-        seed: SEED,
-        coin: COIN,
-        timeframe: TIMEFRAME,
-        windowStartMs,
-        statesPerSecond: STATES_PER_SECOND,
-        outcomes,
-        maxSnapshots: Number.POSITIVE_INFINITY,
-      },
+  const begin = (windowStartMs: number, seed = SEED): TradedMarket =>
+    createTradedMarket(
+      { seed, coin: COIN, timeframe: TIMEFRAME, windowStartMs, statesPerSecond: STATES_PER_SECOND },
       model,
     )
-    const random = createRandom(`bookfeed/${SEED}/${market.conditionId}`)
-    return { market, random, strikeCents: undefined, spotSecond: 0 }
-  }
+
+  const idOf = (windowStartMs: number, seed: string): string =>
+    begin(windowStartMs, seed).market.conditionId
 
   function open(windowStartMs: number): void {
     if (live.has(windowStartMs)) return
-    const moving = begin(windowStartMs)
-    if (history.findMarket(moving.market.conditionId)?.isClosed) return
-    history.putMarket(toFacts(moving.market))
-    live.set(windowStartMs, moving)
+    const traded = begin(windowStartMs)
+    if (history.findMarket(traded.market.conditionId)?.isClosed) return
+    history.putMarket(toTradedFacts(traded))
+    live.set(windowStartMs, traded)
   }
 
   /** Opens markets again that an earlier run left. */
@@ -115,79 +82,41 @@ export function createMovingMarket(
       .flatMap((status) => history.listMarkets({ ...query, status }))
       .filter(({ source, isClosed }) => source === 'simulated' && !isClosed)
     for (const { windowStartMs = 0, windowEndMs = nowMs, conditionId } of left) {
-      if (begin(windowStartMs).market.conditionId === conditionId) open(windowStartMs)
-      // A version with other names made it: nothing will continue it.
-      else if (!isSimulatedId(conditionId) && windowEndMs <= nowMs) history.close(conditionId)
+      if (idOf(windowStartMs, SEED) === conditionId) open(windowStartMs)
+      // Another version made it: nothing will continue it.
+      else if (
+        idOf(windowStartMs, FORMER_SEED) === conditionId ||
+        (!isSimulatedId(conditionId) && windowEndMs <= nowMs)
+      )
+        history.close(conditionId)
     }
     isResumed = true
   }
 
   /** The final price of the window before; undefined as long as that is unknown. */
-  function findStrike({ market }: Moving): number | undefined {
+  function findStrike({ market }: TradedMarket): number | undefined {
     const { windowStartMs } = market.price
     const beforeMs = windowStartMs - WINDOW_MS
     const before = live.get(beforeMs)
     const strike = history.findMarket(market.conditionId)?.strike
-    if (strike === undefined && before !== undefined) return toFinalCents(before)
-    const { conditionId } = begin(beforeMs).market
-    const known = strike ?? history.findMarket(conditionId)?.finalPrice
+    if (strike === undefined && before !== undefined) return finalPriceOf(before)
+    const known = strike ?? findFinalPrice(beforeMs)
     const price = { coin: COIN, source: 'simulated', toMs: windowStartMs, order: 'desc' } as const
     const digits = known ?? history.spot({ ...price, limit: 1 })[0]?.price
-    return digits === undefined ? FIRST_STRIKE_CENTS : Math.round(Number(digits) * CENTS)
+    return digits === undefined ? firstPriceOf(COIN) : readPrice(COIN, digits)
   }
 
-  function drawSpot(moving: Moving): SpotTick[] {
-    const { timestampMs, winner, windowStartMs } = moving.market.price
-    const second = Math.floor(timestampMs / SPOT_MS)
-    if (timestampMs < windowStartMs || winner !== undefined) return []
-    if (second === moving.spotSecond) return []
-    if (moving.strikeCents === undefined) {
-      moving.strikeCents = findStrike(moving)
-      if (moving.strikeCents === undefined) return []
-      putFacts(moving)
-    }
-    moving.spotSecond = second
-    const price = toDigits(toCoinPrice(moving.market, moving.strikeCents))
-    return [{ coin: COIN, source: 'simulated', windowSeconds: 0, timestampMs, price }]
-  }
-
-  function putFacts(moving: Moving): void {
-    const finalCents = toFinalCents(moving)
-    const strike = moving.strikeCents === undefined ? undefined : toDigits(moving.strikeCents)
-    const finalPrice = finalCents === undefined ? undefined : toDigits(finalCents)
-    const of = { ...moving.market.price, source: 'simulated' } as const
-    history.putMarket({
-      ...toFacts(moving.market),
-      ...strikeFacts(strike, of),
-      ...finalPriceFacts(finalPrice, of),
-    })
-  }
-
-  /** Writes some of what happened in a market up to a moment. Returns whether it is over. */
-  function move(moving: Moving, nowMs: number): boolean {
-    const { market, random } = moving
-    const { conditionId } = market
-    const snapshots: Snapshot[] = []
-    const trades: Trade[] = []
-    const ticks: SpotTick[] = []
-    let isOver = false
-    for (let states = 0; states < STATES_MAX && market.nextMs <= nowMs && !isOver; states++) {
-      isOver = advanceMarket(market, snapshots) !== undefined
-      ticks.push(...drawSpot(moving))
-      if (!isOver) trades.push(...drawTrade(snapshots.slice(-2), random))
-    }
-    history.record({
+  /** Of a simulated market, whoever made it. */
+  function findFinalPrice(windowStartMs: number): string | undefined {
+    const query = {
+      coin: COIN,
+      timeframe: TIMEFRAME,
       source: 'simulated',
-      snapshots,
-      trades: trades.map((trade) => ({ conditionId, trade })),
-      gaps: [],
-    })
-    if (ticks.length > 0) history.putSpot(ticks)
-    if (isOver) {
-      putFacts(moving)
-      history.close(conditionId)
-    }
-    return isOver
+      limit: LEFT_MAX,
+    } as const
+    return history
+      .listMarkets({ ...query, fromMs: windowStartMs, toMs: windowStartMs + 1 })
+      .find(({ finalPrice }) => finalPrice !== undefined)?.finalPrice
   }
 
   function moveAll(nowMs: number): 'written' | 'behind' | 'over' {
@@ -201,9 +130,10 @@ export function createMovingMarket(
     open(startMs)
     if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
     let isBehind = false
-    for (const [windowStartMs, moving] of live) {
-      if (move(moving, nowMs)) live.delete(windowStartMs)
-      else if (moving.market.nextMs <= nowMs) isBehind = true
+    const progress = { untilMs: nowMs, statesMax: STATES_MAX, findStrike }
+    for (const [windowStartMs, traded] of live) {
+      if (moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
+      else if (traded.market.nextMs <= nowMs) isBehind = true
     }
     return isBehind ? 'behind' : 'written'
   }
@@ -224,22 +154,4 @@ export function createMovingMarket(
       }
     },
   }
-}
-
-function toFinalCents({ market, strikeCents }: Moving): number | undefined {
-  if (market.price.winner === undefined || strikeCents === undefined) return undefined
-  return toFinalCoinPrice(market, strikeCents)
-}
-
-const toDigits = (cents: number): string => (cents / CENTS).toFixed(2)
-
-/** Sometimes makes a trade at the best level of an outcome. */
-export function drawTrade(state: readonly Snapshot[], random: Random): Trade[] {
-  const isTrade = random.uniform() < TRADE_SHARE
-  const { outcome, timestampMs, bids, asks } = random.pick(state)
-  const side = random.pick(['buy', 'sell'] as const)
-  const shares = 1 + random.integer(TRADE_SHARES_MAX)
-  const price = (side === 'buy' ? asks : bids).prices[0]
-  if (!isTrade || price === undefined) return []
-  return [{ timestampMs, price, outcome, side, size: shares * MILLIONTHS_PER_SHARE }]
 }

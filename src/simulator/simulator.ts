@@ -1,8 +1,6 @@
 /** Makes order books from a seed: a market is the same whatever runs beside it. See model.ts. */
 import {
   type Coin,
-  coins,
-  mainCoins,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -11,7 +9,6 @@ import {
   timeframeMs,
 } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
-import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -165,47 +162,4 @@ function nameSimulation(options: SimulateOptions): string {
   const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
   const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
   return Bun.SHA256.hash(text, 'hex').slice(0, 32)
-}
-
-const SAMPLE_MARKETS = 3
-/** Far below real rates: about 8,000 snapshots in all, made well within a second. */
-const SAMPLE_STATES_PER_SECOND = 1
-/** The rate of coins that are not main ones, which have a single market. */
-const OTHERS_STATES_PER_SECOND = 0.2
-/** Recordings end a few seconds after their window; the sample is of the past altogether. */
-const SETTLE_MS = 10_000
-
-/**
- * Fills an empty history for a first start: the last few 5-minute windows of the main coins, and
- * the last one of each other coin.
- */
-export function makeSample(
-  history: MarketHistory,
-  { print, clock }: { print: (line: string) => void; clock: Clock },
-): void {
-  const windowMs = timeframeMs['5m']
-  const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
-  let quarters = 0
-  const others = storeSimulation(history, {
-    seed: 'sample',
-    coins: coins.filter((coin) => !mainCoins.includes(coin)),
-    timeframes: ['5m'],
-    markets: 1,
-    startMs: endMs - windowMs,
-    statesPerSecond: OTHERS_STATES_PER_SECOND,
-  })
-  for (const _ of others);
-  const steps = storeSimulation(history, {
-    seed: 'sample',
-    coins: mainCoins,
-    timeframes: ['5m'],
-    markets: SAMPLE_MARKETS,
-    startMs: endMs - SAMPLE_MARKETS * windowMs,
-    statesPerSecond: SAMPLE_STATES_PER_SECOND,
-  })
-  for (const { fraction } of steps) {
-    if (Math.floor(fraction * 4) === quarters) continue
-    quarters = Math.floor(fraction * 4)
-    print(`Making a simulated sample: ${quarters * 25} %`)
-  }
 }

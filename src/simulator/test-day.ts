@@ -8,7 +8,6 @@ import type { Gap } from '#src/domain/coverage.ts'
 import {
   type Coin,
   coins,
-  coinTable,
   finalPriceFacts,
   mainCoins,
   outcomes,
@@ -25,8 +24,8 @@ import type { MarketWindow } from '#src/venue/venue.ts'
 
 import { advanceMarket, createMarket, toCoinPrice, toFinalCoinPrice } from './market.ts'
 import { createModel, type Model } from './model.ts'
-import { drawTrade } from './moving-market.ts'
 import { toFacts } from './simulator.ts'
+import { drawTrade, firstPriceOf, printPrice } from './traded-market.ts'
 
 /** The first millisecond, UTC. */
 export const TEST_DAY_MS = Date.UTC(2026, 3, 13)
@@ -54,18 +53,12 @@ const HOLES = { day: [2, 2], gap: [0.4, 0.6], stale: [0.2, 2] } as const
 const TICK_STATES = 5
 /** Coins that are not main ones have windows that start before this time of the day. */
 const OTHERS_MS = timeframeMs['15m']
-/** The first price of a coin in its smallest unit, and how many digits its prices have. */
-function toFirstPrice(coin: Coin): { units: number; decimals: number } {
-  const [whole = '', fraction = ''] = coinTable[coin].simulatedPrice.split('.')
-  return { units: Number(whole + fraction), decimals: fraction.length }
-}
-
 /** Fills empty histories, market after market; yields the share that is done. */
 export function* makeTestDay(
   histories: Partial<TestHistories>,
   { coins: some = coins, ranges = [[0, TEST_SPAN_MS]] }: TestDayPart = {},
 ): Generator<number, void> {
-  const price = new Map(some.map((coin) => [coin, toFirstPrice(coin).units]))
+  const price = new Map(some.map((coin) => [coin, firstPriceOf(coin)]))
   const model = createQuietModel()
   for (const window of listWindows(some, ranges)) {
     const { coin, timeframe, startMs } = window
@@ -138,7 +131,7 @@ function makeMarket(
     snapshots.push(...states)
     if (state < STATES && states.length > 0) trades.push(...drawTrade(states, random))
     if (strike === undefined || state % TICK_STATES > 0 || state === STATES) continue
-    const price = toDigits(coin, toCoinPrice(market, strike))
+    const price = printPrice(coin, toCoinPrice(market, strike))
     ticks.push({ coin, source: 'simulated', windowSeconds: 0, timestampMs, price })
   }
   // The end of the market names the winner.
@@ -172,7 +165,7 @@ function put(
   )
   const isHeard = ({ timestampMs }: { timestampMs: number }) =>
     timestampMs < holeFromMs || timestampMs >= holeToMs
-  const text = (units: number | undefined) => (units ? toDigits(plan.coin, units) : undefined)
+  const text = (units: number | undefined) => (units ? printPrice(plan.coin, units) : undefined)
   const of = { windowStartMs, windowEndMs, source: 'simulated' } as const
   history.putMarket({
     ...toFacts(market),
@@ -196,9 +189,4 @@ function put(
   if (store !== 'day') history.putGaps(conditionId, gaps)
   if (ticks.length > 0) history.putSpot(ticks.filter(isHeard))
   history.close(conditionId)
-}
-
-const toDigits = (coin: Coin, units: number): string => {
-  const { decimals } = toFirstPrice(coin)
-  return (units / 10 ** decimals).toFixed(decimals)
 }

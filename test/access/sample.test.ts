@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
+import { createSample } from '#src/access/sample.ts'
+import type { Market } from '#src/domain/market.ts'
+import { openHistory } from '#src/history/open.ts'
+
+import { asRecorded } from '../support/as-recorded.ts'
 import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
@@ -7,8 +12,10 @@ import { readProblem } from '../support/page-client.ts'
 
 const GUEST = 'sample'
 
-function createGround(choice = 'auto') {
-  const ground = createMarketHistory()
+/** `isRecorded`: of what is there, nothing is simulated. */
+function createGround(choice = 'auto', isRecorded = false) {
+  const history = openHistory(':memory:')
+  const ground = createMarketHistory(isRecorded ? asRecorded(history) : history)
   const config = readConfig({ BOOKFEED_SAMPLE_MARKET: choice })
   const harness = createHarness({ history: ground.history, config })
   const ask = (path: string, init?: RequestInit) => harness.sendAs(GUEST, path, init)
@@ -42,8 +49,24 @@ describe('Authorization: Bearer sample', () => {
       expect([name, await statusOf(`/v1/BTC/markets/${name}/quotes`)]).toEqual([name, 200])
   })
 
+  test('behavior: reads simulated markets whole, of any coin, also open ones', async () => {
+    const { ask, statusOf, single, open } = createGround()
+    expect(await (await ask('/v1/sample')).json()).toMatchObject({ sources: ['simulated'] })
+    for (const { coin, conditionId } of [single, open]) {
+      const path = `/v1/${coin}/markets/${conditionId}`
+      for (const part of ['', '/snapshots', '/heatmap', '/quotes', '/trades'])
+        expect([path, part, await statusOf(path + part)]).toEqual([path, part, 200])
+    }
+    // Lists of a coin are as the Free tier has them.
+    expect(await statusOf('/v1/eth/markets')).toBe(401)
+    const live = await ask(`/v1/btc/markets/${open.conditionId}/live`)
+    expect(live.status).toBe(200)
+    await live.body?.cancel()
+    expect(await statusOf(`/v1/sol/markets/${open.conditionId}/snapshots`)).toBe(401)
+  })
+
   test('error: everything else is 401, and says where the sample is described', async () => {
-    const { ask, both, single, open } = createGround()
+    const { ask, both, single, open } = createGround('auto', true)
     const paths = [
       `/v1/btc/markets/${open.conditionId}/snapshots`,
       `/v1/eth/markets/${single.conditionId}`,
@@ -80,16 +103,72 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: the operator names the market, or has none', async () => {
-    const named = createGround(createMarketHistory().single.conditionId)
+    const named = createGround(createMarketHistory().single.conditionId, true)
     expect(await named.statusOf(`/v1/eth/markets/${named.single.conditionId}/snapshots`)).toBe(200)
     expect(await named.statusOf(`/v1/btc/markets/${named.both.conditionId}/snapshots`)).toBe(401)
     const none = createGround('off')
-    expect(await (await none.ask('/v1/sample')).json()).toMatchObject({ market: null })
+    expect(await (await none.ask('/v1/sample')).json()).toMatchObject({ market: null, sources: [] })
     expect(await none.statusOf(`/v1/btc/markets/${none.both.conditionId}/snapshots`)).toBe(401)
   })
 
-  test('behavior: a market that is not over is no sample', async () => {
-    const ground = createGround(createMarketHistory().open.conditionId)
+  test('behavior: a recorded market that is not over is no sample', async () => {
+    const ground = createGround(createMarketHistory().open.conditionId, true)
     expect(await ground.statusOf(`/v1/btc/markets/${ground.open.conditionId}/snapshots`)).toBe(401)
+  })
+})
+
+describe('createSample', () => {
+  const aMarket = (conditionId: string, source: Market['source']): Market => ({
+    conditionId,
+    coin: 'btc',
+    timeframe: '5m',
+    source,
+    id: 1,
+    revision: 1,
+    layout: 1,
+    assetIds: {},
+    snapshotCounts: { up: 1, down: 1 },
+    verifiedCounts: { up: 0, down: 0 },
+    spans: {},
+    longestSilenceMs: {},
+    isClosed: true,
+    orderMs: 0,
+  })
+
+  test('behavior: becomes a recorded market once there is one, then one that is covered well, and no other', () => {
+    const markets = new Map<string, Market>()
+    let example: Market | undefined
+    let nowMs = 0
+    const sample = createSample({
+      choice: 'auto',
+      listTiers: () => [],
+      findMarket: (name) => markets.get(name),
+      findExample: () => example,
+      isWellCovered: ({ conditionId }) => conditionId.includes('good'),
+      timer: () => nowMs,
+    })
+    const add = (id: string, source: Market['source']) => {
+      example = aMarket(id, source)
+      markets.set(id, example)
+    }
+    const shown = () => sample.market()?.conditionId
+    expect(shown()).toBeUndefined()
+    add('made', 'simulated')
+    expect(shown()).toBe('made')
+    add('poor', 'recorded')
+    expect(shown()).toBe('made')
+    nowMs += 60_000
+    expect(shown()).toBe('poor')
+    add('poorer', 'recorded')
+    nowMs += 60_000
+    expect(shown()).toBe('poor')
+    add('good', 'recorded')
+    nowMs += 60_000
+    expect(shown()).toBe('good')
+    add('good, too', 'recorded')
+    nowMs += 60_000
+    expect(shown()).toBe('good')
+    markets.delete('good')
+    expect(shown()).toBe('good, too')
   })
 })

@@ -1,16 +1,28 @@
 import { describe, expect, test } from 'bun:test'
 
+import type { Source } from '#src/domain/market.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
+import { asRecorded } from '../support/as-recorded.ts'
+
 const START_MS = Date.UTC(2026, 0, 1)
 const WINDOW_MS = 300_000
 
-/** Closed markets, oldest first: how many states of each are held, and whether it has a winner. */
-function createMarkets(kinds: readonly { states?: number; isResolved?: boolean }[]) {
+type Kind = {
+  /** How many are held. */
+  states?: number
+  isResolved?: boolean
+  outcomes?: 'both' | 'down'
+  source?: Source
+}
+
+/** Closed markets, oldest first. */
+function createMarkets(kinds: readonly Kind[]) {
   const history = openHistory(':memory:')
-  const ids = kinds.map(({ states, isResolved = true }, index) => {
+  const ids = kinds.map((kind, index) => {
+    const { states, isResolved = true, outcomes, source = 'simulated' } = kind
     const batches = [
       ...simulate({
         seed: 'example',
@@ -18,15 +30,17 @@ function createMarkets(kinds: readonly { states?: number; isResolved?: boolean }
         timeframes: ['5m'],
         markets: 1,
         statesPerSecond: 2,
+        outcomes,
         startMs: START_MS + index * WINDOW_MS,
         ...(states === undefined ? {} : { maxSnapshotsPerMarket: states }),
       }),
     ]
     const snapshots = batches.flatMap((batch) => batch.snapshots)
     const facts = batches.flatMap((batch) => batch.facts)
-    for (const fact of facts) if (isResolved || !fact.winner) history.putMarket(fact)
+    const store = source === 'recorded' ? asRecorded(history) : history
+    for (const fact of facts) if (isResolved || !fact.winner) store.putMarket(fact)
     const { conditionId = '' } = snapshots[0] ?? {}
-    history.append({ id: conditionId, source: 'simulated', snapshots })
+    store.append({ id: conditionId, source, snapshots })
     history.close(conditionId)
     return conditionId
   })
@@ -46,5 +60,22 @@ describe('findExampleMarket', () => {
     const trade = { timestampMs: START_MS + 1_000, price: 500_000, outcome: 'up' } as const
     history.putTrades({ id: 'trades', conditionId, trades: [{ ...trade, size: 1, side: 'buy' }] })
     expect(example()).toBe(conditionId)
+  })
+
+  test('behavior: a recorded one before any that is simulated, also of one outcome, and unresolved', () => {
+    for (const recorded of [{}, { outcomes: 'down' }, { isResolved: false }] as const) {
+      const { ids, example } = createMarkets([{ ...recorded, source: 'recorded' }, {}])
+      expect([recorded, example()]).toEqual([recorded, ids[0]])
+    }
+  })
+
+  test('behavior: a recorded one of which most is missing is shown only where there is no other', () => {
+    const poor = { states: 100, source: 'recorded' } as const
+    const { ids, example } = createMarkets([{}, poor])
+    expect(example()).toBe(ids[0])
+    const alone = createMarkets([poor])
+    expect(alone.example()).toBe(alone.ids[0])
+    const beside = createMarkets([{ source: 'recorded' }, poor])
+    expect(beside.example()).toBe(beside.ids[0])
   })
 })

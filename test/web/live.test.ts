@@ -84,6 +84,16 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     expect(tab.faults).toEqual([])
   })
 
+  test('behavior: one that is simulated opens without a key, is marked, and moves', async () => {
+    const tab = await browser.open(page)
+    await tab.waitForSelector('.tag.live:has-text("Live")')
+    await tab.waitForSelector('.tag:has-text("simulated")')
+    await tab.waitForSelector('.ladder .ladder-bid')
+    append('up', lastMs() + 700, 57)
+    await until(tab, has('.market-side .ladder', '57¢'))
+    expect(tab.faults).toEqual([])
+  })
+
   test('behavior: a gap that comes is drawn as one, and the book of before ends with it', async () => {
     const tab = await watch()
     const fromMs = lastMs() + 1

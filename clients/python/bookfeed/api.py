@@ -930,6 +930,7 @@ Sample = TypedDict(
         "routes": list[Literal["markets", "prices", "snapshots", "quotes"]],
         "requestsPerMinute": int,
         "market": Optional[dict[str, Any]],
+        "sources": list[Literal["recorded", "simulated"]],
     },
 )
 SeriesDigest = TypedDict(

@@ -697,7 +697,7 @@ export interface paths {
         };
         /**
          * What may be read without a key
-         * @description With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, and everything of one market that is over. Each address has a window of its own. Anything else is 401, as without a key.
+         * @description With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.
          */
         get: operations["getSample"];
         put?: never;
@@ -2703,7 +2703,7 @@ export interface components {
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             /** @description Requests a minute of one address. */
             requestsPerMinute: number;
-            /** @description A market that is over, of which every route may be read; null where there is none. */
+            /** @description The market that shows most: over, recorded where a recorded one is mostly covered, else simulated. Every route of it may be read. Null where there is none. */
             market: {
                 /**
                  * @description Its coin.
@@ -2715,6 +2715,8 @@ export interface components {
                 /** @description The venue's name of the market. */
                 slug: string | null;
             } | null;
+            /** @description Every route of markets with these sources may be read, of any coin, also while they are open: nobody ever traded what is `simulated`. */
+            sources: ("recorded" | "simulated")[];
         };
         Tier: {
             /** @description Identifier of the tier. */

@@ -16,12 +16,12 @@ export const sampleRoutes = (api: Api, sample: Sample) =>
       operationId: 'getSample',
       summary: 'What may be read without a key',
       description:
-        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, and everything of one market that is over. Each address has a window of its own. Anything else is 401, as without a key.',
+        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.',
       tags: ['markets'],
     },
   })
 
-export function describeSample({ market, terms }: Sample): SampleBody {
+export function describeSample({ market, sources, terms }: Sample): SampleBody {
   const { coins, routes, requestsPerMinute } = terms()
   const held = market()
   const shown = held && {
@@ -29,5 +29,11 @@ export function describeSample({ market, terms }: Sample): SampleBody {
     conditionId: held.conditionId,
     slug: held.slug ?? null,
   }
-  return { coins: [...coins], routes: [...routes], requestsPerMinute, market: shown ?? null }
+  return {
+    coins: [...coins],
+    routes: [...routes],
+    requestsPerMinute,
+    market: shown ?? null,
+    sources: [...sources],
+  }
 }

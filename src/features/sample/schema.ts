@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { coins } from '#src/domain/market.ts'
+import { coins, sources } from '#src/domain/market.ts'
 import { tierRoutes } from '#src/domain/selling/tier.ts'
 import { choice, nullable, object, positive, slugField, text } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
@@ -15,7 +15,12 @@ export const SampleBody = object('Sample', {
       conditionId: text('What names it in paths.'),
       slug: slugField,
     }),
-    'A market that is over, of which every route may be read; null where there is none.',
+    'The market that shows most: over, recorded where a recorded one is mostly covered, else simulated. Every route of it may be read. Null where there is none.',
   ),
+  sources: Type.Array(literals(sources, {}), {
+    description:
+      'Every route of markets with these sources may be read, of any coin, also while they are open: nobody ever traded what is `simulated`.',
+    examples: [['simulated']],
+  }),
 })
 export type SampleBody = Static<typeof SampleBody>

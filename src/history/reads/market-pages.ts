@@ -4,8 +4,11 @@ import {
   type Coin,
   coins,
   type Market,
+  type Outcome,
+  outcomes,
   type Source,
   type SourceChoice,
+  sources,
 } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 
@@ -39,38 +42,45 @@ export function readSource(
   return held.every((source) => source === wanted) ? undefined : wanted
 }
 
-const NEWEST_COUNT = 10
-const PAGE_MARKETS = 500
+/** Markets that are looked at, of each coin and source. */
+const NEWEST_COUNT = 20
+const PAGE_MARKETS = 100
 /** A window begins within this of its snapshots: what a list names beyond is not looked at. */
 const APART_MS = 30 * DAY_MS
+/** The share of a market that must be covered if there is another to show. */
+const COVERED_MIN = 0.5
 
 type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades' | 'spot'>
 
 /**
- * The market that shows most: over and resolved, with books of both outcomes, recorded, with its
- * strike; among the newest of these the one that is covered best, and has trades and spot.
+ * The market that shows most, of those that are over and of which most is covered: a recorded one
+ * before any that is simulated, then with a winner, with books of both outcomes, with its strike;
+ * among the newest of these the one that is covered best, and has trades and spot. Where there is
+ * none, the first one in this order.
  */
 export function findExampleMarket(
   history: Reads,
   among: readonly Coin[] = coins,
 ): Market | undefined {
   const held = history.coinTotals(0).filter(({ snapshots }) => snapshots > 0)
-  const newest = among.flatMap((coin) => {
-    const totals = held.filter((total) => total.coin === coin)
-    return totals.length === 0 ? [] : [...listHeld(history, coin, totals).take(NEWEST_COUNT)]
-  })
-  const ranked = newest.map((market) => ({ market, rank: rankOf(market) }))
-  const most = Math.max(...ranked.map(({ rank }) => rank))
-  // Only of these more is read.
-  const best = ranked.filter(({ rank }) => rank === most).map(({ market }) => market)
-  let found = best[0]
-  let shares = -1
-  for (const market of best.length > 1 ? best : []) {
-    const share = coveredOf(history, market) + seriesOf(history, market)
-    if (share > shares) [found, shares] = [market, share]
-    if (share === SHARE_MAX) break
+  const found: Market[] = []
+  for (const source of sources) {
+    const newest = among.flatMap((coin) => {
+      const totals = held.filter((total) => total.coin === coin && total.source === source)
+      return totals.length === 0
+        ? []
+        : [...listHeld(history, { coin, source }, totals).take(NEWEST_COUNT)]
+    })
+    const byRank = Map.groupBy(newest, rankOf)
+    for (const rank of [...byRank.keys()].sort((a, b) => b - a)) {
+      // Only of markets of one rank more is read.
+      const best = findBest(history, byRank.get(rank) ?? [])
+      if (best === undefined) continue
+      if (best.isClosed && isCovered(history, best, COVERED_MIN)) return best
+      found.push(best)
+    }
   }
-  return found
+  return found.find(({ isClosed }) => isClosed) ?? found[0]
 }
 
 /** Each counts more than all after it. */
@@ -79,32 +89,59 @@ const rankOf = (market: Market): number =>
     market.isClosed,
     market.winner !== undefined,
     hasBoth(market),
-    market.source !== 'simulated',
     market.strike !== undefined,
   ].reduce((rank, has) => 2 * rank + Number(has), 0)
 
-/** Of all that can be covered; a tenth of it for trades, and for prices of the coin. */
-const SHARE_MAX = 12
+/** Coverage counts ten times as much as trades, or prices of the coin. */
+const COVERED_WEIGHT = 10
+const SCORE_MAX = COVERED_WEIGHT + 2
 
-function coveredOf(history: Reads, market: Market): number {
+/** Of equal ones the first. */
+function findBest(history: Reads, markets: readonly Market[]): Market | undefined {
+  let best = markets[0]
+  let most = -1
+  for (const market of markets.length > 1 ? markets : []) {
+    const score = COVERED_WEIGHT * coveredOf(history, market) + seriesOf(history, market)
+    if (score > most) {
+      best = market
+      most = score
+    }
+    if (score === SCORE_MAX) break
+  }
+  return best
+}
+
+/** Whether a share of one outcome is covered: the other one is its mirror. */
+export const isCovered = (history: Pick<Reads, 'gaps'>, market: Market, share: number): boolean =>
+  outcomes.some((outcome) => coveredOf(history, market, outcome) >= share)
+
+/** The covered share of an outcome, or of both. */
+function coveredOf(history: Pick<Reads, 'gaps'>, market: Market, outcome?: Outcome): number {
   const nowMs = market.windowEndMs ?? market.lastSnapshotMs ?? 0
-  const { coveredMs, totalMs } = tallyCoverage({ market, nowMs, gaps: history.gaps(market) })
-  return totalMs === 0 ? 0 : (10 * coveredMs) / totalMs
+  const gaps = history.gaps(market)
+  const { coveredMs, totalMs } = tallyCoverage({ market, outcome, nowMs, gaps })
+  return totalMs === 0 ? 0 : coveredMs / totalMs
 }
 
 function seriesOf(history: Reads, market: Market): number {
   const { coin, windowStartMs: fromMs, windowEndMs: toMs } = market
+  const trades = history.trades({ market, first: 1 })
   const spot = history.spot({ coin, fromMs, toMs, order: 'asc', limit: 1 })
-  return history.trades({ market, first: 1 }).length + spot.length
+  return Number(trades.length > 0) + Number(spot.length > 0)
 }
 
 const hasBoth = ({ spans }: Market): boolean => spans.up !== undefined && spans.down !== undefined
 
-/** Markets that have snapshots, newest first: not those that only a list names. */
-function* listHeld(history: Reads, coin: Coin, totals: readonly CoinTotals[]) {
+/** Markets of a coin and source that have snapshots, newest first: not what only a list names. */
+function* listHeld(
+  history: Reads,
+  { coin, source }: { coin: Coin; source: Source },
+  totals: readonly CoinTotals[],
+) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
+  // Without a filter the list is checked against another index, which finds damage.
   for (const page of marketPages(history, { coin, fromMs, toMs, limit: PAGE_MARKETS })) {
-    yield* page.filter(({ lastSnapshotMs }) => lastSnapshotMs !== undefined)
+    yield* page.filter((market) => market.source === source && market.lastSnapshotMs !== undefined)
   }
 }

@@ -93,7 +93,8 @@ function Intro({ coin }: { coin: Coin | undefined }) {
           <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
             one whole market
           </a>{' '}
-          with every book.
+          with every book
+          {sample.sources.length > 0 && ', and all simulated markets, also the one that is open'}.
         </p>
       )}
     </div>

@@ -1,0 +1,71 @@
+/** The markets of a first start: the last windows of each coin, over and whole. */
+
+import { type Coin, coins, mainCoins, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import type { Clock } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+
+import { createModel } from './model.ts'
+import {
+  createTradedMarket,
+  finalPriceOf,
+  firstPriceOf,
+  moveTradedMarket,
+  toTradedFacts,
+} from './traded-market.ts'
+
+const SEED = 'sample'
+const TIMEFRAME: Timeframe = '5m'
+const WINDOW_MS = timeframeMs[TIMEFRAME]
+/** Far below real rates: some 8,000 snapshots in all. Bitcoin is what a visitor without a key sees. */
+const BITCOIN = { count: 3, statesPerSecond: 1.5 }
+const MAIN = { count: 2, statesPerSecond: 0.5 }
+const OTHERS = { count: 1, statesPerSecond: 0.2 }
+/** Recordings end a few seconds after their window; the sample is of the past altogether. */
+const SETTLE_MS = 10_000
+/** States that are written at once. */
+const STATES_MAX = 1_000
+
+/**
+ * Fills an empty history for a first start: the last few 5-minute windows of the main coins, and
+ * the last one of each other coin.
+ */
+export function makeSample(
+  history: MarketHistory,
+  { print, clock }: { print: (line: string) => void; clock: Clock },
+): void {
+  const model = createModel()
+  const endMs = Math.floor((clock() - SETTLE_MS) / WINDOW_MS) * WINDOW_MS
+  for (const [done, coin] of coins.entries()) {
+    const { count, statesPerSecond } = termsOf(coin)
+    const startMs = endMs - count * WINDOW_MS
+    makeSampleWindows(history, { coin, count, startMs, statesPerSecond }, model)
+    const quarters = Math.floor((4 * (done + 1)) / coins.length)
+    if (quarters > Math.floor((4 * done) / coins.length))
+      print(`Making a simulated sample: ${quarters * 25} %`)
+  }
+}
+
+const termsOf = (coin: Coin): typeof BITCOIN => {
+  if (coin === 'btc') return BITCOIN
+  return mainCoins.includes(coin) ? MAIN : OTHERS
+}
+
+type Windows = { coin: Coin; count: number; startMs: number; statesPerSecond: number }
+
+/** Makes windows that follow each other: the final price of one is the strike of the next. */
+export function makeSampleWindows(
+  history: MarketHistory,
+  { coin, count, startMs, statesPerSecond }: Windows,
+  model = createModel(),
+): void {
+  let strike = firstPriceOf(coin)
+  for (let index = 0; index < count; index++) {
+    const windowStartMs = startMs + index * WINDOW_MS
+    const plan = { seed: SEED, coin, timeframe: TIMEFRAME, windowStartMs, statesPerSecond }
+    const traded = createTradedMarket(plan, model)
+    history.putMarket(toTradedFacts(traded))
+    const progress = { untilMs: Infinity, statesMax: STATES_MAX, findStrike: () => strike }
+    while (!moveTradedMarket(history, traded, progress));
+    strike = finalPriceOf(traded) ?? strike
+  }
+}
