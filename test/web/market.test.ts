@@ -4,7 +4,7 @@ import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
-import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser } from '../support/browser.ts'
+import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser, until } from '../support/browser.ts'
 import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 
@@ -54,6 +54,34 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     await page.click('button:has-text("Down")')
     await page.waitForSelector('h2:has-text("Liquidity of down")')
     expect(new URL(page.url()).searchParams.has('outcome')).toBe(false)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the mirror of an outcome that is missing is offered, and marked', async () => {
+    const atMs = START_MS + 60_000
+    const page = await browser.open(`/markets/sol/${slug}?outcome=up&at=${atMs}`)
+    await page.waitForSelector('.mirror-note:has-text("The Up order book was not recorded")')
+    await page.waitForSelector('h2:has-text("Liquidity of up")')
+    const bestBid = "document.querySelector('.ladder .ladder-bid td').textContent"
+    expect(await page.evaluate<string>(bestBid)).not.toContain('¢')
+    await page.click('button:has-text("Show the mirror of Down")')
+    await page.waitForURL('**/*view=consolidated*')
+    await page.waitForSelector('h2:has-text("Liquidity of up, mirror of Down")')
+    await page.waitForSelector('h2:has-text("Book of up, mirror of Down")')
+    await until(page, `${bestBid}.includes('¢')`)
+    // What the ladder shows at the crosshair is what the API says of it.
+    const shown = await page.evaluate<string>(bestBid)
+    const path = `/v1/sol/markets/${slug}/snapshots/at?ts=${atMs}&outcome=up&view=consolidated`
+    const { data } = (await (await harness.sendAs('sample', path)).json()) as {
+      data: { bids: { price: number }[] }[]
+    }
+    const [best] = data[0]?.bids ?? []
+    expect(shown).toBe(`${Math.round((best?.price ?? 0) * 1000) / 10}¢`)
+    await page.click('button:has-text("Show what was recorded")')
+    await page.waitForSelector('.mirror-note:has-text("was not recorded")')
+    await page.click('button:has-text("Down")')
+    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    expect(await page.locator('.mirror-note').count()).toBe(0)
     expect(page.faults).toEqual([])
   })
 

@@ -90,3 +90,5 @@ export function showLength(ms: number): string {
     ? `${hours}:${pair(minutes)}:${pair(rest % 60)}`
     : `${minutes}:${pair(rest % 60)}`
 }
+
+export const outcomeNames = { up: 'Up', down: 'Down' } as const

@@ -4,6 +4,7 @@ import { DepthChart } from '../../charts/depth-chart.tsx'
 import { indexAt } from '../../charts/find-at.ts'
 import { Ladder } from '../../charts/ladder.tsx'
 import { type Gap, gapBetween } from '../../charts/line-data.ts'
+import { mirrorOf } from '../../charts/mirror.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Book, Market, Outcome } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
@@ -15,6 +16,8 @@ type Props = {
   axis: TimeAxis
   market: Market
   outcome: Outcome
+  /** The other outcome's book is shown, mirrored. */
+  isMirrored: boolean
   books: readonly Book[]
   /** Of the outcome. */
   gaps: readonly Gap[]
@@ -24,13 +27,22 @@ type Props = {
 }
 
 /** The book that prevailed at the crosshair, never a later one. */
-export function BookFigure({ axis, market, outcome, books, gaps, call, missing }: Props) {
+export function BookFigure({
+  axis,
+  market,
+  outcome,
+  isMirrored,
+  books,
+  gaps,
+  call,
+  missing,
+}: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const { book, gap } = useBookAt(axis, missing === undefined ? books : none, gaps)
   return (
     <aside class="market-side">
       <Figure
-        title={`Book of ${outcome}`}
+        title={`Book of ${outcome}${isMirrored ? mirrorOf(outcome) : ''}`}
         name={`book-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
         source={market.source}
         calls={[call]}

@@ -4,8 +4,10 @@ import { quantileOf } from '../../charts/heat-colors.ts'
 import { withBooks } from '../../charts/heat-live.ts'
 import { HeatMap } from '../../charts/heat-map.tsx'
 import type { Gap } from '../../charts/line-data.ts'
+import { mirrorOf } from '../../charts/mirror.ts'
 import { type TimeAxis, zoom } from '../../charts/time-axis.ts'
-import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
+import type { ShownTrade } from '../../charts/trade-outcomes.ts'
+import type { Book, Heatmap, Market, Outcome } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { showCompact } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
@@ -20,12 +22,14 @@ type Props = {
   axis: TimeAxis
   market: Market
   outcome: Outcome
+  /** The other outcome's books are shown, mirrored. */
+  isMirrored: boolean
   agg: Aggregation
   heat: Heatmap | undefined
   books: readonly Book[]
   /** Of the outcome. */
   gaps: readonly Gap[]
-  trades: readonly Trade[]
+  trades: readonly ShownTrade[]
   calls: readonly Call[]
 }
 
@@ -42,6 +46,7 @@ export function HeatFigure({
   axis,
   market,
   outcome,
+  isMirrored,
   agg,
   heat,
   books,
@@ -60,7 +65,7 @@ export function HeatFigure({
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
   return (
     <Figure
-      title={`Liquidity of ${outcome}`}
+      title={`Liquidity of ${outcome}${isMirrored ? mirrorOf(outcome) : ''}`}
       name={`heatmap-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
       source={market.source}
       calls={calls}
@@ -97,6 +102,9 @@ export function HeatFigure({
           <span class={trades.length > 0 ? '' : 'unseen'}>
             <i class="key dot-key" /> trades by side
           </span>
+          {trades.some(({ isGuessed }) => isGuessed) && (
+            <span>outcome of trades not stated: placed at the price nearer to the mid</span>
+          )}
           <label class="cut-off">
             Full colour from
             <input

@@ -134,13 +134,16 @@ export function useHeatmap(market: Market, { outcome, agg, isOn, again }: HeatPi
   return { ...useApi<Heatmap>(isOn ? call.path : undefined, call.query, { again }), call }
 }
 
+type BookPicture = Picture & { view: 'consolidated' | undefined }
+
 /** Whole books, one a step; `isOn` once it is known that they may be read. */
-export function useBooks(market: Market, { outcome, isOn, again }: Picture) {
+export function useBooks(market: Market, { outcome, view, isOn, again }: BookPicture) {
   const { fromMs, toMs } = spanOf(market)
   const seconds = (toMs - fromMs) / 1000
   const fit = Object.entries(steps).find(([, length]) => seconds / length <= BOOKS_MAX)
   const query = {
     outcome,
+    view,
     interval: fit?.[0] ?? '5m',
     limit: BOOKS_MAX,
     from: fromMs,

@@ -3,15 +3,22 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
+import {
+  mirrorBook,
+  mirrorGap,
+  mirrorHeat,
+  mirrorQuote,
+  otherOutcome,
+} from '../../charts/mirror.ts'
 import { createTimeAxis, SHOWN_MS_MIN, type TimeAxis } from '../../charts/time-axis.ts'
+import { guessOutcomes } from '../../charts/trade-outcomes.ts'
 import type { Loaded } from '../../lib/api.ts'
 import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
 import { nowMs, useMoment } from '../../lib/clock.ts'
 import { showWindow } from '../../lib/format.ts'
-import { setQuery, useLocation } from '../../lib/location.ts'
+import { useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { useSeen } from '../../lib/seen.ts'
-import { Choice } from '../../parts/choice.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
@@ -21,6 +28,7 @@ import { HeatFigure } from './heat-figure.tsx'
 import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
 import { nothing, useLive } from './live-market.ts'
 import {
+  type Aggregation,
   aggregations,
   baseOf,
   spanOf,
@@ -31,6 +39,7 @@ import {
   useSpot,
   useTrades,
 } from './load-market.ts'
+import { type ChosenOutcome, MirrorNote, OutcomeChoice, useOutcome } from './outcome-choice.tsx'
 import { Player } from './player.tsx'
 import { Readout } from './readout.tsx'
 import { readMoment, readView, useSharedView } from './shared-view.ts'
@@ -38,17 +47,21 @@ import { readMoment, readView, useSharedView } from './shared-view.ts'
 type Props = { market: Market; rights: Rights; onChange: () => void }
 
 export function LiveMarket({ market, rights, onChange }: Props) {
-  const { outcome, agg } = useChoices(market)
+  const chosen = useOutcome(market)
+  const { outcome, mirrored } = chosen
+  const agg = useAggregation()
   const isOpen = market.status === 'open'
   const { axis, isLive, setLive } = useAxis(market)
   const wanted = { coin: market.symbol, market: market.conditionId }
   const mayBooks = mayRead(rights, { ...wanted, route: 'snapshots' })
   const mayQuotes = mayRead(rights, { ...wanted, route: 'quotes' })
   const again = useHistoryOf(market, onChange)
-  const heatmap = useHeatmap(market, { outcome, agg, isOn: mayBooks, again })
+  const asked = mirrored ? otherOutcome(outcome) : outcome
+  const heatmap = useHeatmap(market, { outcome: asked, agg, isOn: mayBooks, again })
   const hasBooks = heatmap.data !== undefined
   const isSettled = hasBooks || !mayBooks || heatmap.problem !== undefined
-  const stepped = useBooks(market, { outcome, isOn: hasBooks, again })
+  const view = mirrored && 'consolidated'
+  const stepped = useBooks(market, { outcome, view, isOn: hasBooks, again })
   const quotes = useQuotes(market, mayQuotes ? 'quotes' : 'prices', again)
   const { trades, call: tradesCall } = useTrades(market, { isOn: mayBooks, isOpen, again })
   const [spotPlace, isSpotSeen] = useSeen<HTMLDivElement>()
@@ -60,37 +73,65 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     (loaded) => loaded.again !== 'open',
   )
   const live = isOpen || !isHeld ? streamed : none
-  const all = useMemo(() => [...quotes.quotes, ...live.quotes], [quotes.quotes, live.quotes])
-  const gaps = useMemo(() => [...gapsOf(coverage.data), ...live.gaps], [coverage.data, live.gaps])
+  const all = useMemo(
+    () => withMirrors([...quotes.quotes, ...live.quotes], mirrorQuote, mirrored),
+    [quotes.quotes, live.quotes, mirrored],
+  )
+  const gaps = useMemo(
+    () => withMirrors([...gapsOf(coverage.data), ...live.gaps], mirrorGap, mirrored),
+    [coverage.data, live.gaps, mirrored],
+  )
   const mids = useMemo(() => toLines(all, gaps, ({ mid }) => mid), [all, gaps])
   const spreads = useMemo(
     () => toLines(all, gaps, ({ bid, ask }) => (bid === null || ask === null ? null : ask - bid)),
     [all, gaps],
   )
-  const books = useMemo(
-    () => withLater(stepped.books, streamed.books[outcome]),
-    [stepped.books, streamed.books, outcome],
+  const streamedBooks = useMemo(
+    () => withMirrors([...streamed.books.up, ...streamed.books.down], mirrorBook, mirrored),
+    [streamed.books, mirrored],
   )
+  const books = useMemo(
+    () => withLater(stepped.books, ofOutcome(streamedBooks, outcome)),
+    [stepped.books, streamedBooks, outcome],
+  )
+  const heat = useMemo(
+    () =>
+      mirrored && heatmap.data && heatmap.data.outcome !== mirrored
+        ? mirrorHeat(heatmap.data)
+        : heatmap.data,
+    [heatmap.data, mirrored],
+  )
+  const shownTrades = useMemo(() => guessOutcomes(trades, mids), [trades, mids])
   // The picture keeps its name until that of the other outcome is there.
-  const drawn = outcomeOf(heatmap.data, outcome)
+  const drawn = outcomeOf(heat, outcome)
+  const heatBooks = useMemo(
+    () => (live === none ? none.books[drawn] : ofOutcome(streamedBooks, drawn)),
+    [live === none, streamedBooks, drawn],
+  )
   const drawnGaps = useGapsOf(gaps, drawn)
   const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
-  const pictures = { axis, market, outcome, gaps: ownGaps }
-  const heatPicture = { ...pictures, outcome: drawn, gaps: drawnGaps }
+  const pictures = { axis, market, outcome, gaps: ownGaps, isMirrored: mirrored !== undefined }
+  const heatPicture = {
+    ...pictures,
+    outcome: drawn,
+    gaps: drawnGaps,
+    isMirrored: drawn === mirrored,
+  }
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
-      <Head market={market} state={isOpen ? live.state : 'off'} />
+      <Head {...{ market, chosen }} state={isOpen ? live.state : 'off'} />
       <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
       <div class="market-grid">
         <div class="market-main">
+          <MirrorNote {...chosen} />
           {!mayBooks && <TierCard what="Whole books, the heat map and the ladder" />}
           {mayBooks && heatmap.problem && (
             <ProblemCard problem={heatmap.problem} onRetry={heatmap.reload} />
           )}
           {mayBooks && !heatmap.problem && (
             <HeatFigure
-              {...{ ...heatPicture, agg, trades, heat: heatmap.data, books: live.books[drawn] }}
+              {...{ ...heatPicture, agg, trades: shownTrades, heat, books: heatBooks }}
               calls={[heatmap.call, tradesCall]}
             />
           )}
@@ -184,39 +225,40 @@ function useNewest(axis: TimeAxis, isOn: boolean, rows: ({ timestamp: string } |
   }, [newestMs, isOn])
 }
 
+/**
+ * Rows with the mirrors of those of the other outcome, where one is shown so: own rows of it, of
+ * which there is next to nothing, are left out.
+ */
+function withMirrors<T extends { outcome: Outcome }>(
+  rows: T[],
+  mirror: (row: T) => T,
+  mirrored: Outcome | undefined,
+): T[] {
+  if (mirrored === undefined) return rows
+  return rows.flatMap((row) => (row.outcome === mirrored ? [] : [row, mirror(row)]))
+}
+
+const ofOutcome = (books: readonly Book[], outcome: Outcome): Book[] =>
+  books.filter((book) => book.outcome === outcome)
+
 /** The last steps come only when a market is closed for good: what was streamed stays. */
 function withLater(stepped: readonly Book[], streamed: readonly Book[]): Book[] {
   const last = stepped.at(-1)?.timestamp ?? ''
   return [...stepped, ...streamed.filter(({ timestamp }) => timestamp > last)]
 }
 
-/** What is shown, from the address, so that it can be shared. */
-function useChoices(market: Market) {
-  const { query } = useLocation()
-  const named = sides.find(([each]) => each === query.get('outcome'))
-  const outcome = named?.[0] ?? firstOf(market)
-  const agg = aggregations.find((each) => each === query.get('agg')) ?? 'max'
-  return { outcome, agg }
+/** How a cell of the heat map is made, from the address, so that it can be shared. */
+function useAggregation(): Aggregation {
+  const named = useLocation().query.get('agg')
+  return aggregations.find((each) => each === named) ?? 'max'
 }
 
-/** Of Down's snapshots, as many as Up must have to be shown first. */
-const UP_SHARE_MIN = 0.1
-
-/** Up, unless next to nothing but Down was recorded. */
-function firstOf({ outcomes }: Market): Outcome {
-  const countOf = (name: Outcome) =>
-    outcomes.find(({ outcome }) => outcome === name)?.snapshots ?? 0
-  return countOf('up') < UP_SHARE_MIN * countOf('down') ? 'down' : 'up'
-}
-const sides = [
-  ['up', '▲ Up'],
-  ['down', '▼ Down'],
-] as const
 const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…', stale: 'Stale' }
 
-function Head({ market, state }: { market: Market; state: keyof typeof liveTexts }) {
+type HeadProps = { market: Market; chosen: ChosenOutcome; state: keyof typeof liveTexts }
+
+function Head({ market, chosen, state }: HeadProps) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
-  const { outcome } = useChoices(market)
   return (
     <div class="row spread">
       <div>
@@ -232,12 +274,7 @@ function Head({ market, state }: { market: Market; state: keyof typeof liveTexts
         {liveTexts[state] && (
           <span class={state === 'stale' ? 'tag' : 'tag live'}>{liveTexts[state]}</span>
         )}
-        <Choice
-          label="Outcome"
-          options={sides}
-          value={outcome}
-          onChoose={(each) => setQuery({ outcome: each === firstOf(market) ? undefined : each })}
-        />
+        <OutcomeChoice {...chosen} />
       </div>
     </div>
   )

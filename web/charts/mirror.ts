@@ -1,0 +1,76 @@
+/**
+ * One outcome as the mirror of the other: a bid for Down at 40¢ is an ask for Up at 60¢. So where
+ * one was not recorded, the other shows the same orders.
+ */
+
+import type { Book, HeatColumn, Heatmap, Level, Outcome, Quote } from '../lib/bodies.ts'
+import { outcomeNames } from '../lib/format.ts'
+
+export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
+
+/** What titles of pictures end with. */
+export const mirrorOf = (outcome: Outcome): string =>
+  `, mirror of ${outcomeNames[otherOutcome(outcome)]}`
+
+/** Prices have six decimals, and middles of two prices seven: the rest is noise of floats. */
+const complement = (price: number): number => Math.round((1 - price) * 1e9) / 1e9
+const complementOf = (price: number | null): number | null =>
+  price === null ? null : complement(price)
+
+export const mirrorQuote = ({ outcome, timestamp, bid, ask, mid }: Quote): Quote => ({
+  outcome: otherOutcome(outcome),
+  timestamp,
+  bid: complementOf(ask),
+  ask: complementOf(bid),
+  mid: complementOf(mid),
+})
+
+const mirrorLevels = (levels: readonly Level[]): Level[] =>
+  levels.map(({ price, size }) => ({ price: complement(price), size }))
+
+export const mirrorBook = ({ outcome, timestamp, bids, asks }: Book): Book => ({
+  outcome: otherOutcome(outcome),
+  timestamp,
+  bids: mirrorLevels(asks),
+  asks: mirrorLevels(bids),
+})
+
+export const mirrorGap = <Gap extends { outcome: Outcome }>(gap: Gap): Gap => ({
+  ...gap,
+  outcome: otherOutcome(gap.outcome),
+})
+
+/**
+ * A bin of whole prices is exact: the complement of its lower edge is the lower edge of its mirror.
+ * Finer prices, which the venue has near 0 and 1 alone, are a bin too high, where there is one.
+ */
+function mirrorSide({ from, sizes }: HeatColumn['bids'], bins: number): HeatColumn['bids'] {
+  if (sizes.length === 0) return { from: 0, sizes: [] }
+  const first = bins - (from + sizes.length - 1)
+  const mirrored = sizes.toReversed()
+  if (from > 0) return { from: first, sizes: mirrored }
+  // The lowest bin would be one above the highest.
+  const [beyond = 0] = sizes
+  const kept = mirrored.slice(0, -1)
+  if (kept.length === 0) return { from: bins - 1, sizes: [beyond] }
+  kept[kept.length - 1] = (kept.at(-1) ?? 0) + beyond
+  return { from: first, sizes: kept }
+}
+
+export function mirrorHeat(heat: Heatmap): Heatmap {
+  const bins = Math.round(1 / heat.priceStep)
+  return {
+    ...heat,
+    outcome: otherOutcome(heat.outcome),
+    columns: heat.columns.map(
+      (column) =>
+        column && {
+          ...column,
+          bid: complementOf(column.ask),
+          ask: complementOf(column.bid),
+          bids: mirrorSide(column.asks, bins),
+          asks: mirrorSide(column.bids, bins),
+        },
+    ),
+  }
+}

@@ -1,0 +1,99 @@
+/** Which outcome is shown: as it was recorded, or as the mirror of the other. */
+
+import { useMemo } from 'preact/hooks'
+
+import { otherOutcome } from '../../charts/mirror.ts'
+import type { Market, Outcome } from '../../lib/bodies.ts'
+import { outcomeNames } from '../../lib/format.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
+import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
+
+export type ChosenOutcome = {
+  outcome: Outcome
+  /** The one that a market opens on. */
+  first: Outcome
+  /** Next to nothing of it was recorded, but the other outcome was. */
+  isMissing: boolean
+  /** The same outcome where it is missing, and shown as the mirror of the other. */
+  mirrored: Outcome | undefined
+}
+
+/** From the address, so that it can be shared; else the outcome that is covered best. */
+export function useOutcome(market: Market): ChosenOutcome {
+  const { query } = useLocation()
+  // What is recorded while the page is open does not turn it around.
+  const first = useMemo(() => bestCovered(market), [market.conditionId])
+  const outcome = sides.find(([each]) => each === query.get('outcome'))?.[0] ?? first
+  const isMissing = isMissingIn(market, outcome)
+  const isMirrored = isMissing && query.get('view') === MIRRORED
+  return { outcome, first, isMissing, mirrored: isMirrored ? outcome : undefined }
+}
+
+/** As the API names it. */
+const MIRRORED = 'consolidated'
+
+const sides = [
+  ['up', '▲ Up'],
+  ['down', '▼ Down'],
+] as const
+
+/** Less is not seen in a picture. */
+const COVERED_MARGIN = 0.01
+/** Of an outcome that counts as recorded. */
+const COVERED_MIN = 0.1
+
+const coveredOf = ({ outcomes }: Market, name: Outcome): number =>
+  outcomes.find(({ outcome }) => outcome === name)?.coverage.covered ?? 0
+
+/** Up, unless Down is covered better. */
+const bestCovered = (market: Market): Outcome =>
+  coveredOf(market, 'down') > coveredOf(market, 'up') + COVERED_MARGIN ? 'down' : 'up'
+
+const isMissingIn = (market: Market, outcome: Outcome): boolean =>
+  coveredOf(market, outcome) < COVERED_MIN && coveredOf(market, otherOutcome(outcome)) > COVERED_MIN
+
+export const OutcomeChoice = ({ outcome, first }: ChosenOutcome) => (
+  <Choice
+    label="Outcome"
+    options={sides}
+    value={outcome}
+    onChoose={(each) => setQuery({ outcome: each === first ? undefined : each, view: undefined })}
+  />
+)
+
+/** Offers the mirror of an outcome that was not recorded, and says where it is shown. */
+export function MirrorNote({ outcome, isMissing, mirrored }: ChosenOutcome) {
+  if (!isMissing) return null
+  const other = outcomeNames[otherOutcome(outcome)]
+  return (
+    <div class="card card-body row mirror-note">
+      {mirrored ? (
+        <>
+          <span class="tag warn">mirror</span>
+          <span>
+            {outcomeNames[outcome]} is shown as the mirror of {other}: a bid for {other} at 40¢ is
+            an ask for {outcomeNames[outcome]} at 60¢.
+          </span>
+          <Button
+            text="Show what was recorded"
+            look="small"
+            onClick={() => setQuery({ view: undefined })}
+          />
+        </>
+      ) : (
+        <>
+          <span>
+            The {outcomeNames[outcome]} order book was not recorded. The {other} order book shows
+            the same orders from the other side.
+          </span>
+          <Button
+            text={`Show the mirror of ${other}`}
+            look="small"
+            onClick={() => setQuery({ view: MIRRORED })}
+          />
+        </>
+      )}
+    </div>
+  )
+}
