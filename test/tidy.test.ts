@@ -128,7 +128,7 @@ const layers: Record<string, string[]> = {
     'web/build',
   ],
   main: ['cli', 'config', 'database', 'extensions', 'features', 'platform', 'server'],
-  // The dashboard: of the server it knows the types of bodies alone.
+  // The dashboard: of the server it knows the types of bodies, and how an order is filled.
   'web/lib': ['features', 'domain'],
   'web/parts': ['web/lib'],
   'web/charts': ['web/lib', 'web/parts'],

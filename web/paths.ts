@@ -7,6 +7,8 @@ const pages = {
   '/markets/:coin/:market': 'market/market-page',
   '/coverage': 'coverage/coverage-page',
   '/coverage/:coin': 'coverage/coverage-page',
+  '/calibration': 'calibration/calibration-page',
+  '/calibration/:coin': 'calibration/calibration-page',
   '/pricing': 'pricing/pricing-page',
   '/account': 'account/account-page',
   '/docs': 'docs/docs-page',

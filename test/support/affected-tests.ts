@@ -64,7 +64,7 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   ],
   [/^web\//, /^test\/web\//],
   [/^examples\//, /^test\/(examples|docs-commands)\.test\.ts$/],
-  [/^clients\/python\//, /^test\/clients\/python\.test\.ts$/],
+  [/^clients\/python\//, /^test\/(clients\/python|web\/calibration)\.test\.ts$/],
   [/^clients\/typescript\//, /^test\/clients\/typescript.*\.test\.ts$/],
   [writtenTypes, TYPES_TEST],
   [/^(deploy\/|Dockerfile$)/, /^test\/release\/deploy\.test\.ts$/],

@@ -10,6 +10,11 @@ const links = [
     isHere: (path: string) => path === '/' || path.startsWith('/markets'),
   },
   { to: '/coverage', name: 'Coverage', isHere: (path: string) => path.startsWith('/coverage') },
+  {
+    to: '/calibration',
+    name: 'Calibration',
+    isHere: (path: string) => path.startsWith('/calibration'),
+  },
   { to: '/pricing', name: 'Pricing', isHere: (path: string) => path === '/pricing' },
   { to: '/account', name: 'Account', isHere: (path: string) => path === '/account' },
   { to: '/docs', name: 'Docs', isHere: (path: string) => /^\/(docs|swagger)/.test(path) },

@@ -14,6 +14,8 @@ const loads: Record<PageModule, () => Promise<Page>> = {
   'market/market-page': async () => (await import('../pages/market/market-page.tsx')).MarketPage,
   'coverage/coverage-page': async () =>
     (await import('../pages/coverage/coverage-page.tsx')).CoveragePage,
+  'calibration/calibration-page': async () =>
+    (await import('../pages/calibration/calibration-page.tsx')).CalibrationPage,
   'pricing/pricing-page': async () =>
     (await import('../pages/pricing/pricing-page.tsx')).PricingPage,
   'account/account-page': async () =>

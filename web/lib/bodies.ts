@@ -5,6 +5,7 @@ import type { QuoteRow } from '#src/features/quotes/schema.ts'
 
 export type { CoverageDay, MarketCoverageBody as Coverage } from '#src/features/coverage/schema.ts'
 export type { CoinBody as Coin, MarketBody as Market } from '#src/features/markets/schema.ts'
+export type { PanelRow } from '#src/features/panel/schema.ts'
 export type { NowList as PricesNow } from '#src/features/prices/schema.ts'
 export type { SampleBody as Sample } from '#src/features/sample/schema.ts'
 export type { SpotRow as Spot } from '#src/features/spot/schema.ts'

@@ -59,6 +59,22 @@ export const showShare = (share: number | null | undefined): string => {
   return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`
 }
 
+/** 3.2 is `+$3.20`, and -3.2 is `−$3.20`. */
+export const showProfit = (usdc: number): string =>
+  `${usdc < 0 ? '−' : '+'}${showDollars(Math.round(Math.abs(usdc) * 100) / 100)}`
+
+/** 0.034 is `+3.4 %`, and -0.034 is `−3.4 %`. */
+export const showReturn = (part: number): string =>
+  `${part < 0 ? '−' : '+'}${(Math.abs(part) * 100).toFixed(1)} %`
+
+export const showOutcome = (outcome: 'up' | 'down'): string => (outcome === 'up' ? 'Up' : 'Down')
+
+/** 300000 is `5 min`, 30000 is `30 s`. */
+export function showSpan(ms: number): string {
+  if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000} h`
+  return ms > 0 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1000} s`
+}
+
 export const showTime = (ms: number): string => new Date(ms).toISOString().slice(11, 19)
 export const showMoment = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
 

@@ -7,7 +7,7 @@ import { createStore } from './store.ts'
 
 const KEPT = 'bookfeed.key'
 /** What the server takes in place of a key for its sample. */
-const SAMPLE = 'sample'
+export const SAMPLE = 'sample'
 
 const keyStore = createStore<string | undefined>(sessionStorage.getItem(KEPT) ?? undefined)
 
@@ -29,6 +29,9 @@ export const apiKey = {
   authorization: (path: string): string =>
     `Bearer ${apiKey.sampleOnly(path) ? SAMPLE : (keyStore.get() ?? SAMPLE)}`,
 }
+
+/** The test key that everybody may use: `domain/selling/api-key.ts` computes it. */
+export const PUBLIC_TEST_KEY = 'bf_test_PublicKeyForTestsOfBookfeed2uYmF1'
 
 /** A test key reads simulated data alone. */
 export const isTestKey = (key: string | undefined): boolean => key?.startsWith('bf_test_') ?? false

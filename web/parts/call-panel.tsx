@@ -1,18 +1,24 @@
 import { useState } from 'preact/hooks'
 
 import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
-import { apiKey } from '../lib/key.ts'
+import { apiKey, isTestKey, SAMPLE } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Choice } from './choice.tsx'
 import { CopyButton } from './copy-button.tsx'
 
 const options = languages.map((each) => [each, each] as const)
 
+type Props = {
+  calls: readonly Call[]
+  /** What was sent in place of a key, which is no secret; the sample's if it is left out. */
+  guestToken?: string
+}
+
 /** The requests behind a picture, ready to copy. */
-export function CallPanel({ calls }: { calls: readonly Call[] }) {
+export function CallPanel({ calls, guestToken = SAMPLE }: Props) {
   const [language, setLanguage] = useState<Language>('curl')
   const hasKey = useStore(apiKey.store) !== undefined
-  const code = toCode(calls, language, hasKey)
+  const code = toCode(calls, language, hasKey ? undefined : guestToken)
   return (
     <div class="calls">
       <div class="row spread">
@@ -27,7 +33,10 @@ export function CallPanel({ calls }: { calls: readonly Call[] }) {
           </>
         ) : (
           <>
-            The code reads the sample, which needs no key. <a href="/account">Get a key</a>
+            {isTestKey(guestToken)
+              ? 'The code reads test data with the public test key, which needs no account.'
+              : 'The code reads the sample, which needs no key.'}{' '}
+            <a href="/account">Get a key</a>
           </>
         )}
       </p>

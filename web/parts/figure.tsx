@@ -15,6 +15,7 @@ type Props = {
   /** Of its data; all that is saved says if they are simulated. */
   source?: string
   calls: readonly Call[]
+  guestToken?: string
   /** The canvas to be saved, as it is then. */
   canvas?: () => HTMLCanvasElement | null | undefined
   rows: () => Iterable<readonly Cell[]>
@@ -46,7 +47,7 @@ function* withSource(rows: Iterable<readonly Cell[]>): Generator<readonly Cell[]
 }
 
 export function Figure(props: Props) {
-  const { title, name, source, calls, canvas, rows, tools, legend, children } = props
+  const { title, name, source, calls, guestToken, canvas, rows, tools, legend, children } = props
   const isSimulated = source === 'simulated'
   const [isOpen, setOpen] = useState(false)
   const id = useId()
@@ -69,7 +70,7 @@ export function Figure(props: Props) {
           <Button text="CSV" look="tiny" onClick={saveRows} />
         </div>
       </header>
-      {isOpen && <CallPanel calls={calls} />}
+      {isOpen && <CallPanel calls={calls} {...(guestToken === undefined ? {} : { guestToken })} />}
       {children}
       {legend && <div class="legend">{legend}</div>}
     </section>

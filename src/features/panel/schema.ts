@@ -137,6 +137,7 @@ export const PanelRow = object('PanelRow', {
   up: state('up'),
   down: state('down'),
 })
+export type PanelRow = Static<typeof PanelRow>
 
 export const PanelList = Type.Object({
   data: Type.Array(PanelRow, {

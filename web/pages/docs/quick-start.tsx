@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
+import { PUBLIC_TEST_KEY } from '../../lib/key.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { type Guide, guides } from './guides.ts'
@@ -20,7 +21,6 @@ const steps = [
   ],
 ] as const
 const START = 'npx -y bun@1.4.5 run start'
-const TEST_KEY = 'bf_test_PublicKeyForTestsOfBookfeed2uYmF1'
 
 /** The examples that a test of this project runs, in three languages. */
 export function QuickStart() {
@@ -37,7 +37,7 @@ export function QuickStart() {
     const base = ending === 'py' ? name.replace('-', '_') : name
     return `${folders[ending]}/${base}.${ending}`
   }
-  const base = `export SERVER=${location.origin}\nexport KEY=${TEST_KEY}`
+  const base = `export SERVER=${location.origin}\nexport KEY=${PUBLIC_TEST_KEY}`
   return (
     <article class="prose">
       <h1>Quick start</h1>

@@ -1,0 +1,253 @@
+/** The pictures of the page: how prices came true, and what a rule has brought. */
+
+import { useLayoutEffect, useState } from 'preact/hooks'
+
+import { indexAt } from '../../charts/find-at.ts'
+import type { Equity } from '../../lib/backtest.ts'
+import { type Column, verdictOf } from '../../lib/calibration.ts'
+import { showDay, showProfit, showTime } from '../../lib/format.ts'
+import { useStore } from '../../lib/store.ts'
+import { colorOf, themeStore } from '../../lib/theme.ts'
+
+type CanvasRef = { current: HTMLCanvasElement | null }
+type Size = { width: number; height: number }
+type Draw = (context: CanvasRenderingContext2D, size: Size) => void
+
+const FONT = '11px system-ui, sans-serif'
+const MARGIN = { left: 46, right: 18, top: 10, bottom: 34 }
+const DAY_MS = 86_400_000
+const LABEL_PX = 84
+
+/** A canvas that is painted again when its size, the theme or what it shows changes. */
+function useCanvas(canvasRef: CanvasRef, draw: Draw, shown: readonly unknown[]): void {
+  const theme = useStore(themeStore)
+  const [size, setSize] = useState<Size>()
+  useLayoutEffect(() => {
+    const canvas = canvasRef.current
+    if (canvas === null) return
+    const measure = () => setSize({ width: canvas.clientWidth, height: canvas.clientHeight })
+    const observer = new ResizeObserver(measure)
+    observer.observe(canvas)
+    return () => observer.disconnect()
+  }, [])
+  useLayoutEffect(() => {
+    const canvas = canvasRef.current
+    const context = canvas?.getContext('2d')
+    if (!canvas || !context || size === undefined) return
+    canvas.width = Math.round(size.width * devicePixelRatio)
+    canvas.height = Math.round(size.height * devicePixelRatio)
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0)
+    context.font = FONT
+    draw(context, size)
+  }, [size, theme, ...shown])
+}
+
+function drawLine(
+  context: CanvasRenderingContext2D,
+  points: readonly (readonly [x: number, y: number])[],
+  { color, width = 1, dash = [] }: { color: string; width?: number; dash?: number[] },
+): void {
+  context.beginPath()
+  for (const [x, y] of points) context.lineTo(x, y)
+  context.strokeStyle = color
+  context.lineWidth = width
+  context.setLineDash(dash)
+  context.stroke()
+  context.setLineDash([])
+}
+
+export const verdictColors = { more: '--bid', less: '--ask', fits: '--ink-soft' } as const
+
+type ReliabilityProps = { column: Column; label: string; canvasRef: CanvasRef }
+
+/** Each bin at its mean price and the share that won, with the interval of the share. */
+export function ReliabilityChart({ column, label, canvasRef }: ReliabilityProps) {
+  useCanvas(canvasRef, (context, size) => drawReliability(context, size, column), [column])
+  return <canvas ref={canvasRef} class="reliability" role="img" aria-label={label} />
+}
+
+function drawReliability(context: CanvasRenderingContext2D, size: Size, { bins }: Column): void {
+  const { left, top } = MARGIN
+  const width = size.width - left - MARGIN.right
+  const height = size.height - top - MARGIN.bottom
+  const toX = (price: number) => left + price * width
+  const toY = (share: number) => top + (1 - share) * height
+  const soft = colorOf('--ink-soft')
+  const line = colorOf('--line')
+  context.fillStyle = soft
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+    drawLine(
+      context,
+      [
+        [toX(part), toY(0)],
+        [toX(part), toY(1)],
+      ],
+      { color: line },
+    )
+    drawLine(
+      context,
+      [
+        [toX(0), toY(part)],
+        [toX(1), toY(part)],
+      ],
+      { color: line },
+    )
+    context.textAlign = 'center'
+    context.fillText(`${part * 100}¢`, toX(part), toY(0) + 15)
+    context.textAlign = 'right'
+    context.fillText(`${part * 100} %`, left - 6, toY(part) + 4)
+  }
+  context.textAlign = 'center'
+  context.fillText('mean price', toX(0.5), size.height - 4)
+  drawLine(
+    context,
+    [
+      [toX(0), toY(0)],
+      [toX(1), toY(1)],
+    ],
+    { color: soft, dash: [4, 4] },
+  )
+  const most = Math.max(...bins.map((bin) => bin?.count ?? 0))
+  for (const bin of bins) {
+    if (bin === undefined) continue
+    const color = colorOf(verdictColors[verdictOf(bin)])
+    const x = toX(bin.meanPrice)
+    const { low, high } = bin.interval
+    drawLine(
+      context,
+      [
+        [x, toY(low)],
+        [x, toY(high)],
+      ],
+      { color, width: 1.5 },
+    )
+    context.beginPath()
+    context.arc(x, toY(bin.share), 2.5 + 4.5 * Math.sqrt(bin.count / most), 0, 2 * Math.PI)
+    context.fillStyle = color
+    context.fill()
+  }
+}
+
+type EquityProps = { equity: Equity; label: string; canvasRef: CanvasRef }
+
+/** The sum of profits over time, after fees and before them, and what it was where it is pointed at. */
+export function EquityChart({ equity, label, canvasRef }: EquityProps) {
+  const [pointed, setPointed] = useState<number>()
+  const draw: Draw = (context, size) => drawEquity(context, size, equity, pointed)
+  useCanvas(canvasRef, draw, [equity, pointed])
+  const last = equity.times.length - 1
+  const at = Math.min(pointed ?? last, last)
+  return (
+    <>
+      <p class="note num" aria-live="off">
+        {describePoint(equity, at)}
+      </p>
+      <canvas
+        ref={canvasRef}
+        class="equity"
+        role="img"
+        aria-label={label}
+        onPointerMove={({ offsetX, currentTarget }) => {
+          const { toMs } = timeAxisOf(equity, currentTarget.clientWidth)
+          setPointed(Math.max(0, indexAt(equity.times, toMs(offsetX))))
+        }}
+        onPointerLeave={() => setPointed(undefined)}
+      />
+    </>
+  )
+}
+
+function describePoint({ times, net }: Equity, at: number): string {
+  const ms = times[at]
+  if (ms === undefined) return 'No trade.'
+  return `${showDay(ms)}, ${showTime(ms).slice(0, 5)}: ${showProfit(net[at] ?? 0)} after ${at + 1} of ${times.length} trades`
+}
+
+type TimeAxis = { fromMs: number; toX: (ms: number) => number; toMs: (x: number) => number }
+
+function timeAxisOf({ times }: Equity, width: number): TimeAxis {
+  const fromMs = times[0] ?? 0
+  const length = Math.max(1, (times.at(-1) ?? 0) - fromMs)
+  const room = width - EQUITY_LEFT - MARGIN.right
+  return {
+    fromMs,
+    toX: (ms) => EQUITY_LEFT + ((ms - fromMs) / length) * room,
+    toMs: (x) => fromMs + ((x - EQUITY_LEFT) / room) * length,
+  }
+}
+
+/** Room for dollars. */
+const EQUITY_LEFT = 66
+
+/** The least of 1, 2 and 5 times a power of ten that makes at most so many steps. */
+function stepOf(range: number, steps: number): number {
+  const power = 10 ** Math.floor(Math.log10(range / steps))
+  return power * ([1, 2, 5].find((factor) => range / (factor * power) <= steps) ?? 10)
+}
+
+function drawEquity(
+  context: CanvasRenderingContext2D,
+  size: Size,
+  equity: Equity,
+  pointed: number | undefined,
+): void {
+  const { times, net, gross } = equity
+  const { fromMs, toX, toMs } = timeAxisOf(equity, size.width)
+  const low = Math.min(0, ...net)
+  const high = Math.max(0, ...gross)
+  const range = Math.max(high - low, 0.01)
+  const floor = size.height - MARGIN.bottom + 8
+  const toY = (usdc: number) => MARGIN.top + ((high - usdc) / range) * (floor - MARGIN.top)
+  const soft = colorOf('--ink-soft')
+  const line = colorOf('--line')
+  const right = size.width - MARGIN.right
+  context.fillStyle = soft
+  context.textAlign = 'right'
+  const step = stepOf(range, 5)
+  for (let usdc = Math.ceil(low / step) * step; usdc <= high + step / 1e6; usdc += step) {
+    const y = toY(usdc)
+    const isZero = Math.abs(usdc) < step / 2
+    drawLine(
+      context,
+      [
+        [EQUITY_LEFT, y],
+        [right, y],
+      ],
+      { color: isZero ? soft : line },
+    )
+    context.fillText(isZero ? '$0' : showProfit(usdc), EQUITY_LEFT - 6, y + 4)
+  }
+  if (times.length === 0) return
+  const labels = Math.max(1, Math.floor((right - EQUITY_LEFT) / LABEL_PX))
+  for (let index = 0; index < labels; index++) {
+    const x = EQUITY_LEFT + ((index + 0.5) / labels) * (right - EQUITY_LEFT)
+    const ms = toMs(x)
+    const isShort = (times.at(-1) ?? 0) - fromMs < 2 * DAY_MS
+    context.textAlign = 'center'
+    context.fillText(isShort ? showTime(ms).slice(0, 5) : showDay(ms), x, size.height - 6)
+  }
+  const lineOf = (sums: readonly number[]) => {
+    const points: [number, number][] = [[toX(fromMs), toY(0)]]
+    for (const [index, sum] of sums.entries()) {
+      const x = toX(times[index] ?? 0)
+      points.push([x, points.at(-1)?.[1] ?? 0], [x, toY(sum)])
+    }
+    return points
+  }
+  drawLine(context, lineOf(gross), { color: soft, dash: [4, 3] })
+  drawLine(context, lineOf(net), { color: colorOf('--accent'), width: 1.8 })
+  if (pointed === undefined) return
+  const x = toX(times[pointed] ?? 0)
+  drawLine(
+    context,
+    [
+      [x, MARGIN.top],
+      [x, floor],
+    ],
+    { color: colorOf('--ink'), dash: [3, 3] },
+  )
+  context.beginPath()
+  context.arc(x, toY(net[pointed] ?? 0), 3.5, 0, 2 * Math.PI)
+  context.fillStyle = colorOf('--accent')
+  context.fill()
+}
