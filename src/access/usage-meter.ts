@@ -5,16 +5,23 @@
 
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { type Clock, DAY_MS, toIsoDay } from '#src/domain/time.ts'
-import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
+import type { Ledger, UsageEntry, UsageFlush, UsageRow } from '#src/ledger/ledger.ts'
 
 const DAYS_KEPT = 90
 /** Random, so that no two meters have the same name. */
 const NAME_BYTES = 16
+const NO_DAY = -1
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500
 
 /** `day` counts from 1970. */
-type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
+type Counter = Omit<UsageEntry, 'day'> & { accountId: string; day: number }
+
+/**
+ * What is not in the ledger, or not known to be: `part` is what the next flush writes as this
+ * `UsageFlush`, and `rest` comes after it.
+ */
+export type PendingUsage = UsageFlush & { part: readonly Counter[]; rest: readonly Counter[] }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
 
@@ -31,10 +38,15 @@ export function createUsageMeter({
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
   /** What is being written: as it is, until it is known to be. */
-  let part: Counter[] = []
+  let part: readonly Counter[] = []
   let number = 1
-  const meter = `${toText(toDay(clock()))} ${randomBytes(NAME_BYTES).toHex()}`
+  let namedDay = toDay(clock())
+  let meter = nameOf(namedDay)
   let prunedDay = 0
+
+  function nameOf(day: number): string {
+    return `${toText(day)} ${randomBytes(NAME_BYTES).toHex()}`
+  }
 
   /** Forgets what is too old, once a day. */
   function prune(day: number): void {
@@ -43,10 +55,23 @@ export function createUsageMeter({
     prunedDay = day
   }
 
-  function write(): boolean {
-    if (part.length === 0) part = [...counters.values().take(ENTRIES_PER_FLUSH)]
+  /** What the next flush writes. It stays the same until the ledger has it. */
+  function choosePart(): readonly Counter[] {
+    if (part.length > 0) return part
+    const day = toDay(clock())
+    // The ledger forgets the flushes of old names: a part of one would be added again.
+    if (day !== namedDay) {
+      namedDay = day
+      meter = nameOf(day)
+      number = 1
+    }
+    part = [...counters.values().take(ENTRIES_PER_FLUSH)]
     for (const counter of part) forget(counter)
-    ledger.addUsage(part.map(toEntry), { meter, number })
+    return part
+  }
+
+  function write(): boolean {
+    ledger.addUsage(choosePart().map(toEntry), { meter, number })
     part = []
     number++
     return counters.size > 0
@@ -60,19 +85,20 @@ export function createUsageMeter({
       known.lastUsedMs = nowMs
       return known
     }
-    const counter = { caller, route, day, requests: 0, bytes: 0, lastUsedMs: nowMs }
-    const routes = running.get(caller.keyId) ?? new Map<string, Counter>()
-    running.set(caller.keyId, routes.set(route, counter))
+    const { keyId, accountId } = caller
+    const counter = { keyId, accountId, route, day, requests: 0, bytes: 0, lastUsedMs: nowMs }
+    const routes = running.get(keyId) ?? new Map<string, Counter>()
+    running.set(keyId, routes.set(route, counter))
     counters.add(counter)
     return counter
   }
 
   function forget(counter: Counter): void {
-    const { caller, route } = counter
+    const { keyId, route } = counter
     counters.delete(counter)
-    const routes = running.get(caller.keyId)
+    const routes = running.get(keyId)
     if (routes?.get(route) === counter) routes.delete(route)
-    if (routes?.size === 0) running.delete(caller.keyId)
+    if (routes?.size === 0) running.delete(keyId)
   }
 
   return {
@@ -97,6 +123,26 @@ export function createUsageMeter({
       return write()
     },
 
+    /** Undefined where the ledger has everything. */
+    pending(): PendingUsage | undefined {
+      const chosen = choosePart()
+      return chosen.length === 0 ? undefined : { meter, number, part: chosen, rest: [...counters] }
+    },
+
+    /**
+     * Goes on with what an earlier process had not written; to be called before the first flush. What
+     * is too old to be kept is left out.
+     */
+    resume(pending: PendingUsage): void {
+      const fromDay = toDay(clock()) - DAYS_KEPT + 1
+      const isKept = ({ day }: Counter): boolean => day >= fromDay
+      meter = pending.meter
+      number = pending.number
+      namedDay = NO_DAY
+      part = pending.part.filter(isKept)
+      for (const counter of pending.rest.filter(isKept)) counters.add(counter)
+    },
+
     /** Moves all counters out of here, to be given to `put` of another meter. */
     take(): Counter[] {
       const taken = [...counters]
@@ -112,17 +158,14 @@ export function createUsageMeter({
     /** What the caller's account used in the last 90 days, up to this moment. */
     usageOf({ accountId }: Caller): UsageRow[] {
       const today = toDay(clock())
-      const counted = [...part, ...counters].filter(({ caller }) => caller.accountId === accountId)
+      const counted = [...part, ...counters].filter((counter) => counter.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]
     },
   }
 }
 
-const toEntry = ({ caller, day, ...counted }: Counter): UsageEntry => ({
-  ...counted,
-  keyId: caller.keyId,
-  day: toText(day),
-})
+const toEntry = ({ accountId: _, day, ...counted }: Counter): UsageEntry =>
+  Object.assign(counted, { day: toText(day) })
 
 const toDay = (ms: number): number => Math.floor(ms / DAY_MS)
 const toText = (day: number): string => toIsoDay(day * DAY_MS)

@@ -35,6 +35,7 @@ import { listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
 import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
+import { openPendingUsage } from '../server/pending-usage.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
@@ -178,7 +179,11 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...(staleSince ? [startAgeWatch(staleSince, context.printError)] : []),
     test,
     startForgetting(timed, ledger, report?.forgetting),
-    startUsageFlush(front, context.printError),
+    startUsageFlush(front, app, {
+      file: openPendingUsage(config.dataPath),
+      timer,
+      say: context.printError,
+    }),
     stream,
     screening.start(report),
     ...(metrics ? [metrics] : []),

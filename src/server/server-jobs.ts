@@ -23,6 +23,7 @@ import { createMovingMarket } from '#src/simulator/moving-market.ts'
 
 import type { CliContext } from './context.ts'
 import { jobLockFor } from './open-data-folder.ts'
+import type { PendingUsageFile } from './pending-usage.ts'
 import { roomFault } from './room.ts'
 
 export type Job = { dispose(): void }
@@ -52,19 +53,56 @@ const AGE_MS = 200
 /** In a row, before the operator hears of it. */
 const FAILURES_REPORTED = 5
 
-/** Moves what was used into the ledger; ends with everything written. */
-export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Log): Job {
+/** `failingMs`: for how long the ledger has not taken what was used; 0 while it does. */
+export type UsageFlush = Job & { failingMs: () => number }
+
+/**
+ * Moves what was used into the ledger; ends with everything written. What the ledger does not take is
+ * in `file` until it does, so that the end of the process loses none of it.
+ */
+export function startUsageFlush(
+  { flushUsage }: Pick<App, 'flushUsage'>,
+  { pendingUsage, resumeUsage }: Pick<App, 'pendingUsage' | 'resumeUsage'>,
+  { file, timer, say }: { file: PendingUsageFile; timer: Clock; say: Log },
+): UsageFlush {
   let failures = 0
+  let failedMs: number | undefined
+
+  function resume(): void {
+    try {
+      const pending = file.read()
+      if (pending !== undefined) resumeUsage(pending)
+    } catch (error) {
+      say(`bookfeed: usage in ${file.path} cannot be read: ${messageOf(error)}`, 'error')
+    }
+  }
+
+  /** What is in no file is in memory still. */
+  function keep(): void {
+    try {
+      file.write(pendingUsage())
+    } catch (error) {
+      if (failures === FAILURES_REPORTED)
+        say(`bookfeed: ${file.path} cannot be written: ${messageOf(error)}`, 'error')
+    }
+  }
 
   function flush(): boolean {
     try {
+      // Before it is in the ledger: what the file has besides was never written.
+      if (file.isThere()) file.write(pendingUsage())
       const hasMore = flushUsage()
+      if (file.isThere()) file.write(pendingUsage())
+      if (failures >= FAILURES_REPORTED) say('bookfeed: usage is written again')
       failures = 0
+      failedMs = undefined
       return hasMore
     } catch (error) {
-      // The counters stay in memory until the next try: another process may be writing.
+      // Another process may be writing.
+      failedMs ??= timer()
       if (++failures === FAILURES_REPORTED)
-        log(`bookfeed: usage cannot be written: ${sentenceOf(error)}`, 'error')
+        say(`bookfeed: usage cannot be written: ${sentenceOf(error)}`, 'error')
+      keep()
       return false
     }
   }
@@ -72,9 +110,11 @@ export function startUsageFlush({ flushUsage }: Pick<App, 'flushUsage'>, log: Lo
     while (flush()) await othersTurn()
     return FLUSH_MS
   }
+  resume()
   const job = createJob(startTimer, flushAll)
   job.hasten(FLUSH_MS)
   return {
+    failingMs: () => (failedMs === undefined ? 0 : timer() - failedMs),
     async dispose() {
       await job.dispose()
       await flushAll()
