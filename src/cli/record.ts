@@ -8,6 +8,7 @@ import type { CataloguePorts } from '#src/venue/catalogue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { type CliContext, commandError, stopSignal } from '../server/context.ts'
+import { startRecorderMetrics } from '../server/metrics.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createRawFiles } from '../server/raw-files.ts'
 import { createStatusFile } from '../server/recorder-status.ts'
@@ -35,9 +36,11 @@ async function record(real: CliContext): Promise<void> {
   try {
     const { recordCoins, recordTimeframes } = context.config()
     using stop = stopSignal(context)
-    using _job = startRecording(context, history)
+    using job = startRecording(context, history)
     using _retention = startRetention(context, history)
+    using metrics = await startRecorderMetrics(context, job)
     context.print(`Recording ${recordCoins.join(', ')} of ${recordTimeframes.join(', ')}.`)
+    if (metrics !== undefined) context.print(`Metrics: ${metrics.url}`)
     if (!stop.signal.aborted)
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
   } finally {

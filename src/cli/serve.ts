@@ -165,12 +165,18 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)
   const stream = startStream(front)
-  const metrics = startMetrics({
+  const usageFlush = startUsageFlush(front, app, {
+    file: openPendingUsage(config.dataPath),
+    timer,
+    say: context.printError,
+  })
+  const metrics = await startMetrics({
     context: timed,
     app,
     ledger: served.ledger,
     timer,
     ageOf,
+    usageFlush,
     ...shared,
   })
   const jobs = [
@@ -179,11 +185,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     ...(staleSince ? [startAgeWatch(staleSince, context.printError)] : []),
     test,
     startForgetting(timed, ledger, report?.forgetting),
-    startUsageFlush(front, app, {
-      file: openPendingUsage(config.dataPath),
-      timer,
-      say: context.printError,
-    }),
+    usageFlush,
     stream,
     screening.start(report),
     ...(metrics ? [metrics] : []),

@@ -75,6 +75,14 @@ export const variables = {
       'Address at which Prometheus reads /metrics, without a key. Empty: no metrics are served.',
     parse: parseListener,
   },
+  recordMetrics: {
+    name: 'BOOKFEED_RECORD_METRICS',
+    default: '',
+    accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9465',
+    description:
+      'Address at which `bookfeed record` answers /metrics, /healthz and /readyz, without a key; another one than BOOKFEED_METRICS where both run on one machine. Empty: it answers nothing.',
+    parse: parseListener,
+  },
   pageCacheBytes: {
     name: 'BOOKFEED_PAGE_CACHE_MB',
     default: '64',

@@ -30,8 +30,13 @@ export type ChunkSource = {
 /** The file that keeps chunks which were fetched, for all threads, and its size in bytes. */
 export type ChunkCachePlace = { path: string; bytesMax: number }
 
+/** Requests with an answer and without, the milliseconds that they took, and the bytes received. */
+export type ObjectCounts = { answered: number; failed: number; ms: number; bytes: number }
+
 /** The objects of an archive, which never change; every `ChunkBlob` needs its `part`. */
 export type ObjectReader = ChunkSource & {
+  /** What was asked of the bucket since it was opened. */
+  counts(): ObjectCounts
   /** A copy, for which this thread waits. Throws `storage_unavailable` and a `damage` fault. */
   read(part: Part): Uint8Array
 }

@@ -1,5 +1,5 @@
 /** The history of books as verbs, so that engines can be exchanged. */
-import type { ChunkCachePlace } from '#src/database/stores.ts'
+import type { ChunkCachePlace, ObjectCounts } from '#src/database/stores.ts'
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import type { Statement } from '#src/domain/evidence.ts'
 import type {
@@ -218,6 +218,8 @@ export type MarketHistory = HistoryWriter &
     readonly chunkCache: ChunkCachePlace | undefined
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts
+    /** Of requests to the bucket that this thread has made through it. */
+    archiveCounts(): ObjectCounts
     /**
      * Fetches what reads of these rows need and this machine does not have: to be called before
      * each of them, and again until it returns undefined, which it does without a promise where

@@ -39,6 +39,7 @@ import { createRuns, type Runs } from './writes/runs.ts'
 
 type FileVerbs =
   | 'cacheCounts'
+  | 'archiveCounts'
   | 'findBatch'
   | 'probeWrite'
   | 'dispose'
@@ -103,6 +104,7 @@ export function createSqliteHistory(
     verify: createVerify(tables),
     totals: meta.totals,
     cacheCounts: stored.chunks.cacheCounts,
+    archiveCounts: stored.archiveCounts,
     usedBytes: () => db.engine.usedBytesOf(db),
     archive: createArchiver(tables),
     fetch,

@@ -22,6 +22,10 @@ const gaugeNames = [
   'chunkCacheBytes',
   'chunkCacheHits',
   'chunkCacheMisses',
+  'bucketAnswered',
+  'bucketFailed',
+  'bucketMs',
+  'bucketBytes',
   'waiting',
   'followers',
 ] as const

@@ -66,7 +66,7 @@ export function createServer({
   waysIn: () => string
   /** Called when the server stops accepting requests. */
   onDrain: () => void
-  history: Pick<MarketHistory, 'cacheCounts'>
+  history: Pick<MarketHistory, 'cacheCounts' | 'archiveCounts'>
   config: Pick<Config, 'log'>
   clock: Clock
   timer: Clock
@@ -137,6 +137,7 @@ export function createServer({
     gauges(): Gauges {
       const page = pages.counts()
       const chunk = history.cacheCounts()
+      const bucket = history.archiveCounts()
       return {
         pageCacheBytes: page.bytes,
         pageCacheHits: page.hits,
@@ -144,6 +145,10 @@ export function createServer({
         chunkCacheBytes: chunk.bytes,
         chunkCacheHits: chunk.hits,
         chunkCacheMisses: chunk.misses,
+        bucketAnswered: bucket.answered,
+        bucketFailed: bucket.failed,
+        bucketMs: bucket.ms,
+        bucketBytes: bucket.bytes,
         waiting: work.waiting(),
         followers: stream.followed,
       }

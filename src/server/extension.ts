@@ -32,6 +32,16 @@ import type { Finding } from './finding.ts'
 import type { listen } from './listen.ts'
 import type { Job } from './server-jobs.ts'
 
+/** What a process does that is measured. */
+export type Purpose = 'record' | 'serve'
+
+/** What an extension adds to `/metrics`: families in the exposition format, at each scrape. */
+export type MetricsSource = {
+  /** Resolves within some seconds, whatever does not answer. */
+  print(): Promise<readonly string[]>
+  dispose(): void
+}
+
 /** The manifest of an extension. It imports what it names when that is used, and not before. */
 export type Extension = {
   name: string
@@ -51,6 +61,8 @@ export type Extension = {
   historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'chunkCache'>
   /** Checks of `bookfeed doctor`, by name. */
   checks?: Readonly<Record<string, (context: CliContext) => Promise<Finding[]>>>
+  /** Measures what the process depends on; undefined where the configuration has nothing of it. */
+  metrics?: (context: CliContext, purpose: Purpose) => Promise<MetricsSource | undefined>
   /** A sentence for each fault of what it keeps in a data folder, for `bookfeed verify`. */
   listFaults?: (dataPath: string) => Promise<Iterable<string>>
   /** Files that it keeps in a data folder, for manifests of their days. */

@@ -41,7 +41,7 @@ export function listen(
   }
 }
 
-type Plain = { fetch: (request: Request) => Response }
+type Plain = { fetch: (request: Request) => Response | Promise<Response> }
 
 /**
  * Begins to answer requests that are the operator's, where `variable` says. Throws a `command`

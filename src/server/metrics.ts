@@ -1,4 +1,5 @@
-/** What the server measures, for Prometheus, on a port of the operator's own. */
+/** What a server and a recorder measure, for Prometheus, on a port of the operator's own. */
+
 import { existsSync, readdirSync } from 'node:fs'
 
 import type { Limits } from '#src/access/limits.ts'
@@ -6,16 +7,18 @@ import { paymentStates } from '#src/domain/selling/payment.ts'
 import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { EXPOSITION_TYPE, printFamily, printHistogram } from '#src/platform/exposition.ts'
+import type { Recorder } from '#src/recorder/recorder.ts'
 import { missingReasons } from '#src/recorder/window-watch.ts'
 import type { App, Reader } from '#src/server/app.ts'
 
 import type { CliContext } from './context.ts'
-import type { SharedWindows } from './extension.ts'
+import type { MetricsSource, Purpose, SharedWindows } from './extension.ts'
 import { serveAt } from './listen.ts'
-import { diskOf } from './operator.ts'
+import { filesOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'
+import { freeBytesOf } from './room.ts'
 import { type AgeOf, replicatedStores } from './served-stores.ts'
-import { every, type Job } from './server-jobs.ts'
+import { every, type Job, type UsageFlush } from './server-jobs.ts'
 
 /** What is due after so long and is late shows how long everything else waited. */
 const LOOP_MS = 20
@@ -48,29 +51,90 @@ type Sources = {
   meterMemory: SharedArrayBuffer
   /** Of stores that are replicated. */
   ageOf: AgeOf | undefined
+  usageFlush: Pick<UsageFlush, 'failingMs'>
 }
 
 /** Answers `GET /metrics` at the address of the configuration; undefined where there is none. */
-export function startMetrics(sources: Sources & Measuring) {
-  const { metrics } = sources.context.config()
+export async function startMetrics(sources: Sources & Measuring) {
+  const { context } = sources
+  const { metrics } = context.config()
   if (metrics === '') return undefined
+  const ofExtensions = await openSources(context, 'serve')
+  const parts = [
+    printServer,
+    printReplicas,
+    printUsage,
+    printProcess,
+    printPayments,
+    printRecorder,
+    printDisk,
+  ]
   const server = serveAt(metrics, 'BOOKFEED_METRICS', {
     fetch: (request) =>
-      request.method === 'GET' && new URL(request.url).pathname === '/metrics'
-        ? new Response(printMetrics(sources), { headers: { 'Content-Type': EXPOSITION_TYPE } })
+      isGet(request, '/metrics')
+        ? exposed(() => parts.flatMap((print) => print(sources)), ofExtensions)
         : new Response('See /metrics\n', { status: 404 }),
   })
   const measuring = startMeasuring(sources.app, sources)
   const dispose = (): void => {
     measuring.dispose()
     void server.stop(true)
+    for (const source of ofExtensions) source.dispose()
   }
   return { url: new URL('/metrics', server.url), dispose }
 }
 
-function printMetrics(sources: Sources): string {
-  const parts = [printServer, printReplicas, printProcess, printPayments, printRecorder, printDisk]
-  return `${parts.flatMap((print) => print(sources)).join('\n')}\n`
+/**
+ * Answers `GET /metrics`, `/healthz` and `/readyz` of a recorder that serves nothing else; undefined
+ * where the configuration has no address.
+ */
+export async function startRecorderMetrics(
+  context: CliContext,
+  recorder: Pick<Recorder, 'fault' | 'warning'>,
+): Promise<(Disposable & { url: URL }) | undefined> {
+  const { recordMetrics } = context.config()
+  if (recordMetrics === '') return undefined
+  const { version } = context
+  const ofExtensions = await openSources(context, 'record')
+  const parts = [printProcess, printRecorder, printDisk]
+  const server = serveAt(recordMetrics, 'BOOKFEED_RECORD_METRICS', {
+    fetch(request) {
+      if (isGet(request, '/metrics'))
+        return exposed(() => parts.flatMap((print) => print({ context })), ofExtensions)
+      if (isGet(request, '/healthz')) return Response.json({ status: 'ok', version })
+      if (!isGet(request, '/readyz'))
+        return new Response('See /metrics, /healthz and /readyz\n', { status: 404 })
+      const reason = recorder.fault()
+      return reason === undefined
+        ? Response.json({ ready: true, warning: recorder.warning() })
+        : Response.json({ ready: false, reason }, { status: 503 })
+    },
+  })
+  return {
+    url: new URL('/metrics', server.url),
+    [Symbol.dispose]() {
+      void server.stop(true)
+      for (const source of ofExtensions) source.dispose()
+    },
+  }
+}
+
+async function openSources(context: CliContext, purpose: Purpose): Promise<MetricsSource[]> {
+  const opening = context.extensions.map(({ metrics }) => metrics?.(context, purpose))
+  return (await Promise.all(opening)).filter((source) => source !== undefined)
+}
+
+const isGet = ({ method, url }: Request, path: string): boolean =>
+  method === 'GET' && new URL(url).pathname === path
+
+/** What is known at once is read last: the answer of an engine may take seconds. */
+async function exposed(
+  print: () => readonly string[],
+  ofExtensions: readonly MetricsSource[],
+): Promise<Response> {
+  const lines = (await Promise.all(ofExtensions.map((source) => source.print()))).flat()
+  const text = [...print(), ...lines].join('\n')
+  return new Response(`${text}\n`, { headers: { 'Content-Type': EXPOSITION_TYPE } })
 }
 
 const MS = 1000
@@ -154,6 +218,27 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
         [{ cache: 'chunk', result: 'miss' }, total('chunkCacheMisses')],
       ],
     }),
+    ...printFamily({
+      name: 'bookfeed_bucket_requests_total',
+      type: 'counter',
+      help: 'Requests for books to the bucket, by result.',
+      samples: [
+        [{ result: 'answered' }, total('bucketAnswered')],
+        [{ result: 'failed' }, total('bucketFailed')],
+      ],
+    }),
+    ...printFamily({
+      name: 'bookfeed_bucket_request_seconds_total',
+      type: 'counter',
+      help: 'Time of these requests.',
+      samples: [[{}, total('bucketMs') / MS]],
+    }),
+    ...printFamily({
+      name: 'bookfeed_bucket_received_bytes_total',
+      type: 'counter',
+      help: 'Bytes of books that the bucket has sent.',
+      samples: [[{}, total('bucketBytes')]],
+    }),
   ]
 }
 
@@ -167,7 +252,16 @@ function printReplicas({ context, ageOf }: Sources): string[] {
   })
 }
 
-function printProcess({ context }: Sources): string[] {
+function printUsage({ usageFlush }: Sources): string[] {
+  return printFamily({
+    name: 'bookfeed_usage_unwritten_seconds',
+    type: 'gauge',
+    help: 'For how long the ledger has not taken what keys use; 0 while it does.',
+    samples: [[{}, usageFlush.failingMs() / MS]],
+  })
+}
+
+function printProcess({ context }: Pick<Sources, 'context'>): string[] {
   const { user, system } = process.cpuUsage()
   const { version } = context
   const gauge = (name: string, help: string, value: number) =>
@@ -215,7 +309,7 @@ function printPayments({ ledger }: Sources): string[] {
   })
 }
 
-function printRecorder({ context }: Sources): string[] {
+function printRecorder({ context }: Pick<Sources, 'context'>): string[] {
   const status = readRecorderStatus(context.config().dataPath, context.clock())
   type Line = [type: 'counter' | 'gauge', name: string, help: string, value: number | undefined]
   const print = (...[type, name, help, value]: Line) =>
@@ -268,20 +362,29 @@ function printRecorder({ context }: Sources): string[] {
 
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? ms : ms / MS)
 
-function printDisk({ context }: Sources): string[] {
-  const { files, freeBytes } = diskOf(context.config().dataPath)
+const fileNames = [
+  'history.db',
+  'ledger.db',
+  'replica-history.db',
+  'replica-ledger.db',
+  'chunks.db',
+]
+
+function printDisk({ context }: Pick<Sources, 'context'>): string[] {
+  const { dataPath } = context.config()
+  const names = fileNames.flatMap((name) => [name, `${name}-wal`])
   return [
     ...printFamily({
       name: 'bookfeed_disk_free_bytes',
       type: 'gauge',
       help: 'Room for the data folder.',
-      samples: [[{}, freeBytes ?? undefined]],
+      samples: [[{}, freeBytesOf(dataPath)]],
     }),
     ...printFamily({
       name: 'bookfeed_file_bytes',
       type: 'gauge',
       help: 'Size of a file of the data folder.',
-      samples: files.map(({ name, bytes }) => [{ file: name }, bytes]),
+      samples: filesOf(dataPath, names).map(({ name, bytes }) => [{ file: name }, bytes]),
     }),
   ]
 }

@@ -85,9 +85,10 @@ export const diskOf = (dataPath: string) => ({
   freeBytes: freeBytesOf(dataPath) ?? null,
 })
 
-const names = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
+const storeFiles = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
 
-const filesOf = (folder: string) =>
+/** Those of some names that are in a folder. */
+export const filesOf = (folder: string, names: readonly string[] = storeFiles) =>
   names.flatMap((name) => {
     const status = statSync(join(folder, name), { throwIfNoEntry: false })
     return status === undefined ? [] : [{ name, bytes: status.size }]

@@ -22,7 +22,7 @@ import type { CliContext } from './context.ts'
 import { historyOptionsOf } from './extension.ts'
 import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 
-const replicaPathOf = (dataPath: string, store: StoreName): string =>
+export const replicaPathOf = (dataPath: string, store: StoreName): string =>
   join(dataPath, `replica-${store}.db`)
 /** Chunks of an address are kept in a file up to this size, or that of the configuration. */
 const CHUNK_CACHE_BYTES_MIN = 1e9

@@ -224,8 +224,8 @@ describe.skipIf(missing.length > 0)(
             pods.push({ container, address, env: pairs.sort() })
             if (probe === undefined) continue
             await untilTrue(
-              'A server that is ready',
-              async () => (await request(`http://${address}:3000${probe}`)) === '200',
+              'A pod that is ready',
+              async () => (await request(`http://${address}:${probe.port}${probe.path}`)) === '200',
             )
           }
         }
@@ -246,7 +246,7 @@ describe.skipIf(missing.length > 0)(
 type Workload = {
   args: string[]
   env: Record<string, string>
-  probe: string | undefined
+  probe: { path: string; port: number } | undefined
   graceSeconds: number
   replicas: number
 }
@@ -259,7 +259,8 @@ async function readWorkloads(): Promise<Workload[]> {
       args: string[]
       envFrom: Record<string, { name: string }>[]
       env?: { name: string; value: string }[]
-      readinessProbe?: { httpGet: { path: string } }
+      ports: { name: string; containerPort: number }[]
+      readinessProbe?: { httpGet: { path: string; port: string } }
     }[]
   }
   type Thing = {
@@ -282,12 +283,14 @@ async function readWorkloads(): Promise<Workload[]> {
   return things.flatMap(({ spec }) => {
     const pod = spec?.template?.spec
     if (pod === undefined) return []
-    const { args, envFrom, env = [], readinessProbe } = pod.containers[0] ?? raise()
+    const { args, envFrom, env = [], ports, readinessProbe } = pod.containers[0] ?? raise()
+    const { httpGet: probe } = readinessProbe ?? {}
+    const port = ports.find(({ name }) => name === probe?.port)?.containerPort ?? raise()
     const named = env.map(({ name, value }) => ({ [name]: value }))
     return {
       args,
       env: Object.assign({}, ...envFrom.map(valuesOf), ...named),
-      probe: readinessProbe?.httpGet.path,
+      probe: probe && { path: probe.path, port },
       graceSeconds: pod.terminationGracePeriodSeconds ?? 30,
       replicas: spec?.replicas ?? 1,
     }

@@ -80,6 +80,7 @@ function openForgetful(): MarketHistory {
       return again().archive
     },
     cacheCounts: () => again().cacheCounts(),
+    archiveCounts: () => again().archiveCounts(),
     get cursorKey() {
       return again().cursorKey
     },

@@ -9,6 +9,10 @@ const gauges = {
   chunkCacheBytes: 4,
   chunkCacheHits: 5,
   chunkCacheMisses: 6,
+  bucketAnswered: 9,
+  bucketFailed: 10,
+  bucketMs: 11,
+  bucketBytes: 12,
   waiting: 7,
   followers: 8,
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { openLedger } from '#src/ledger/open.ts'
 import { messageOf } from '#src/platform/message.ts'
 
+import { familiesIn, parseExposition } from '../support/exposition.ts'
 import { findFreePort } from '../support/free-port.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
@@ -36,22 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Names of families with their type, and samples by their whole name; throws on a bad line. */
-function parse(text: string) {
-  const types = new Map<string, string>()
-  const samples = new Map<string, number>()
-  for (const line of text.trimEnd().split('\n')) {
-    const [, name = '', type = ''] = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(line) ?? []
-    if (name !== '') types.set(name, type)
-    if (line.startsWith('#')) continue
-    const found = /^([a-z_]+(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})?) (-?[\d.e+-]+)$/.exec(line)
-    if (found === null) throw new Error(`Not a sample: ${line}`)
-    samples.set(found[1] ?? '', Number(found[2]))
-  }
-  return { types, samples }
-}
-
-const read = async () => parse(await (await fetch(metrics)).text())
+const read = async () => parseExposition(await (await fetch(metrics)).text())
 const ask = (path: string, headers = {}) =>
   fetch(server.origin + path, {
     headers: { authorization: `Bearer ${key}`, connection: 'close', ...headers },
@@ -77,7 +63,7 @@ describe('GET /metrics', () => {
       false,
       false,
     ])
-    const { samples } = parse(text)
+    const { samples } = parseExposition(text)
     const counted = (route: string, status: string, method = 'GET') =>
       samples.get(
         `bookfeed_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`,
@@ -122,17 +108,16 @@ describe('GET /metrics', () => {
   })
 })
 
-/** Of alerts those that a server which records has, too. */
-const ofRecorder = /^bookfeed_recorder_/
+/** Not of a server that records nothing and has files alone: see `alerts-drill.test.ts`. */
+const elsewhere =
+  /^bookfeed_(recorder_|postgres_|redis_|bucket_up|replica_age_seconds|limits_shared)/
 
 describe.each(['grafana-dashboard.json', 'prometheus-alerts.yml'])('deploy/%s', (file) => {
   test('default: it uses metrics that exist', async () => {
-    const text = await Bun.file(join(deploy, file)).text()
     const { types } = await read()
-    const used = new Set(text.match(/\b(bookfeed|process)_[a-z_]+\b/g))
-    expect(used.size).toBeGreaterThan(8)
-    const names = [...used].map((name) => name.replace(/_(bucket|sum|count)$/, ''))
-    expect(names.filter((name) => !types.has(name) && !ofRecorder.test(name))).toEqual([])
+    const used = familiesIn(await Bun.file(join(deploy, file)).text())
+    expect(used.length).toBeGreaterThan(8)
+    expect(used.filter((name) => !types.has(name) && !elsewhere.test(name))).toEqual([])
   })
 })
 

@@ -18,6 +18,8 @@ import { openLedger } from '#src/ledger/open.ts'
 
 import { createKeyOne, DAY_MS, NOW_MS } from '../ledger/ledger-records.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
+import { parseExposition } from '../support/exposition.ts'
+import { findFreePort } from '../support/free-port.ts'
 import { addKey } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { openProxy } from '../support/proxy-thread.ts'
@@ -64,6 +66,7 @@ function createWorld(name: string, env: Record<string, string> = {}) {
   const key = addKey(ledger, tier)
   ledger.dispose()
   const answered: Counts = { requests: 0, bytes: 0 }
+  const metricsPort = findFreePort()
   let server: KillableServer | undefined
   return {
     data,
@@ -76,6 +79,7 @@ function createWorld(name: string, env: Record<string, string> = {}) {
         BOOKFEED_PORT: '0',
         BOOKFEED_LOG: 'off',
         BOOKFEED_SAMPLE: 'off',
+        BOOKFEED_METRICS: String(metricsPort),
         ...env,
       })
     },
@@ -100,6 +104,11 @@ function createWorld(name: string, env: Record<string, string> = {}) {
         requests: counters.reduce((sum, { requests }) => sum + requests, 0),
         bytes: counters.reduce((sum, { bytes }) => sum + bytes, 0),
       }
+    },
+    /** For how long the ledger takes nothing, as metrics have it. */
+    async unwrittenSeconds(): Promise<number> {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+      return parseExposition(text).samples.get('bookfeed_usage_unwritten_seconds') ?? Number.NaN
     },
     kill: async () => server?.kill(),
     async stop(): Promise<void> {
@@ -137,6 +146,7 @@ describe('usage that a file does not take', () => {
             world.answered,
           )
         })
+        expect(await world.unwrittenSeconds()).toBeGreaterThan(0)
         await endServer()
         expect(countIn(path)).toEqual(before)
         other.run('ROLLBACK')
@@ -146,6 +156,7 @@ describe('usage that a file does not take', () => {
       await world.start()
       await world.request(3)
       await until('The ledger has it', () => Bun.deepEquals(countIn(path), world.answered))
+      expect(await world.unwrittenSeconds()).toBe(0)
 
       await lock(world.stop)
       await world.start()

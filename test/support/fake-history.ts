@@ -58,6 +58,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     path: undefined,
     cacheCounts: () => ({ bytes: 0, hits: 0, misses: 0 }),
+    archiveCounts: () => ({ answered: 0, failed: 0, ms: 0, bytes: 0 }),
     revisions: {
       sinceMs: () => 0,
       lastIdBefore: () => 0,

@@ -11,8 +11,9 @@ export async function checkArchive(config: Config): Promise<Finding[]> {
   if (archive === '') return []
   const found = finder('archive')
   try {
+    const begunMs = performance.now()
     await openArchive(archive).probe()
-    return [found('ok', `${archive} answers.`)]
+    return [found('ok', `${archive} answers in ${Math.round(performance.now() - begunMs)} ms.`)]
   } catch (error) {
     const todo = 'Until the bucket is available, the server cannot serve the books in it.'
     return [found('wrong', messageOf(error), todo)]

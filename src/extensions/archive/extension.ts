@@ -23,5 +23,11 @@ export const archive: Extension = {
     return { isArchiving: place !== '', chunkCache: { path, bytesMax } }
   },
   checks: { archive: async ({ config }) => (await import('./check.ts')).checkArchive(config()) },
+  /** A recorder reads nothing of it. */
+  async metrics({ config }, purpose) {
+    const { archive: place } = settingsOf(config(), variables)
+    if (place === '' || purpose === 'record') return undefined
+    return (await import('./metrics.ts')).createBucketMetrics(place)
+  },
   load: async () => (await import('./server.ts')).archiveServer,
 }

@@ -6,7 +6,7 @@
  */
 
 import { storageError } from '#src/database/database.ts'
-import type { ChunkBlob, ObjectReader, Part } from '#src/database/stores.ts'
+import type { ChunkBlob, ObjectCounts, ObjectReader, Part } from '#src/database/stores.ts'
 import { SOON_SECONDS } from '#src/domain/errors.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
@@ -45,15 +45,28 @@ export function createRangeReader(place: string): ObjectReader {
   const trials = createTrials(PAUSE_MS)
   const takeSlot = createSlots(REQUESTS_MAX)
   const { missingRange, keep, copy } = createBlocks()
+  const counts: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
   let thread: BlockingThread<Range> | undefined
+
+  function note(begunMs: number, bytes: number | undefined): void {
+    if (bytes === undefined) counts.failed++
+    else counts.answered++
+    counts.ms += performance.now() - begunMs
+    counts.bytes += bytes ?? 0
+  }
 
   /** Undefined if the object is missing. Rejects with an `object_unreachable` fault. */
   async function readRange({ name, at, length }: Range): Promise<Uint8Array | undefined> {
     const release = await takeSlot()
+    const begunMs = performance.now()
     try {
-      return await store.read(name, at, length)
+      const bytes = await store.read(name, at, length)
+      note(begunMs, bytes.length)
+      return bytes
     } catch (error) {
-      if (isFault(error, 'object_missing')) return undefined
+      const isMissing = isFault(error, 'object_missing')
+      note(begunMs, isMissing ? 0 : undefined)
+      if (isMissing) return undefined
       throw error
     } finally {
       release()
@@ -70,8 +83,10 @@ export function createRangeReader(place: string): ObjectReader {
   function readBlocking(range: Range): void {
     if (!trials.begin()) throw unreachable()
     thread ??= archiveWorker.startBlocking(place)
+    const begunMs = performance.now()
     const answer = thread.ask<BlockingAnswer>(range, ANSWER_MS_MAX)
     const reason = answer === undefined ? 'unreachable' : 'reason' in answer && answer.reason
+    note(begunMs, reason === 'unreachable' ? undefined : range.length)
     trials.end(reason !== 'unreachable')
     if (reason === 'missing')
       throw new Fault(`${range.name} is not in the archive.`, { kind: 'damage' })
@@ -97,6 +112,8 @@ export function createRangeReader(place: string): ObjectReader {
       if (range !== undefined) readBlocking(range)
       return copy(part)
     },
+
+    counts: () => counts,
 
     close: (): void => thread?.close(),
   }

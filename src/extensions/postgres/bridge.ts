@@ -10,6 +10,7 @@ import type { Cell } from '#src/database/database.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import type { Address } from './address.ts'
+import type { StoreTimes } from './answer-times.ts'
 
 export type Row = Record<string, Cell>
 
@@ -78,7 +79,7 @@ type Asked = { questions: readonly Question[]; isWithin: boolean; limits: Limits
 export type Bridge = ReturnType<typeof openBridge>
 
 /** Connects when it is first asked, and again after the connection was lost. */
-export function openBridge(address: Address) {
+export function openBridge(address: Address, times: StoreTimes) {
   const thread = bridgeWorker.startBlocking(address)
 
   function wait(asked: Asked, msMax: number): Answer[] | Failure {
@@ -100,8 +101,12 @@ export function openBridge(address: Address) {
       if (performance.now() - failedMs < pauseMs) return NO_ANSWER
       const isCommit = questions.at(-1)?.text === 'COMMIT'
       const msMax = (isCommit ? commitMs : answerMs) + questions.length
+      const begunMs = performance.now()
       const answers = wait({ questions, isWithin, limits: { answerMs, lockMs } }, msMax)
       const isLost = !Array.isArray(answers) && answers.isLost
+      const time = isCommit ? times.commit : times.read
+      if (isLost) time.failed()
+      else time.answered(performance.now() - begunMs)
       // Short after one answer that was late, longer while there is none.
       pauseMs = isLost ? Math.min(pauseMsMax, Math.max(PAUSE_MS_MIN, 2 * pauseMs)) : 0
       failedMs = performance.now()

@@ -18,6 +18,7 @@ import { Fault } from '#src/platform/fault.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 
 import { addressOf, shownAddress } from './address.ts'
+import { answerTimes } from './answer-times.ts'
 import {
   type Answer,
   type Bridge,
@@ -111,7 +112,7 @@ export class PostgresDatabase implements Database {
     const address = addressOf(place, format.schema)
     this.format = format
     this.filename = place
-    this.#bridge = openBridge(address)
+    this.#bridge = openBridge(address, answerTimes[format.name])
   }
 
   get inTransaction(): boolean {

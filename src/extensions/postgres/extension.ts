@@ -35,4 +35,17 @@ export const postgres: Extension = {
     },
   },
   places: (config) => settingsOf(config, variables),
+  checks: { postgres: async (context) => (await import('./check.ts')).checkPostgres(context) },
+  async metrics({ config }, purpose) {
+    const { history, ledger } = settingsOf(config(), variables)
+    const places = [
+      ...(history === '' ? [] : [{ store: 'history', place: history } as const]),
+      // A recorder has no accounts.
+      ...(ledger === '' || purpose === 'record'
+        ? []
+        : [{ store: 'ledger', place: ledger } as const]),
+    ]
+    if (places.length === 0) return undefined
+    return (await import('./metrics.ts')).createPostgresMetrics(places)
+  },
 }

@@ -23,6 +23,7 @@ import { within } from '#src/platform/patience.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { shownAddress } from './address.ts'
+import { answerTimes, memoryOf, openTimes, type TimesMemory } from './answer-times.ts'
 import { connect, type Failure, faultOf, NO_ANSWER } from './bridge.ts'
 import { errorOf } from './database.ts'
 import { formats, openReplica, type Replica } from './replica.ts'
@@ -39,7 +40,7 @@ const PROGRESS_EVERY_MS = 2000
 const RESTART_MS = 1000
 
 type Start = {
-  stores: readonly (Replicated & { version: number })[]
+  stores: readonly (Replicated & { version: number; times: TimesMemory })[]
   server: string
   chunkCache: ChunkCachePlace
   freshness: Freshness
@@ -57,6 +58,7 @@ export async function startReplicas(
   const versioned = stores.map((each) => ({
     ...each,
     version: formatOf(formats[each.store].remote.migrations),
+    times: memoryOf(answerTimes[each.store]),
   }))
   const freshness = createFreshness()
   const ready = Promise.withResolvers<void>()
@@ -212,9 +214,10 @@ async function keepReplicas(
   const followers = new Map<StoreName, ReturnType<typeof follow>>()
   const fetched = createFetchedChunks(chunkCache)
   for (const replicated of stores) {
-    const { store } = replicated
+    const { store, times } = replicated
     const replica = openReplica({
       ...replicated,
+      times: openTimes(times),
       server,
       timer: () => startedMs + performance.now(),
       onProgress: createProgress(store, (line) => say(line, false)),

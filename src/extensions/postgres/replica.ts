@@ -28,6 +28,7 @@ import { createMeta } from '#src/history/tables/meta-table.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
+import type { StoreTimes } from './answer-times.ts'
 import { type Answer, connect, type Question, runOn } from './bridge.ts'
 import { assertVersion, type Format, postgresHistory, postgresLedger } from './database.ts'
 
@@ -63,7 +64,7 @@ const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NO
  * Writes a temporary file of 16 MiB, the size of the next WAL segment, so the statement fails while
  * the disk has less room. A user with a `temp_file_limit` writes none.
  */
-const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
+export const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
   WITH room AS MATERIALIZED (
     SELECT repeat('x', 8000) AS piece FROM generate_series(1,
       CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
@@ -100,6 +101,8 @@ type Options = {
   onProgress?: ((rows: number, table: string) => void) | undefined
   /** Called with the books of new chunks of open markets, before the file names these chunks. */
   keepChunks?: ((parts: readonly FetchedPart[]) => void) | undefined
+  /** How long the database takes to answer is counted here. */
+  times?: StoreTimes | undefined
 }
 
 /** Opens the file of a replica; `pull` brings it to the current state of the database. */
@@ -111,6 +114,7 @@ export function openReplica({
   timer,
   onProgress,
   keepChunks,
+  times,
   version = formatOf(formats[store].remote.migrations),
 }: Options) {
   const { file, schema, remote } = formats[store]
@@ -137,11 +141,13 @@ export function openReplica({
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
     const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
+    const begunMs = timer()
     const asked = [begin, state, changes].map((question) => runOn(connection, question))
     // The last answer is awaited below; until then its rejection must not end the process.
     const listing = Promise.all(asked)
     listing.catch(() => {})
     const found = await within(ANSWER_MS_MAX, Promise.all(asked.slice(0, 2)))
+    times?.read.answered(timer() - begunMs)
     const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found[1])
     const [, , list] = await within(ROWS_MS_MAX, listing)
     const isContinued = isKnown === 1 && version === known.version
@@ -240,7 +246,9 @@ export function openReplica({
       try {
         await withConnection(beating, (connection) => ask(connection, questions, ANSWER_MS_MAX))
         if (isRoomDue) roomMs = begunMs
+        else times?.commit.answered(timer() - begunMs)
       } catch (error) {
+        times?.commit.failed()
         roomMs = Number.NEGATIVE_INFINITY
         throw error
       }

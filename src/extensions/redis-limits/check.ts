@@ -11,7 +11,8 @@ export async function checkLimits(config: Config): Promise<Finding[]> {
   if (limits === '') return []
   const found = finder('limits')
   try {
-    return [found('ok', `Redis ${await probeLimits(limits)} answers.`)]
+    const { version, answerMs } = await probeLimits(limits)
+    return [found('ok', `Redis ${version} answers in ${answerMs.toFixed(1)} ms.`)]
   } catch (error) {
     const todo =
       'Start Redis, or correct BOOKFEED_LIMITS. Until then, each server admits its share of each limit.'

@@ -8,6 +8,11 @@ export const redisLimits: Extension = {
   name: 'redis-limits',
   variables,
   checks: { limits: async ({ config }) => (await import('./check.ts')).checkLimits(config()) },
+  /** A recorder counts no requests. */
+  metrics: async ({ config }, purpose) =>
+    purpose === 'record' || settingsOf(config(), variables).limits === ''
+      ? undefined
+      : (await import('./metrics.ts')).redisMetrics,
   load: async () => ({
     async shareWindows(config, options) {
       const { limits: url } = settingsOf(config, variables)

@@ -3,6 +3,7 @@
 import { RedisClient } from 'bun'
 
 import type { Clock } from '#src/domain/time.ts'
+import { createAnswerTimes } from '#src/platform/answer-times.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { codeOf, messageOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -19,6 +20,9 @@ const ABSENT_MS = 10_000
 const COUNTS_LOST_MS = 60_000
 /** Ended windows are forgotten whenever so many are known. */
 const POOLED_MAX = 10_000
+
+/** How long Redis took to answer this thread, and whether it answered last. */
+export const answers = { times: createAnswerTimes(), isUp: false }
 
 export type LimitsLink = Awaited<ReturnType<typeof connectLimits>>
 
@@ -69,14 +73,16 @@ function reasonOf(error: unknown): string {
   return isSilent ? 'nothing answers there' : message.replace(/\.$/, '')
 }
 
-/** The version of what answers there. Rejects where nothing does, or no script may run. */
-export async function probeLimits(url: string): Promise<string> {
+/** The version of what answers there, and the time of an answer. Rejects where nothing does, or no script may run. */
+export async function probeLimits(url: string): Promise<{ version: string; answerMs: number }> {
   const client = new RedisClient(url, { connectionTimeout: CONNECT_MS_MAX, autoReconnect: false })
   try {
     // Like a request, with a write that needs memory.
     await within(CONNECT_MS_MAX, client.send('EVAL', [PROBE, '1', windowPrefix('probe')]))
+    const begunMs = performance.now()
     const info: string = await within(CONNECT_MS_MAX, client.send('INFO', ['server']))
-    return /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? 'unknown'
+    const answerMs = performance.now() - begunMs
+    return { version: /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? 'unknown', answerMs }
   } catch (cause) {
     throw new Error(reasonOf(cause), { cause })
   } finally {
@@ -122,10 +128,16 @@ export async function connectLimits({
 
   /** Rejects where there is no answer in time; then no window is asked for until the next beat. */
   async function run<T>(script: string, names: string[], values: unknown[]): Promise<T> {
+    const begunMs = timer()
     try {
       const words = [digestOf(script), String(names.length), ...names, ...values.map(String)]
-      return (await within(ANSWER_MS_MAX, connection.send('EVALSHA', words))) as T
+      const answer = await within(ANSWER_MS_MAX, connection.send('EVALSHA', words))
+      answers.times.answered(timer() - begunMs)
+      answers.isUp = true
+      return answer as T
     } catch (error) {
+      answers.times.failed()
+      answers.isUp = false
       isUp = false
       wasDown = true
       throw error

@@ -5,7 +5,13 @@
 
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { storageError } from '#src/database/database.ts'
-import { type ChunkKind, type ObjectReader, openObjects, type Part } from '#src/database/stores.ts'
+import {
+  type ChunkKind,
+  type ObjectCounts,
+  type ObjectReader,
+  openObjects,
+  type Part,
+} from '#src/database/stores.ts'
 
 import type { LogMeta } from './meta-table.ts'
 
@@ -26,6 +32,8 @@ const POINTER_BYTES = NUMBERS * 8 + DIGEST_BYTES
 export const SEALED_POINTER_BYTES = POINTER_BYTES + 4
 /** The first number of its place, beyond those of what it stands for. */
 const POINTERS = 16
+
+const NO_COUNTS: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
 
 const placeOf = ([kind = 0, ...rest]: Place): Place => [kind + POINTERS, ...rest]
 
@@ -81,6 +89,8 @@ export function createArchive(logMeta: LogMeta) {
       (reader ?? openReader()).fetch(
         parts.map(({ chunkId, kind, pointer }) => ({ chunkId, kind, part: partAt(pointer) })),
       ),
+
+    counts: (): ObjectCounts => reader?.counts() ?? NO_COUNTS,
 
     close: (): void => reader?.close(),
   }

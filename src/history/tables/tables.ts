@@ -67,6 +67,7 @@ export function createTables(
   return {
     db,
     elsewhere,
+    archiveCounts: archive.counts,
     closeElsewhere(): void {
       archive.close()
       fetched.close()

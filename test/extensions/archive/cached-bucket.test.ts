@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { createBucketMetrics } from '#src/extensions/archive/metrics.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { appendAll, conditionIdOf, someSnapshots } from '../../history/books.ts'
@@ -24,6 +25,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       appendAll(filling, someSnapshots(210, { conditionId }))
     await archiveAll(filling, placeOf('cached'))
     filling.dispose()
+    let counted = { answered: 0, failed: 0, ms: 0, bytes: 0 }
     /** Asks a server that has just started. */
     const ask = async (id: string) => {
       const chunkCache = { path: cached, bytesMax: 1e9 }
@@ -31,15 +33,23 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       const { send } = createHarness({ history })
       const response = await send(`/v1/btc/markets/${id}/snapshots?limit=200`)
       const answer = { status: response.status, text: await response.text() }
+      counted = history.archiveCounts()
       history.dispose()
       return answer
     }
     try {
       const asked = await ask(first)
       expect(asked.status).toBe(200)
+      expect(counted).toMatchObject({ answered: 1, failed: 0 })
+      expect(counted.bytes).toBeGreaterThan(1000)
+      expect(counted.ms).toBeGreaterThan(0)
+      expect(await createBucketMetrics(placeOf('cached')).print()).toContain('bookfeed_bucket_up 1')
       await tell('kill')
       expect((await ask(second)).status).toBe(503)
+      expect(counted).toMatchObject({ answered: 0, failed: 1, bytes: 0 })
+      expect(await createBucketMetrics(placeOf('cached')).print()).toContain('bookfeed_bucket_up 0')
       expect(await ask(first)).toEqual(asked)
+      expect(counted).toMatchObject({ answered: 0, failed: 0 })
 
       const db = new Database(cached)
       db.run("UPDATE part SET bytes = CAST(substr(bytes, 1, 100) || x'00' AS BLOB)")

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { postgresEngine } from '#src/extensions/postgres/engine.ts'
+import { openState } from '#src/extensions/postgres/state.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { freeBytesOf } from '#src/server/room.ts'
@@ -102,14 +103,21 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
         expect(await read()).toEqual(answer)
       }
       await untilRead([200, undefined])
+      // Another process, such as a recorder, measures it by itself.
+      const state = openState(place, 'history')
+      expect((await state.look()).hasRoom).toBe(true)
 
       const ballast = await disk.fillTo(8 * MIB)
       await untilRead([503, FULL])
       for (let number = 2; number < KEYS; number++) writer.createKey(aKey(number), by())
       await untilRead([503, FULL])
+      const measured = openState(place, 'history')
+      expect((await measured.look()).hasRoom).toBe(false)
 
       await rm(ballast)
       await untilRead([200, undefined])
+      expect((await measured.look()).hasRoom).toBe(true)
+      for (const { close } of [state, measured]) close()
       expect([...writer.verifyAudit()]).toEqual([])
       await replicas.close()
       for (const store of [history, writer]) store.dispose()

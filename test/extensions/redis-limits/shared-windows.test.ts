@@ -1,11 +1,13 @@
 /** Limits over several servers, on a real Redis. */
 import { describe, expect, test } from 'bun:test'
 
+import { redisMetrics } from '#src/extensions/redis-limits/metrics.ts'
 import { shareWindows } from '#src/extensions/redis-limits/shared-windows.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
 
 import { startCuttingProxy } from '../../support/cutting-proxy.ts'
 import { redisProgram, startRedis } from '../../support/engines/redis.ts'
+import { parseExposition } from '../../support/exposition.ts'
 
 const WINDOW_MS = 60_000
 const timer = () => performance.now()
@@ -162,6 +164,18 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
   test('error: one that keeps connections and answers nothing delays a request once, and no longer than 0.2 s', async () => {
     await using redis = await startRedis()
     await using a = await startServer(redis.url, 'a')
+    const measured = async () => {
+      const { samples } = parseExposition((await redisMetrics.print()).join('\n'))
+      const [isUp, answers = 0, failures = 0] = [
+        'up',
+        'request_duration_seconds_count',
+        'request_failures_total',
+      ].map((name) => samples.get(`bookfeed_redis_${name}`))
+      return { isUp, answers, failures }
+    }
+    const well = await measured()
+    expect(well.isUp).toBe(1)
+    expect(well.answers).toBeGreaterThan(0)
     redis.hang()
     const begunMs = timer()
     expect((await a.take('key', 10)).isTaken).toBe(true)
@@ -169,8 +183,12 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     const againMs = timer()
     expect(await passing([a], ['key', 10], 100)).toBe(9)
     expect(timer() - againMs).toBeLessThan(100)
+    const hung = await measured()
+    expect(hung.isUp).toBe(0)
+    expect(hung.failures).toBeGreaterThan(well.failures)
     redis.wake()
     await until(a.isUp)
+    expect((await measured()).isUp).toBe(1)
   })
 
   test('error: one that was silent for seconds, and one that is killed meanwhile, are used again', async () => {

@@ -24,6 +24,7 @@ export type Postgres = AsyncDisposable & {
   /** Makes the standby the primary, alone from then on; resolves once it takes writes. */
   promote(): Promise<void>
   standby: {
+    readonly url: string
     /** kill -9: commits wait from then on, until `start` has resolved. */
     kill(): Promise<void>
     start(): Promise<void>
@@ -160,6 +161,9 @@ function pair(
       current = standby
     },
     standby: {
+      get url() {
+        return standby.url()
+      },
       kill: () => standby.kill(),
       async start() {
         standby = await follow()

@@ -1,0 +1,158 @@
+/** What `bookfeed doctor` looks at. */
+import { existsSync } from 'node:fs'
+
+import { settingsOf } from '#src/config/config.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import { type StoreName, storeNames } from '#src/database/stores.ts'
+import { toIso } from '#src/domain/time.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+import { messageOf } from '#src/platform/message.ts'
+import type { CliContext } from '#src/server/context.ts'
+import { finder, type Finding } from '#src/server/finding.ts'
+import { replicaPathOf } from '#src/server/served-stores.ts'
+
+import { addressOf, shownAddress } from './address.ts'
+import { formats } from './replica.ts'
+import { openState, type PostgresState, type Standby } from './state.ts'
+import { variables } from './variables.ts'
+
+const MB = 1e6
+const SECOND_MS = 1000
+/** Beyond that a standby would need a while before it can take over. */
+const LAG_BYTES_MAX = 64 * MB
+const LAG_MS_MAX = 30 * SECOND_MS
+const CONNECTIONS_SHARE_MAX = 0.9
+const FAILOVER = 'docs/scale.md#failover'
+
+const found = finder('postgres')
+
+/** Each database once, also where both stores are in it. */
+export async function checkPostgres({ config }: CliContext): Promise<Finding[]> {
+  const { dataPath } = config()
+  const places = settingsOf(config(), variables)
+  const stores = storeNames.filter((store) => places[store] !== '')
+  const databases = Map.groupBy(stores, (store) => addressOf(places[store]).url)
+  const findings: Finding[] = []
+  for (const [store] of databases.values())
+    if (store !== undefined) findings.push(...(await checkDatabase(places[store], store)))
+  for (const store of stores)
+    findings.push(...(await checkReplica(replicaPathOf(dataPath, store), places[store], store)))
+  return findings
+}
+
+async function checkDatabase(place: string, store: StoreName): Promise<Finding[]> {
+  const state = openState(place, store)
+  const name = new URL(shownAddress(place))
+  name.search = ''
+  try {
+    return describe(name.href, await state.look())
+  } catch (error) {
+    return [
+      found(
+        'wrong',
+        `${name.href} does not answer: ${messageOf(error)}`,
+        `Start it. If the primary is lost, let the standby take its place: ${FAILOVER}.`,
+      ),
+    ]
+  } finally {
+    state.close()
+  }
+}
+
+function describe(name: string, state: PostgresState): Finding[] {
+  const { answerMs, isWritable, connections, connectionsMax, databaseBytes, hasRoom } = state
+  if (!isWritable)
+    return [
+      found(
+        'wrong',
+        `${name} is a standby that was not promoted: nothing can be written.`,
+        `Lead the address to the primary. If the primary is lost, promote this one: ${FAILOVER}.`,
+      ),
+    ]
+  const share = connections / connectionsMax
+  const used = `${formatCount(connections)} of ${formatCount(connectionsMax)} connections are used`
+  return [
+    found(
+      'ok',
+      `${name} answers in ${answerMs.toFixed(1)} ms. It has ${formatCount(Math.ceil(databaseBytes / MB))} MB, and ${used}.`,
+    ),
+    ...(hasRoom === false
+      ? [
+          found(
+            'wrong',
+            'Less than 16 MiB are free on the disk of the database.',
+            'Free some space there, or enlarge the disk: once it is full, PostgreSQL stops.',
+          ),
+        ]
+      : []),
+    ...(share > CONNECTIONS_SHARE_MAX
+      ? [found('warning', `${used}.`, 'Raise max_connections, or run fewer servers and threads.')]
+      : []),
+    ...describeStandbys(state),
+  ]
+}
+
+function describeStandbys({
+  standbysRequired = 0,
+  standbys,
+  standbyList,
+}: PostgresState): Finding[] {
+  if (standbyList === undefined) {
+    const text = `${count(standbys, 'standby', 'standbys')} connected; whether it confirms commits cannot be seen.`
+    return [found('skipped', text, 'Run as an administrator: GRANT pg_monitor TO the user.')]
+  }
+  const confirming = standbyList.filter(({ isSynchronous }) => isSynchronous)
+  if (confirming.length < standbysRequired) {
+    return [
+      found(
+        'wrong',
+        `Nothing is committed: each commit waits for ${count(standbysRequired, 'standby', 'standbys')}, and ${formatCount(confirming.length)} of them can confirm.`,
+        `Start the standby. If it is lost, let commits no longer wait for it, and make another one: ${FAILOVER}.`,
+      ),
+    ]
+  }
+  if (standbysRequired === 0) {
+    const todo = `Unless the service replicates by itself, set up a standby that confirms commits: ${FAILOVER}.`
+    const text =
+      standbys === 0
+        ? 'No standby is connected: what is committed is in one place.'
+        : `${count(standbys, 'standby', 'standbys')} connected, but no commit waits for one: a failure of the primary may lose the last commits.`
+    return [found('warning', text, todo)]
+  }
+  return standbyList.map(describeLag)
+}
+
+function describeLag({ name, isSynchronous, lagBytes, lagMs }: Standby): Finding {
+  const what = `The standby ${name} ${isSynchronous ? 'confirms commits' : 'is connected'}`
+  if (lagBytes <= LAG_BYTES_MAX && lagMs <= LAG_MS_MAX) return found('ok', `${what}.`)
+  return found(
+    'warning',
+    `${what}, but lacks ${formatCount(Math.ceil(lagBytes / MB))} MB, for ${formatCount(Math.round(lagMs / SECOND_MS))} seconds.`,
+    'Look at its log, its disk and the network between both.',
+  )
+}
+
+/** What the copy of this folder lacks; nothing is found where there is none. */
+async function checkReplica(path: string, place: string, store: StoreName): Promise<Finding[]> {
+  if (!existsSync(path)) return []
+  const state = openState(place, store)
+  try {
+    const db = openDatabase(path, { format: formats[store].file, isReadOnly: true })
+    const known = db.prepare<{ serial: number }, []>('SELECT serial FROM replica').get()
+    db.close()
+    const sinceMs = await state.findUncopied(known?.serial ?? -1)
+    if (sinceMs === undefined)
+      return [found('ok', `The copy of the ${store} in this folder has everything.`)]
+    return [
+      found(
+        'warning',
+        `The copy of the ${store} in this folder lacks what was committed since ${toIso(sinceMs)}.`,
+        'If a server runs on this folder, look at its last lines. One that starts copies it first.',
+      ),
+    ]
+  } catch (error) {
+    return [found('skipped', `The copy of the ${store} cannot be compared: ${messageOf(error)}`)]
+  } finally {
+    state.close()
+  }
+}

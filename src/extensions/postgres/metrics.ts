@@ -1,0 +1,115 @@
+/** What `/metrics` has of the PostgreSQL of each store. */
+
+import type { StoreName } from '#src/database/stores.ts'
+import { answerBoundsSeconds } from '#src/platform/answer-times.ts'
+import { printFamily, printHistogram } from '#src/platform/exposition.ts'
+import type { MetricsSource } from '#src/server/extension.ts'
+
+import { answerTimes, operations } from './answer-times.ts'
+import { openState, type PostgresState, type Standby } from './state.ts'
+
+const MS = 1000
+
+export type StorePlace = { store: StoreName; place: string }
+
+export function createPostgresMetrics(places: readonly StorePlace[]): MetricsSource {
+  const stores = places.map(({ store, place }) => ({ store, state: openState(place, store) }))
+  return {
+    async print() {
+      const looks = stores.map(async ({ store, state }) => ({
+        store,
+        state: await state.look().catch(() => undefined),
+      }))
+      return printStates(await Promise.all(looks))
+    },
+    dispose() {
+      for (const { state } of stores) state.close()
+    },
+  }
+}
+
+type Look = { store: StoreName; state: PostgresState | undefined }
+
+function printStates(looks: readonly Look[]): string[] {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (state: PostgresState) => boolean | number | undefined,
+  ) =>
+    printFamily({
+      name: `bookfeed_postgres_${name}`,
+      help,
+      type: 'gauge',
+      samples: looks.map(({ store, state }) => {
+        const value = state && read(state)
+        return [{ store }, value === undefined ? undefined : Number(value)]
+      }),
+    })
+  const lag = (name: string, help: string, lagOf: (standby: Standby) => number) =>
+    printFamily({
+      name: `bookfeed_postgres_standby_lag_${name}`,
+      help,
+      type: 'gauge',
+      samples: looks.flatMap(({ store, state }) =>
+        (state?.standbyList ?? []).map(
+          (standby) => [{ store, standby: standby.name }, lagOf(standby)] as const,
+        ),
+      ),
+    })
+  const times = looks.flatMap(({ store }) =>
+    operations.map((operation) => ({
+      labels: { store, operation },
+      ...answerTimes[store][operation].read(),
+    })),
+  )
+  return [
+    ...printFamily({
+      name: 'bookfeed_postgres_up',
+      type: 'gauge',
+      help: 'Whether the database of a store answers.',
+      samples: looks.map(({ store, state }) => [{ store }, state === undefined ? 0 : 1]),
+    }),
+    ...gauge(
+      'writable',
+      'Whether it takes writes; 0 for a standby that was not promoted.',
+      ({ isWritable }) => isWritable,
+    ),
+    ...gauge('has_room', 'Whether it can write 16 MiB.', ({ hasRoom }) => hasRoom),
+    ...gauge('size_bytes', 'Size of the database.', ({ databaseBytes }) => databaseBytes),
+    ...gauge('connections', 'Connections of all its clients.', ({ connections }) => connections),
+    ...gauge(
+      'connections_max',
+      'Connections that clients may have.',
+      ({ connectionsMax }) => connectionsMax,
+    ),
+    ...gauge(
+      'standbys_required',
+      'Standbys that each commit waits for.',
+      ({ standbysRequired }) => standbysRequired,
+    ),
+    ...gauge('standbys', 'Standbys that are connected.', ({ standbys }) => standbys),
+    ...gauge(
+      'standbys_synchronous',
+      'Standbys that are connected and confirm commits.',
+      ({ standbyList }) => standbyList?.filter(({ isSynchronous }) => isSynchronous).length,
+    ),
+    ...lag(
+      'bytes',
+      'What was written and a standby has not confirmed.',
+      ({ lagBytes }) => lagBytes,
+    ),
+    ...lag('seconds', 'For how long it has not.', ({ lagMs }) => lagMs / MS),
+    ...printHistogram({
+      name: 'bookfeed_postgres_request_duration_seconds',
+      help: 'Time until the database answers; a commit waits for standbys.',
+      bounds: answerBoundsSeconds,
+      series: times,
+    }),
+    ...printFamily({
+      name: 'bookfeed_postgres_request_failures_total',
+      type: 'counter',
+      help: 'Requests to the database without an answer.',
+      samples: times.map(({ labels, failures }) => [labels, failures]),
+    }),
+  ]
+}
