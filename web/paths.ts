@@ -2,7 +2,7 @@
 
 /** By pattern the module that shows it, in `pages/`. */
 const pages = {
-  '/': 'explore/explore-page',
+  '/': 'board/board-page',
   '/markets/:coin': 'explore/explore-page',
   '/markets/:coin/:market': 'market/market-page',
   '/coverage': 'coverage/coverage-page',

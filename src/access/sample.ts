@@ -93,11 +93,11 @@ export function createSample({
       ...free(),
       requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE,
     }),
-    assertIncluded({ method, access, coin, conditionId: name = '' }) {
+    assertIncluded({ method, access, coin, conditionId: name = '', isOfOwnCoins = false }) {
       const { coins, routes } = free()
       const isFree =
         routes.some((route) => route === access) &&
-        coins.some((each) => each === coin?.toLowerCase())
+        (isOfOwnCoins || coins.some((each) => each === coin?.toLowerCase()))
       if (method === 'GET' && (isFree || (access !== 'key' && isWhole(coin, name)))) return
       throw unauthenticatedError('GET /v1/sample says what may be read without a key; this is not.')
     },

@@ -72,6 +72,8 @@ export type RouteOptions = {
   accessAt?: (search: URLSearchParams) => Exclude<Access, 'none'>
   caching: Caching
   answers: ResponseText | readonly ResponseText[]
+  /** Whether the answer is of the caller's own coins: the path names none. */
+  isOfOwnCoins?: boolean
   /** The rate window that a request is taken from: `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
   /** Whether an overloaded server still answers; it always answers billing. */
@@ -195,7 +197,7 @@ export function createApi(ports: ApiPorts) {
     const { request, route, params } = matched
     const options = hook.detail?.[OPTIONS]
     if (options === undefined) throw new Error('A route must declare `access` or `openTo`.')
-    const { access, accessAt, caching, keepOpenSeconds, isAsStored } = options
+    const { access, accessAt, caching, isOfOwnCoins, keepOpenSeconds, isAsStored } = options
     const visit = visitOf(request)
     visit.timedAs = `${request.method} ${route}`
     if (isAsStored) visit.isShared = true
@@ -204,7 +206,7 @@ export function createApi(ports: ApiPorts) {
     const needed = accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
     const { coin, conditionId } = params ?? {}
-    visit.admission = { access: needed, coin, conditionId, isSold }
+    visit.admission = { access: needed, coin, conditionId, isOfOwnCoins, isSold }
     visit.admitted = admit(request, visit.admission, ports)
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
     const schemas = hook.schemas ?? {}
@@ -325,6 +327,7 @@ export function createApi(ports: ApiPorts) {
       },
       accessAt: (accessAt: NonNullable<RouteOptions['accessAt']>) => withOptions({ accessAt }),
       answers: (answers: RouteOptions['answers']) => withOptions({ answers }),
+      isOfOwnCoins: (isOfOwnCoins: true) => withOptions({ isOfOwnCoins }),
       allowance: (allowance: 'billing') => withOptions({ allowance }),
       isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
       keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),

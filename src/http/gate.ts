@@ -193,6 +193,8 @@ export type Admission = {
   access: Exclude<Access, 'none'>
   coin: string | undefined
   conditionId: string | undefined
+  /** Whether the answer is of the caller's own coins. */
+  isOfOwnCoins?: boolean | undefined
   isSold?: boolean | undefined
 }
 
@@ -265,4 +267,26 @@ export function assertEntitled(
     `The ${name} tier ${why}${how}`,
     requiredTier === undefined ? {} : { requiredTier },
   )
+}
+
+/**
+ * The caller that a stream answers, as of now, or why it may not follow any more; undefined while
+ * the ledger does not answer, when nothing is known to have changed.
+ */
+export function identifyFollower(
+  { access, coin }: Pick<Question, 'access' | 'coin'>,
+  from: Pick<Arrival, 'request' | 'peers'>,
+  identify: Identify,
+  listTiers: () => readonly Tier[],
+): Caller | AppError | undefined {
+  try {
+    const caller = identify(from)
+    if (caller === undefined) return unauthenticatedError()
+    if (caller.isBlocked) return blockedError()
+    assertEntitled({ access, caller, coin }, listTiers)
+    return caller
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return error.code === 'storage_unavailable' ? undefined : error
+  }
 }

@@ -124,12 +124,15 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     /** For one piece of a stream; `level` is that of its caller. */
     turn: (accountId: string, level: number): Promise<void> => scheduler.take(accountId, level),
 
-    /** Returns what gives the place back. Throws `too_many_streams` and `unavailable`. */
-    openStream(request: Request): () => void {
+    /**
+     * Takes a place, among exports and live events unless it is one among others, and returns what
+     * gives it back. Throws `too_many_streams` and `unavailable`.
+     */
+    openStream(request: Request, among = streams): () => void {
       const caller = callerOf(request)
       const { accountId, standing, address } = caller
       const ownMax = streamsMaxOf(standing.terms)
-      const close = streams.open({
+      const close = among.open({
         owner: accountId,
         ownMax,
         level: levelOf(caller),

@@ -18,6 +18,7 @@ import type { Clock } from '#src/domain/time.ts'
 import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
 import { billingRoutes } from '#src/features/billing/routes.ts'
+import { boardRoutes } from '#src/features/board/routes.ts'
 import { coverageRoutes } from '#src/features/coverage/routes.ts'
 import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
 import { exportRoutes } from '#src/features/exports/routes.ts'
@@ -318,6 +319,15 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     fillRoutes(api, { history, served }),
     quoteRoutes(api, lists),
     ...priceRoutes(api, lists),
+    boardRoutes(api, {
+      board: streams.board,
+      stream: streams.boardStream,
+      pages,
+      identify: gate.identify,
+      listTiers,
+      work,
+      connections: limits.connections,
+    }),
     tradeRoutes(api, lists),
     panelRoutes(api, { history, cursors, clock }),
     heatmapRoutes(api, { history, pages, served }),

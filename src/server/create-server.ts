@@ -54,7 +54,7 @@ export function createServer({
   log,
   gate,
   core: { work, kept, pages, unread, meter, meters },
-  streams: { stream, live },
+  streams: { stream, live, boardStream },
 }: {
   app: AnyElysia
   routes: RouteTable
@@ -163,6 +163,7 @@ export function createServer({
     tick(): boolean {
       const hasBacklog = stream.tick()
       live.tick()
+      boardStream.tick()
       return hasBacklog
     },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
@@ -172,6 +173,7 @@ export function createServer({
       onDrain()
       stream.stop()
       live.stop()
+      boardStream.stop()
     },
     /** Writes some of the usage to the ledger; returns whether there is more. */
     flushUsage: meter.flush,

@@ -8,6 +8,8 @@ import type { Market, MarketAsOf } from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { type StaleSince, unconfirmedSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
+import { type BoardStream, createBoardStream } from '#src/features/board/stream.ts'
+import { type Board, createBoard } from '#src/features/board/windows.ts'
 import { createLiveService, type LiveService } from '#src/features/live/service.ts'
 import { createMarketText } from '#src/features/markets/routes.ts'
 import { MarketAsOfBody, MarketBody } from '#src/features/markets/schema.ts'
@@ -43,7 +45,12 @@ export const streamRows = {
 /** What live streams read: the history, or what they follow in its place. */
 type Source = { history: MarketHistory; clock: Clock }
 
-export type Streams = { stream: StreamService; live: LiveService }
+export type Streams = {
+  stream: StreamService
+  live: LiveService
+  board: Board
+  boardStream: BoardStream
+}
 
 /** `followed` is what live streams follow, if it is not the history; replays read the history. */
 export function createStreams({
@@ -126,7 +133,15 @@ export function createStreams({
     staleSince,
     isUnconfirmed,
   })
-  return { stream, live }
+  const board = createBoard({
+    history,
+    gaps,
+    clock,
+    timer,
+    isStale: () => staleSince('history') !== undefined,
+  })
+  const boardStream = createBoardStream({ board, timer, clock, staleSince })
+  return { stream, live, board, boardStream }
 }
 
 const rowsOf = (history: MarketHistory) =>

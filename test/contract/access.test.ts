@@ -40,6 +40,7 @@ const exceptions: Record<string, string> = {
   getFile: 'snapshots',
   followMarket: 'snapshots',
   followCoin: 'snapshots',
+  followBoard: 'prices',
   listExports: 'key',
   listRevisions: 'markets',
   listManifests: 'open',

@@ -4,11 +4,8 @@ import { setTheme, themeStore } from '../lib/theme.ts'
 import { KeyMenu } from './key-menu.tsx'
 
 const links = [
-  {
-    to: '/',
-    name: 'Explore',
-    isHere: (path: string) => path === '/' || path.startsWith('/markets'),
-  },
+  { to: '/', name: 'Board', isHere: (path: string) => path === '/' },
+  { to: '/markets/btc', name: 'Markets', isHere: (path: string) => path.startsWith('/markets') },
   { to: '/coverage', name: 'Coverage', isHere: (path: string) => path.startsWith('/coverage') },
   {
     to: '/calibration',

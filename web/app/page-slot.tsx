@@ -9,6 +9,7 @@ import type { Found, PageModule, Params } from '../paths.ts'
 type Page = ComponentType<{ params: Params }>
 
 const loads: Record<PageModule, () => Promise<Page>> = {
+  'board/board-page': async () => (await import('../pages/board/board-page.tsx')).BoardPage,
   'explore/explore-page': async () =>
     (await import('../pages/explore/explore-page.tsx')).ExplorePage,
   'market/market-page': async () => (await import('../pages/market/market-page.tsx')).MarketPage,

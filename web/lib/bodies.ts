@@ -1,5 +1,6 @@
 /** Bodies of the API by their schemas on the server, so that neither can drift from the other. */
 
+import type { Board } from '#src/features/board/schema.ts'
 import type { HeatmapBody } from '#src/features/heatmap/schema.ts'
 import type { QuoteRow } from '#src/features/quotes/schema.ts'
 
@@ -11,6 +12,8 @@ export type { SampleBody as Sample } from '#src/features/sample/schema.ts'
 export type { SpotRow as Spot } from '#src/features/spot/schema.ts'
 export type { TradeRow as Trade } from '#src/features/trades/schema.ts'
 
+export type { Board }
+export type BoardWindow = Board['data'][number]
 export type Heatmap = HeatmapBody
 export type HeatColumn = NonNullable<HeatmapBody['columns'][number]>
 export type Outcome = 'up' | 'down'

@@ -45,6 +45,18 @@ export const showDollars = (price: number | null | undefined): string =>
     ? DASH
     : `$${group(price.toFixed(4).replace(/0{1,2}$/, ''))}`
 
+/** A difference of prices: `+$19.75`, `−$0.42`. */
+export const showDollarChange = (change: number): string =>
+  `${change < 0 ? '−' : '+'}${showDollars(Math.abs(change))}`
+
+/** A change as a share: 0.0042 is `+0.42 %`. */
+export const showChange = (share: number): string =>
+  `${share < 0 ? '−' : '+'}${(Math.abs(share) * 100).toFixed(2)} %`
+
+/** A probability: 0.535 is `53.5 %`. */
+export const showProbability = (share: number | null | undefined): string =>
+  share === null || share === undefined ? DASH : `${(share * 100).toFixed(1)} %`
+
 /** 0.535 is `53.5¢`. */
 export function showPrice(price: number | null | undefined): string {
   if (price === null || price === undefined) return DASH

@@ -7,6 +7,12 @@ const POLL_MS_MIN = 2_000
 const POLL_PART = 1 / 4
 const MINUTE_MS = 60_000
 
+/** How often so many requests may be sent again; the limit is not known before the first answer. */
+export function pollMs(requests = 1): number {
+  const limit = rateStore.get()?.limit ?? Infinity
+  return Math.max(POLL_MS_MIN, (requests * MINUTE_MS) / (limit * POLL_PART))
+}
+
 /** Calls again and again while the page is seen, as often as the allowance bears. */
 export function usePoll(call: () => void, isOn: boolean, requests = 1): void {
   const latest = useRef(call)
@@ -15,13 +21,10 @@ export function usePoll(call: () => void, isOn: boolean, requests = 1): void {
     if (!isOn) return
     let timer = 0
     const wait = () => {
-      // Not known before the first answer.
-      const limit = rateStore.get()?.limit ?? Infinity
-      const everyMs = Math.max(POLL_MS_MIN, (requests * MINUTE_MS) / (limit * POLL_PART))
       timer = window.setTimeout(() => {
         if (document.visibilityState === 'visible') latest.current()
         wait()
-      }, everyMs)
+      }, pollMs(requests))
     }
     wait()
     return () => clearTimeout(timer)

@@ -65,6 +65,10 @@ class ExportMarket(TypedDict, total=False):
     after: str
 
 
+class FollowBoard(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+
+
 class FollowCoin(TypedDict, total=False):
     channel: Literal["snapshots", "quotes", "prices", "trades"]
     outcome: Literal["up", "down"]
@@ -80,6 +84,10 @@ class FollowMarket(TypedDict, total=False):
     depth: int
     heartbeat: int
     cursor: str | None
+
+
+class GetBoard(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
 
 
 class GetCitation(TypedDict, total=False):
@@ -300,6 +308,34 @@ Bar = TypedDict(
         "lastTradeUpdates": int,
         "states": int,
         "covered": Amount,
+    },
+)
+BoardWindow = TypedDict(
+    "BoardWindow",
+    {
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "source": Literal["recorded", "simulated"],
+        "slug": Optional[str],
+        "windowStart": Optional[str],
+        "windowEnd": Optional[str],
+        "settlementRule": Optional[Literal["twap60", "twap30", "spot", "binance-1h", "binance-1d"]],
+        "strike": Optional[Amount],
+        "spot": Optional[dict[str, Any]],
+        "average": Optional[dict[str, Any]],
+        "bookOf": Optional[Literal["up", "down"]],
+        "timestamp": Optional[str],
+        "bid": Optional[Amount],
+        "ask": Optional[Amount],
+        "mid": Optional[Amount],
+        "spread": Optional[Amount],
+        "bidDepth": Optional[Amount],
+        "askDepth": Optional[Amount],
+        "volume": Optional[Amount],
+        "trades": int,
+        "recording": dict[str, Any],
+        "history": Optional[dict[str, Any]],
     },
 )
 Bought = TypedDict(
@@ -1072,10 +1108,12 @@ WellKnown = TypedDict(
 AMOUNTS = frozenset(
     [
         "ask",
+        "askDepth",
         "askSize",
         "averagePrice",
         "bestPrice",
         "bid",
+        "bidDepth",
         "bidSize",
         "close",
         "cost",
@@ -1104,6 +1142,7 @@ AMOUNTS = frozenset(
         "unfilled",
         "usdc",
         "verified",
+        "volume",
         "worstPrice",
     ]
 )

@@ -240,6 +240,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/board": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every open window now
+         * @description Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. `X-Coverage` is of all these windows together.
+         */
+        get: operations["getBoard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/board/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The board as it changes
+         * @description Server-sent events. `board`: `data` is an object with `data`, the rows of GET /v1/board that changed, without `history`, and `closed`, the condition ids of windows that are not open any more; the first has every row. At most two a second: a row that changed more often is sent as it is then, and a slow reader skips what was in between. `stale`, `current` and `end` are those of GET /v1/{coin}/live. A connection that takes nothing for 60 seconds is cut off. Counted like an export, and bounded like connections of /v1/stream.
+         */
+        get: operations["followBoard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/{coin}/markets/{conditionId}/trades": {
         parameters: {
             query?: never;
@@ -1897,6 +1937,136 @@ export interface components {
             states: number;
             /** @description Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states. */
             covered: number;
+        };
+        BoardWindow: {
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
+            /**
+             * @description Length of the market's window.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * @description Where the books come from: the venue, or our simulator.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
+            /** @description The venue's name of the market. */
+            slug: string | null;
+            /**
+             * Format: date-time
+             * @description Start of the window; null where unknown.
+             */
+            windowStart: string | null;
+            /**
+             * Format: date-time
+             * @description End of the window; null where unknown.
+             */
+            windowEnd: string | null;
+            /**
+             * @description What the price at the end of the window is, as in GET /v1/{coin}/markets.
+             * @enum {string|null}
+             */
+            settlementRule: "twap60" | "twap30" | "spot" | "binance-1h" | "binance-1d" | null;
+            /** @description Price of the coin that the end is compared with; null until known. */
+            strike: number | null;
+            /** @description The newest price of the coin; null where none is recorded. */
+            spot: {
+                /** @description In USD, with every digit of its source. */
+                price: number;
+                /** @description Who publishes it. */
+                source: string;
+                /** @description Seconds that it is an average of; 0 for the price of the moment. */
+                windowSeconds: number;
+                /**
+                 * Format: date-time
+                 * @description The source's time, UTC.
+                 */
+                timestamp: string;
+            } | null;
+            /** @description The average that the window settles on, so far: in its last seconds of the prices since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where prices are missing. */
+            average: {
+                /** @description In USD. */
+                price: number;
+                /**
+                 * Format: date-time
+                 * @description Start of the time that it is the average of, exclusive.
+                 */
+                from: string;
+                /**
+                 * Format: date-time
+                 * @description End of that time, inclusive.
+                 */
+                to: string;
+                /** @description Who publishes the prices. */
+                source: string;
+                /** @description True in the last seconds of the window: all prices from `from` on count for the settlement. */
+                isSettlement: boolean;
+            } | null;
+            /**
+             * @description The outcome whose book the following members are made of, in terms of up. `down` where no book of up is recorded: it is mirrored (who sells down at 0.4 buys up at 0.6). Null without a book.
+             * @enum {string|null}
+             */
+            bookOf: "up" | "down" | null;
+            /**
+             * Format: date-time
+             * @description The venue's time of the book, UTC.
+             */
+            timestamp: string | null;
+            /** @description Best bid in USDC per share, exact; null when the side is empty. */
+            bid: number | null;
+            /** @description Best ask in USDC per share, exact; null when the side is empty. */
+            ask: number | null;
+            /** @description Half of bid plus ask, exact: up to seven decimals; null when a side is empty. */
+            mid: number | null;
+            /** @description Best ask minus best bid; null when a side is empty. */
+            spread: number | null;
+            /** @description Shares of bids at most 0.02 below `mid`; null without a mid. */
+            bidDepth: number | null;
+            /** @description Shares of asks at most 0.02 above `mid`; null without a mid. */
+            askDepth: number | null;
+            /** @description Shares traded so far, of either outcome; null where no trade with its size is recorded. */
+            volume: number | null;
+            /** @description Trades so far. */
+            trades: number;
+            /** @description What is recorded of the window. */
+            recording: {
+                /**
+                 * @description `recorded` up to now, in a `gap` now, or `none`: no book has been recorded.
+                 * @enum {string}
+                 */
+                state: "recorded" | "gap" | "none";
+                /**
+                 * @description Why there is a gap now; null without one.
+                 * @enum {string|null}
+                 */
+                reason: "recorder_down" | "venue_silent" | "hash_mismatch" | "not_open" | "import" | null;
+                /**
+                 * Format: date-time
+                 * @description Start of the gap; null without one.
+                 */
+                since: string | null;
+                /** @description Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known. */
+                covered: number | null;
+            };
+            /** @description How it came to this: 60 points for the whole window, up to now. */
+            history: {
+                /**
+                 * Format: date-time
+                 * @description Time of the first point: the start of the window.
+                 */
+                from: string;
+                /** @description Milliseconds between two points. */
+                stepMs: number;
+                mid: (number | null)[];
+                spot: (number | null)[];
+                average: (number | null)[];
+            } | null;
         };
         /** @description A trade, as the venue announced it. */
         Trade: {
@@ -3776,6 +3946,57 @@ export interface operations {
                     };
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    getBoard: {
+        parameters: {
+            query?: {
+                /** @description Only windows of this length. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The open windows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Every open window of your coins, by coin, then by the end of the window. */
+                        data: components["schemas"]["BoardWindow"][];
+                        /** @description Always null: the list is whole. */
+                        nextCursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    followBoard: {
+        parameters: {
+            query?: {
+                /** @description Only windows of this length. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, until you leave or the server stops. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
         };

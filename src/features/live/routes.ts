@@ -3,10 +3,9 @@ import { Elysia } from 'elysia'
 import { withCursorParam } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
-import { blockedError, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import type { Api } from '#src/http/api.ts'
-import { assertEntitled, type Identify, visitOf } from '#src/http/gate.ts'
+import { type Identify, identifyFollower, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
@@ -59,17 +58,9 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
     const { guest, peers } = visitOf(request)
     // What a guest may read does not end.
     if (guest !== undefined) return undefined
-    try {
-      const caller = identify({ request, peers })
-      if (caller === undefined) return unauthenticatedError()
-      if (caller.isBlocked) return blockedError()
-      assertEntitled({ access: channelAccess[channel], caller, coin }, listTiers)
-      return undefined
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      // While the ledger does not answer, nothing is known to have changed.
-      return error.code === 'storage_unavailable' ? undefined : error
-    }
+    const needed = { access: channelAccess[channel], coin }
+    const now = identifyFollower(needed, { request, peers }, identify, listTiers)
+    return now instanceof AppError ? now : undefined
   }
 
   async function answer(asked: Asked): Promise<Response> {

@@ -1,0 +1,421 @@
+/**
+ * Every open window as one row: read again at most four times a second, whoever asks, and printed
+ * once for all callers who may read the same coins.
+ */
+import {
+  coverageOf,
+  type CoverageTally,
+  type Gap,
+  hasWindow,
+  shareOf,
+  tallyCoverage,
+  tallyText,
+} from '#src/domain/coverage.ts'
+import {
+  exactMillionths,
+  exactNumber,
+  formatMillionths,
+  type Millionths,
+  MILLIONTHS_PER_UNIT,
+} from '#src/domain/decimal.ts'
+import { type Coin, coins, type Market, type Outcome, type Timeframe } from '#src/domain/market.ts'
+import { formatMid } from '#src/domain/quote.ts'
+import type { Ladder } from '#src/domain/snapshot.ts'
+import { tagOf } from '#src/domain/tag.ts'
+import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
+import { describeSpot, findSpot } from '#src/history/reads/spot-read.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
+
+import { averageAt } from './settlement.ts'
+
+/** A row is read again after this time at the earliest. */
+const REFRESH_MS = 250
+const MARKETS_A_READ = 200
+const POINTS = 60
+/** A point is made so long after its moment: what is of it may come late. */
+const POINT_LATE_MS = 2_000
+/** A price of the coin that is older is not of the point. */
+const SPOT_AGE_MS = 60_000
+const TRADES_A_READ = 500
+/** Trades may come so much later than newer ones. */
+const TRADE_LATE_MS = 10_000
+const DEPTH_WITHIN: Millionths = 20_000
+/** Who continues after a pause of this length learns which windows have closed since. */
+const CLOSED_KEPT_MS = 600_000
+
+/** What a caller may see, and wants to. */
+export type Wanted = { coins: readonly Coin[]; timeframe: Timeframe | undefined }
+
+/** Trades before a moment. */
+type Traded = { untilMs: number; count: number; size: Millionths; isSized: boolean }
+
+/** Digits, or `null`, of each point. */
+type Points = Record<'mid' | 'spot' | 'average', string[]>
+
+/** Prices in terms of up. */
+type Book = {
+  of: Outcome
+  timestampMs: number
+  bids: Ladder
+  asks: Ladder
+}
+
+type OpenWindow = {
+  market: Market
+  /** On the monotonic clock. */
+  refreshedMs: number
+  /** The moment that the book and the trades are of. */
+  readMs: number
+  readRevision: number
+  book: Book | undefined
+  settled: Traded
+  traded: Traded
+  points: Points
+  /** The row without `history` and its closing brace; undefined before it was read once. */
+  text: string | undefined
+  /** The number of the change that made the text. */
+  version: number
+  tally: CoverageTally
+}
+
+type ClosedWindow = { market: Market; version: number; closedMs: number }
+
+const nothingTraded: Traded = { untilMs: 0, count: 0, size: 0, isSized: false }
+
+export type Board = ReturnType<typeof createBoard>
+
+export function createBoard({
+  history,
+  gaps,
+  clock,
+  timer,
+  isStale,
+}: {
+  history: MarketHistory
+  /** Gaps of a market as streams report them. */
+  gaps: (market: Market) => readonly Gap[]
+  /** Stands still while what is served is stale. */
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  isStale: () => boolean
+}) {
+  /** By condition id. */
+  const windows = new Map<string, OpenWindow>()
+  let closed: ClosedWindow[] = []
+  let listedMs = Number.NEGATIVE_INFINITY
+  /** Rises with each change of a row; 0 is before all of them. */
+  let version = 1
+  /** Texts that were printed since the last change, by what is wanted. */
+  const printed = new Map<string, { text: string; tag: string; coverage: string }>()
+
+  const isDue = (atMs: number): boolean => timer() - atMs >= REFRESH_MS
+
+  function* list(): Steps<void> {
+    if (!isDue(listedMs)) return
+    listedMs = timer()
+    const nowMs = clock()
+    const open = new Map<string, Market>()
+    for (const coin of coins) {
+      const query = {
+        coin,
+        source: readSource(history, coin, undefined),
+        status: 'open',
+        nowMs,
+        limit: MARKETS_A_READ,
+      } as const
+      for (const page of marketPages(history, query)) {
+        for (const market of page) open.set(market.conditionId, market)
+        yield
+      }
+    }
+    for (const [conditionId, { market }] of windows) {
+      if (open.has(conditionId)) continue
+      windows.delete(conditionId)
+      closed.push({ market, version: changed(), closedMs: nowMs })
+    }
+    closed = closed.filter(({ closedMs }) => nowMs - closedMs < CLOSED_KEPT_MS)
+    for (const [conditionId, market] of open) {
+      const known = windows.get(conditionId)
+      if (known === undefined) windows.set(conditionId, createWindow(market))
+      else known.market = market
+    }
+  }
+
+  function changed(): number {
+    printed.clear()
+    return ++version
+  }
+
+  function* refreshWindow(window: OpenWindow): Steps<void> {
+    window.refreshedMs = timer()
+    const { market } = window
+    const nowMs = clock()
+    const isSame =
+      window.readRevision === market.revision && (market.lastSnapshotMs ?? 0) <= window.readMs
+    if (!isSame) {
+      window.book = yield* readBook(history, market, nowMs)
+      window.settled = yield* addTrades(history, market, window.settled, nowMs - TRADE_LATE_MS)
+      window.traded = yield* addTrades(history, market, window.settled, nowMs + 1)
+      window.readRevision = market.revision
+      window.readMs = nowMs
+    }
+    const question = { market, gaps: gaps(market), nowMs, isStale: isStale() }
+    const [coverage] = coverageOf({ ...question, outcome: window.book?.of ?? 'up' })
+    window.tally = tallyCoverage({ ...question, fromMs: market.windowStartMs })
+    yield* addPoints(history, window, coverage?.intervals ?? [], nowMs)
+    const lastGap = coverage?.gaps.at(-1)
+    const isInGap = lastGap !== undefined && lastGap.toMs > (coverage?.intervals.at(-1)?.toMs ?? 0)
+    const text = printWindow(window, {
+      spot: describeSpot(history, { coin: market.coin, source: market.source, atMs: nowMs }),
+      average: describeAverage(history, market, nowMs),
+      gap: isInGap ? lastGap : undefined,
+    })
+    if (text === window.text) return
+    window.text = text
+    window.version = changed()
+  }
+
+  const isWanted = ({ market }: Pick<OpenWindow, 'market'>, { coins: own, timeframe }: Wanted) =>
+    own.includes(market.coin) && (timeframe === undefined || market.timeframe === timeframe)
+
+  const wantedWindows = (wanted: Wanted): OpenWindow[] =>
+    [...windows.values()]
+      .filter((window) => window.text !== undefined && isWanted(window, wanted))
+      .sort(compareWindows)
+
+  return {
+    /** Reads what is due; what others have just read is not read again. */
+    *refresh(): Steps<void> {
+      yield* list()
+      for (const window of [...windows.values()]) {
+        if (window.text !== undefined && !isDue(window.refreshedMs)) continue
+        yield* refreshWindow(window)
+        yield
+      }
+    },
+
+    /** All rows, as they were read last. */
+    print(wanted: Wanted): { text: string; tag: string; coverage: string } {
+      const key = `${wanted.coins.join()} ${wanted.timeframe}`
+      const known = printed.get(key)
+      if (known !== undefined) return known
+      const shown = wantedWindows(wanted)
+      const rows = shown.map((window) => `${window.text},"history":${printPoints(window)}}`)
+      const text = `{"data":[${rows.join()}],"nextCursor":null}`
+      const coverage = tallyText(shown.map(({ tally }) => tally))
+      const made = { text, tag: tagOf(text), coverage }
+      printed.set(key, made)
+      return made
+    },
+
+    /** The rows, without history, that changed after a version, and the windows that closed. */
+    printChanges(wanted: Wanted, after: number): string | undefined {
+      const rows = wantedWindows(wanted).filter((window) => window.version > after)
+      const gone = closed.filter((each) => each.version > after && isWanted(each, wanted))
+      if (rows.length + gone.length === 0 && after > 0) return undefined
+      const ids = gone.map(({ market }) => `"${market.conditionId}"`)
+      return `{"data":[${rows.map(({ text }) => `${text}}`).join()}],"closed":[${ids.join()}]}`
+    },
+
+    get version() {
+      return version
+    },
+  }
+}
+
+const createWindow = (market: Market): OpenWindow => ({
+  market,
+  refreshedMs: Number.NEGATIVE_INFINITY,
+  readMs: Number.NEGATIVE_INFINITY,
+  readRevision: Number.NaN,
+  book: undefined,
+  settled: nothingTraded,
+  traded: nothingTraded,
+  points: { mid: [], spot: [], average: [] },
+  text: undefined,
+  version: 0,
+  tally: { totalMs: 0, coveredMs: 0, gaps: new Map() },
+})
+
+const compareWindows = ({ market: a }: OpenWindow, { market: b }: OpenWindow): number =>
+  coins.indexOf(a.coin) - coins.indexOf(b.coin) ||
+  (a.windowEndMs ?? Number.MAX_SAFE_INTEGER) - (b.windowEndMs ?? Number.MAX_SAFE_INTEGER) ||
+  Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
+
+/** The book of up; where none was recorded, that of down as orders for up. */
+function* readBook(
+  history: MarketHistory,
+  market: Market,
+  timestampMs: number,
+): Steps<Book | undefined> {
+  for (const outcome of ['up', 'down'] as const) {
+    if (market.spans[outcome] === undefined) continue
+    yield* fetched(history, prevailingRange(market, outcome, timestampMs))
+    const row = history.at({ market, outcome, timestampMs })
+    if (row === undefined) continue
+    const { bids, asks } = row.snapshot()
+    return outcome === 'up'
+      ? { of: outcome, timestampMs: row.timestampMs, bids, asks }
+      : { of: outcome, timestampMs: row.timestampMs, bids: mirror(asks), asks: mirror(bids) }
+  }
+  return undefined
+}
+
+const mirror = ({ prices, sizes }: Ladder): Ladder => ({
+  prices: prices.map((price) => MILLIONTHS_PER_UNIT - price),
+  sizes,
+})
+
+/** Adds the trades from where a sum ends up to a moment, exclusive. */
+function* addTrades(
+  history: Pick<MarketHistory, 'trades'>,
+  market: Market,
+  before: Traded,
+  toMs: number,
+): Steps<Traded> {
+  const sum = { ...before }
+  while (sum.untilMs < toMs) {
+    const trades = history.trades({ market, fromMs: sum.untilMs, toMs, first: TRADES_A_READ })
+    for (const { size } of trades) {
+      sum.count++
+      sum.size += size ?? 0
+      sum.isSized ||= size !== undefined
+    }
+    const last = trades.at(-1)
+    if (last === undefined || trades.length < TRADES_A_READ) sum.untilMs = toMs
+    else sum.untilMs = last.timestampMs + 1
+    yield
+  }
+  return sum
+}
+
+const stepMsOf = ({ windowStartMs, windowEndMs }: { windowStartMs: number; windowEndMs: number }) =>
+  Math.max(1, Math.ceil((windowEndMs - windowStartMs) / POINTS))
+
+/** Adds the points whose moments are over. */
+function* addPoints(
+  history: MarketHistory,
+  { market, book, points }: OpenWindow,
+  known: readonly { fromMs: number; toMs: number }[],
+  nowMs: number,
+): Steps<void> {
+  if (!hasWindow(market)) return
+  const outcome = book?.of ?? 'up'
+  for (let point = points.mid.length; point < POINTS; point++) {
+    const atMs = market.windowStartMs + point * stepMsOf(market)
+    if (atMs > nowMs - POINT_LATE_MS) return
+    const isKnown = known.some(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
+    const last = { market, outcome, order: 'desc', toMs: atMs + 1, limit: 1 } as const
+    if (isKnown) yield* fetched(history, { ...last, withTops: true })
+    // Another request may have made it meanwhile.
+    if (points.mid.length > point) continue
+    const top = isKnown ? history.tops(last)[0] : undefined
+    const tick = findSpot(history, { coin: market.coin, source: market.source, atMs })
+    const isOfPoint = tick !== undefined && atMs - tick.timestampMs <= SPOT_AGE_MS
+    points.mid.push(top === undefined ? 'null' : midOf(outcome, top.bidPrice, top.askPrice))
+    points.spot.push(isOfPoint ? tick.price : 'null')
+    points.average.push(averageAt(history, market, atMs)?.price ?? 'null')
+    yield
+  }
+}
+
+/** Of a side that is empty the price is 0. */
+function midOf(outcome: Outcome, bidPrice: Millionths, askPrice: Millionths): string {
+  if (bidPrice === 0 || askPrice === 0) return 'null'
+  return outcome === 'up'
+    ? formatMid(bidPrice, askPrice)
+    : formatMid(MILLIONTHS_PER_UNIT - askPrice, MILLIONTHS_PER_UNIT - bidPrice)
+}
+
+function printPoints({ market, points }: OpenWindow): string {
+  if (!hasWindow(market)) return 'null'
+  const { mid, spot, average } = points
+  const head = `{"from":"${toIso(market.windowStartMs)}","stepMs":${stepMsOf(market)}`
+  return `${head},"mid":[${mid.join()}],"spot":[${spot.join()}],"average":[${average.join()}]}`
+}
+
+function describeAverage(history: MarketHistory, market: Market, nowMs: number) {
+  const average = averageAt(history, market, nowMs)
+  if (average === undefined) return null
+  const { price, fromMs, toMs, source, isSettlement } = average
+  return { price: exactNumber(price), from: toIso(fromMs), to: toIso(toMs), source, isSettlement }
+}
+
+type Beside = {
+  spot: ReturnType<typeof describeSpot>
+  average: ReturnType<typeof describeAverage>
+  /** The gap that lasts. */
+  gap: Gap | undefined
+}
+
+function printWindow({ market, book, traded, tally }: OpenWindow, beside: Beside): string {
+  const { spot, average, gap } = beside
+  const row = {
+    conditionId: market.conditionId,
+    symbol: market.coin,
+    timeframe: market.timeframe,
+    source: market.source,
+    slug: market.slug ?? null,
+    windowStart: toIsoOrNull(market.windowStartMs),
+    windowEnd: toIsoOrNull(market.windowEndMs),
+    settlementRule: market.settlementRule ?? null,
+    strike: exactNumber(market.strike),
+    spot,
+    average,
+    ...describeBook(book),
+    volume: traded.isSized ? exactMillionths(traded.size) : null,
+    trades: traded.count,
+    recording: describeRecording(market, tally, gap),
+  }
+  return JSON.stringify(row).slice(0, -1)
+}
+
+function describeBook(book: Book | undefined) {
+  const bid = book?.bids.prices[0]
+  const ask = book?.asks.prices[0]
+  const isWhole = book !== undefined && bid !== undefined && ask !== undefined
+  return {
+    bookOf: book?.of ?? null,
+    timestamp: toIsoOrNull(book?.timestampMs),
+    bid: exactMillionths(bid),
+    ask: exactMillionths(ask),
+    mid: isWhole ? exactNumber(formatMid(bid, ask)) : null,
+    spread: isWhole ? exactSigned(ask - bid) : null,
+    bidDepth: isWhole ? exactMillionths(depthOf(book.bids, bid + ask)) : null,
+    askDepth: isWhole ? exactMillionths(depthOf(book.asks, bid + ask)) : null,
+  }
+}
+
+/** A book may be crossed for a moment. */
+const exactSigned = (value: Millionths): unknown =>
+  exactNumber(value < 0 ? `-${formatMillionths(-value)}` : formatMillionths(value))
+
+/** Shares at prices near the mid, of which the double is given. */
+function depthOf({ prices, sizes }: Ladder, doubleMid: Millionths): Millionths {
+  let sum = 0
+  for (const [index, price] of prices.entries()) {
+    if (Math.abs(2 * price - doubleMid) > 2 * DEPTH_WITHIN) break
+    sum += sizes[index] ?? 0
+  }
+  return sum
+}
+
+function describeRecording(
+  market: Market,
+  { coveredMs, totalMs }: CoverageTally,
+  gap: Gap | undefined,
+) {
+  const hasBooks = market.lastSnapshotMs !== undefined
+  const share = Math.floor(shareOf(coveredMs, totalMs) / 1000) / 1000
+  const state = gap === undefined ? 'recorded' : 'gap'
+  return {
+    state: hasBooks ? state : 'none',
+    reason: hasBooks && gap !== undefined ? gap.reason : null,
+    since: hasBooks && gap !== undefined ? toIso(gap.fromMs) : null,
+    covered: hasWindow(market) && totalMs > 0 ? share : null,
+  }
+}

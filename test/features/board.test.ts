@@ -1,0 +1,461 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+
+import type { MarketFacts } from '#src/domain/market.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { SpotTick } from '#src/domain/spot.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+
+import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../history/books.ts'
+import { followEvents } from '../support/event-client.ts'
+import { append, closeAll, putMarket, startServer, WINDOW_MS } from '../support/event-server.ts'
+import { addKey, createHarness } from '../support/harness.ts'
+import { idOf } from '../support/operation-requests.ts'
+import { readProblem } from '../support/page-client.ts'
+
+afterEach(closeAll)
+
+const PATH = '/v1/board'
+const iso = (timeMs: number): string => new Date(timeMs).toISOString()
+
+type Row = Record<string, unknown> & {
+  conditionId: string
+  average: { price: number; from: string; to: string; isSettlement: boolean } | null
+  recording: Record<string, unknown>
+  history: { from: string; stepMs: number; mid: unknown[]; spot: unknown[]; average: unknown[] }
+}
+type Body = { data: Row[]; nextCursor: null }
+
+const factsOf = (number: number, facts: Partial<MarketFacts> = {}): MarketFacts => ({
+  conditionId: conditionIdOf(number),
+  coin: 'btc',
+  timeframe: '5m',
+  source: 'recorded',
+  windowStartMs: START_MS,
+  windowEndMs: START_MS + WINDOW_MS,
+  ...facts,
+})
+
+let batches = 0
+
+/** As a recorder does. */
+const record = (history: MarketHistory, snapshots: readonly Snapshot[]) =>
+  history.append({
+    id: `board-${++batches}`,
+    source: 'recorded',
+    snapshots,
+    gapReason: 'recorder_down',
+  })
+
+/** The time is a minute after the start of the window. */
+function createServer(markets: MarketFacts[] = [factsOf(1)]) {
+  const history = openHistory(':memory:', { lagMs: 0 })
+  for (const facts of markets) history.putMarket(facts)
+  const server = createHarness({ history })
+  server.time.nowMs = START_MS + 60_000
+  const read = async (path = PATH, token = server.key) => {
+    const response = await server.sendAs(token, path)
+    expect(response.status).toBe(200)
+    const text = await response.clone().text()
+    return { text, data: ((await response.json()) as Body).data, response }
+  }
+  const row = async () => (await read()).data[0] as Row
+  return { history, ...server, read, row }
+}
+
+const ticksOf = (
+  prices: readonly [second: number, price: string][],
+  series: Partial<SpotTick> = {},
+): SpotTick[] =>
+  prices.map(([second, price]) => ({
+    coin: 'btc',
+    source: 'chainlink',
+    windowSeconds: 0,
+    timestampMs: START_MS + second * 1000,
+    price,
+    ...series,
+  }))
+
+describe('GET /v1/board', () => {
+  test('default: is every open window with its book, depth near the mid, price and trades', async () => {
+    const { history, read } = createServer([factsOf(1, { slug: 'btc-1', strike: '64100.5' })])
+    const conditionId = conditionIdOf(1)
+    const bids = { prices: [530_000, 515_000, 514_000], sizes: [1_500_000, 2_000_000, 9_000_000] }
+    const asks = { prices: [540_000, 555_000, 556_000], sizes: [3_000_000, 250_000, 9_000_000] }
+    record(history, [aSnapshot({ timestampMs: START_MS + 100, bids, asks })])
+    const trade = { price: 531_000, outcome: 'down', timestampMs: START_MS + 1_000 } as const
+    history.putTrades({
+      id: 'trades',
+      conditionId,
+      trades: [
+        { ...trade, size: 2_500_000 },
+        { ...trade, timestampMs: START_MS + 59_000, size: 1_000_000 },
+        // Ahead of our clock.
+        { ...trade, timestampMs: START_MS + 61_000, size: 1_000_000 },
+      ],
+    })
+    history.putSpot(ticksOf([[59, '64120.25']]))
+    const { text, response } = await read()
+    const window = `"windowStart":"${iso(START_MS)}","windowEnd":"${iso(START_MS + WINDOW_MS)}"`
+    const spot = `{"price":64120.25,"source":"chainlink","windowSeconds":0,"timestamp":"${iso(START_MS + 59_000)}"}`
+    const book = `"bookOf":"up","timestamp":"${iso(START_MS + 100)}","bid":0.53,"ask":0.54,"mid":0.535,"spread":0.01,"bidDepth":3.5,"askDepth":3.25`
+    expect(text).toContain(
+      `{"data":[{"conditionId":"${conditionId}","symbol":"btc","timeframe":"5m","source":"recorded","slug":"btc-1",${window},"settlementRule":null,"strike":64100.5,"spot":${spot},"average":null,${book},"volume":3.5,"trades":2,"recording":{`,
+    )
+    expect(response.headers.get('cache-control')).toBe('private, no-cache')
+    expect(response.headers.get('x-coverage')).toStartWith('partial;')
+  })
+
+  test('behavior: a book of down alone is shown as orders for up', async () => {
+    const { history, row } = createServer()
+    const bids = { prices: [400_000, 390_000], sizes: [1_000_000, 2_000_000] }
+    const asks = { prices: [410_000], sizes: [5_000_000] }
+    record(history, [aSnapshot({ outcome: 'down', timestampMs: START_MS + 5, bids, asks })])
+    const { bookOf, bid, ask, mid, bidDepth, askDepth } = await row()
+    expect([bookOf, bid, ask, mid]).toEqual(['down', 0.59, 0.6, 0.595])
+    expect([bidDepth, askDepth]).toEqual([5, 3])
+  })
+
+  test('behavior: without a side there is no mid, spread or depth; a crossed book has a negative spread', async () => {
+    const { history, row, advance } = createServer()
+    record(history, [aSnapshot({ timestampMs: START_MS, asks: NO_LEVELS })])
+    expect(await row()).toMatchObject({ ask: null, mid: null, spread: null, bidDepth: null })
+    const asks = { prices: [495_000], sizes: [1_000_000] }
+    record(history, [aSnapshot({ timestampMs: START_MS + 1, asks })])
+    advance(250)
+    expect(await row()).toMatchObject({ spread: -0.005, mid: 0.4975 })
+  })
+
+  test('behavior: has the coins of the tier, and of one length where that is asked for', async () => {
+    const { history, ledger, read, sendAs } = createServer([
+      factsOf(1),
+      factsOf(2, { timeframe: '15m', windowEndMs: START_MS + 900_000 }),
+      factsOf(3, { coin: 'eth' }),
+      factsOf(4, { coin: 'sol', windowEndMs: START_MS + 10_000 }),
+    ])
+    const listed = async (path?: string, token?: string) =>
+      (await read(path, token)).data.map(({ conditionId }) => conditionId)
+    const [five, fifteen, eth] = [conditionIdOf(1), conditionIdOf(2), conditionIdOf(3)]
+    expect(await listed()).toEqual([five, fifteen, eth])
+    expect(await listed(PATH, addKey(ledger, 'free'))).toEqual([five, fifteen])
+    expect(await listed(PATH, 'sample')).toEqual([five, fifteen])
+    expect(await listed(`${PATH}?timeframe=15m`)).toEqual([fifteen])
+    expect((await sendAs(undefined, PATH)).status).toBe(401)
+    history.close(five)
+  })
+
+  test('behavior: is read again after a quarter of a second, whoever asks', async () => {
+    const { history, read, ledger, advance, send } = createServer()
+    record(history, [aSnapshot({ timestampMs: START_MS })])
+    const other = addKey(ledger, 'free')
+    const first = await read()
+    record(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
+    putMarket(history, 2, { source: 'recorded' })
+    advance(249)
+    expect((await read(PATH, other)).text).toBe(first.text)
+    const etag = first.response.headers.get('etag') ?? ''
+    expect((await send(PATH, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    advance(1)
+    const next = await read(PATH, other)
+    expect(next.data).toHaveLength(2)
+    expect(next.data[0]).toMatchObject({ ask: null })
+    expect((await send(PATH, { headers: { 'if-none-match': etag } })).status).toBe(200)
+  })
+
+  test('behavior: trades that come late are counted, each once', async () => {
+    const { history, row, advance } = createServer()
+    record(history, [aSnapshot({ timestampMs: START_MS })])
+    const put = (id: string, seconds: number[]) =>
+      history.putTrades({
+        id,
+        conditionId: conditionIdOf(1),
+        trades: seconds.map((second) => ({
+          timestampMs: START_MS + second * 1000,
+          price: 500_000,
+          size: second * 1_000_000,
+        })),
+      })
+    put('a', [10, 58])
+    expect(await row()).toMatchObject({ trades: 2, volume: 68 })
+    put('b', [57])
+    advance(1_000)
+    expect(await row()).toMatchObject({ trades: 3, volume: 125 })
+    for (let passed = 0; passed < 20; passed++) {
+      put(`c${passed}`, [61 + passed])
+      advance(1_000)
+      await row()
+    }
+    expect(await row()).toMatchObject({ trades: 23, volume: 125 + 1410 })
+  })
+
+  test('behavior: without a size there is no volume', async () => {
+    const { history, row } = createServer()
+    const trades = [{ timestampMs: START_MS + 1, price: 500_000 }]
+    history.putTrades({ id: 'a', conditionId: conditionIdOf(1), trades })
+    expect(await row()).toMatchObject({ trades: 1, volume: null })
+  })
+})
+
+describe('what led to it', () => {
+  test('default: sixty points of a window, each as of its moment, up to now', async () => {
+    const { history, row, advance } = createServer()
+    record(
+      history,
+      [0, 4_999, 5_001, 9_000].map((ms, index) =>
+        aSnapshot({
+          timestampMs: START_MS + ms,
+          bids: { prices: [100_000 * (index + 1)], sizes: [1] },
+          asks: { prices: [100_000 * (index + 1) + 10_000], sizes: [1] },
+        }),
+      ),
+    )
+    // A state each second, so that there is no gap.
+    record(
+      history,
+      Array.from({ length: 50 }, (_, index) =>
+        aSnapshot({ timestampMs: START_MS + 12_000 + index * 1000 }, index + 1),
+      ),
+    )
+    history.putSpot(
+      ticksOf([
+        [0, '64000.00'],
+        [10, '64010.00'],
+        [11, '1.00'],
+      ]),
+    )
+    const { history: points } = await row()
+    expect([points.from, points.stepMs]).toEqual([iso(START_MS), 5_000])
+    // That of a minute may still change.
+    expect(points.mid).toHaveLength(12)
+    expect(points.mid.slice(0, 4)).toEqual([0.105, 0.205, 0.405, 0.51])
+    expect(points.spot.slice(0, 4)).toEqual([64_000, 64_000, 64_010, 1])
+    advance(2_000)
+    expect((await row()).history.mid).toHaveLength(13)
+    advance(240_000 - 2_001)
+    expect((await row()).history.mid).toHaveLength(60)
+  })
+
+  test('behavior: in a gap, and where the price is old, there is no point', async () => {
+    const { history, row, time, advance } = createServer()
+    record(history, [
+      aSnapshot({ timestampMs: START_MS }),
+      aSnapshot({ timestampMs: START_MS + 30_000 }, 7),
+    ])
+    history.putSpot(ticksOf([[0, '64000.00']]))
+    time.nowMs = START_MS + 72_500
+    advance(250)
+    const { mid, spot } = (await row()).history
+    expect(mid).toEqual([0.51, null, null, null, null, null, 0.51, ...Array(8).fill(null)])
+    expect(spot).toEqual([...Array(13).fill(64_000), null, null])
+  })
+})
+
+describe('the state of the recording', () => {
+  test('default: is recorded, in a gap with its reason and start, or not recorded', async () => {
+    const { history, row, advance } = createServer([factsOf(1, { source: 'simulated' })])
+    expect((await row()).recording).toEqual({
+      state: 'none',
+      reason: null,
+      since: null,
+      covered: 0,
+    })
+    for (let second = 0; second < 60; second++)
+      for (const outcome of ['up', 'down'] as const)
+        append(history, [aSnapshot({ outcome, timestampMs: START_MS + second * 1000 }, second + 1)])
+    advance(250)
+    expect((await row()).recording).toEqual({
+      state: 'recorded',
+      reason: null,
+      since: null,
+      covered: 1,
+    })
+    advance(10_000)
+    expect((await row()).recording).toMatchObject({
+      state: 'gap',
+      reason: 'venue_silent',
+      since: iso(START_MS + 59_001),
+      covered: 0.839,
+    })
+  })
+})
+
+describe('the settlement average so far', () => {
+  const rule = { settlementRule: 'twap60' } as const
+  const seconds = (from: number, to: number, price: (second: number) => number) =>
+    Array.from({ length: to - from + 1 }, (_, at): [number, string] => [
+      from + at,
+      price(from + at).toFixed(2),
+    ])
+
+  test('default: before the settlement it is what the feed publishes', async () => {
+    const { history, row } = createServer([factsOf(1, rule)])
+    history.putSpot(ticksOf([[58, '64050.125']], { windowSeconds: 60 }))
+    history.putSpot(ticksOf([[59, '1.00']]))
+    expect((await row()).average).toEqual({
+      price: 64_050.125,
+      from: iso(START_MS - 2_000),
+      to: iso(START_MS + 58_000),
+      source: 'chainlink',
+      isSettlement: false,
+    } as never)
+  })
+
+  test('behavior: without such a feed it is made of prices, each of which holds until the next', async () => {
+    const { history, row } = createServer([factsOf(1, rule)])
+    history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
+    history.putSpot(
+      ticksOf(
+        seconds(0, 60, () => 1),
+        { source: 'binance' },
+      ),
+    )
+    expect((await row()).average).toMatchObject({ price: 150, source: 'chainlink' })
+  })
+
+  test('default: in the last minute it is of the prices since that began, also where a feed publishes another', async () => {
+    const { history, row, time } = createServer([factsOf(1, rule)])
+    time.nowMs = START_MS + 260_000
+    history.putSpot(ticksOf(seconds(190, 260, (second) => (second < 240 ? 1 : 64_000 + second))))
+    history.putSpot(ticksOf([[260, '9.00']], { windowSeconds: 60 }))
+    const { average } = await row()
+    // 240 to 259, each for a second.
+    expect(average).toMatchObject({
+      price: 64_249.5,
+      from: iso(START_MS + 240_000),
+      to: iso(START_MS + 260_000),
+      isSettlement: true,
+    })
+  })
+
+  test('behavior: is of half a minute by that rule', async () => {
+    const { history, row } = createServer([factsOf(1, { settlementRule: 'twap30' })])
+    history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
+    expect((await row()).average).toMatchObject({ price: 200, from: iso(START_MS + 30_000) })
+  })
+
+  test('behavior: is null where prices are missing, and where no average settles', async () => {
+    const { history, row } = createServer([factsOf(1, rule)])
+    history.putSpot(ticksOf(seconds(0, 40, () => 100)))
+    expect((await row()).average).toBeNull()
+    const candle = createServer([factsOf(1, { settlementRule: 'binance-1h' })])
+    candle.history.putSpot(ticksOf(seconds(0, 60, () => 100)))
+    expect((await candle.row()).average).toBeNull()
+  })
+
+  test('behavior: simulated prices are for simulated windows alone', async () => {
+    const simulated = { source: 'simulated' } as const
+    const { history, row } = createServer([factsOf(1, { ...rule, ...simulated })])
+    history.putSpot(ticksOf(seconds(0, 60, () => 100)))
+    expect((await row()).average).toBeNull()
+    const other = createServer([factsOf(1, { ...rule, ...simulated })])
+    other.history.putSpot(
+      ticksOf(
+        seconds(0, 60, () => 100),
+        simulated,
+      ),
+    )
+    expect((await other.row()).average).toMatchObject({ price: 100 })
+  })
+})
+
+type Change = { data: Row[]; closed: string[] }
+
+describe('GET /v1/board/live', () => {
+  const live = () => startServer({ timer: () => performance.now() })
+  const changesOf = (client: Pick<ReturnType<typeof followEvents>, 'events'>) =>
+    client
+      .events()
+      .filter(({ name }) => name === 'board')
+      .map(({ data }) => data as Change)
+
+  test('default: all rows first, then those that changed, and windows that closed', async () => {
+    const { history, follow, time } = live()
+    putMarket(history, 2)
+    append(history, [aSnapshot({ timestampMs: START_MS })])
+    const client = await follow('/v1/board/live')
+    expect(client.response.headers.get('content-type')).toBe('text/event-stream')
+    await client.until(() => changesOf(client).length > 0)
+    const [first] = changesOf(client)
+    expect(first?.data.map(({ conditionId }) => conditionId)).toEqual([
+      conditionIdOf(1),
+      conditionIdOf(2),
+    ])
+    expect(first?.closed).toEqual([])
+    expect(first?.data[0]).not.toHaveProperty('history')
+    append(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
+    await client.until(() => changesOf(client).length > 1)
+    expect(changesOf(client)[1]).toMatchObject({
+      data: [{ conditionId: conditionIdOf(1), ask: null }],
+      closed: [],
+    })
+    expect(changesOf(client)[1]?.data).toHaveLength(1)
+    time.nowMs = START_MS + WINDOW_MS
+    await client.until(() => changesOf(client).some(({ closed }) => closed.length > 0))
+    expect(changesOf(client).at(-1)).toEqual({
+      data: [],
+      closed: expect.arrayContaining([conditionIdOf(1), conditionIdOf(2)]),
+    })
+  })
+
+  test('behavior: a window that opens comes by itself, of the coins and the length that are followed', async () => {
+    const { history, follow } = live()
+    const client = await follow('/v1/board/live?timeframe=15m')
+    await client.until(() => changesOf(client).length > 0)
+    expect(changesOf(client)).toEqual([{ data: [], closed: [] }])
+    putMarket(history, 3)
+    putMarket(history, 2, { timeframe: '15m' })
+    await client.until(() => changesOf(client).length > 1)
+    expect(changesOf(client)[1]?.data.map(({ conditionId }) => conditionId)).toEqual([
+      conditionIdOf(2),
+    ])
+  })
+
+  test('behavior: ends when the key does, and takes a place among the streams of the account', async () => {
+    const { ledger, follow, send, time } = live()
+    const key = addKey(ledger, 'free')
+    const headers = { authorization: `Bearer ${key}` }
+    const client = await follow('/v1/board/live', headers)
+    await client.until(() => changesOf(client).length > 0)
+    const second = await send('/v1/board/live', { headers })
+    expect(await readProblem(second)).toMatchObject({ status: 429, code: 'too_many_streams' })
+    ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: time.nowMs })
+    await client.ended
+    expect(client.events().at(-1)).toMatchObject({ name: 'end', data: { code: 'unauthenticated' } })
+    const again = await send('/v1/board/live')
+    expect(again.status).toBe(200)
+  }, 20_000)
+
+  test('behavior: the sample follows its coins, and a server that stops ends the stream', async () => {
+    const { history, app, follow } = live()
+    putMarket(history, 2, { coin: 'eth' })
+    const client = await follow('/v1/board/live', { authorization: 'Bearer sample' })
+    await client.until(() => changesOf(client).length > 0)
+    expect(changesOf(client)[0]?.data.map(({ symbol }) => symbol)).toEqual(['btc'])
+    app.drain()
+    await client.ended
+    expect(client.text()).toStartWith('retry:3000\n\n')
+    expect(client.events().map(({ name }) => name)).not.toContain('end')
+  })
+
+  test('behavior: says when what is served is stale, and when it is current again', async () => {
+    const since: { history?: number | undefined } = {}
+    const { history, follow, time } = startServer({
+      timer: () => performance.now(),
+      staleSince: (store) => (store === 'history' ? since.history : undefined),
+    })
+    append(history, [aSnapshot({ timestampMs: START_MS })])
+    const client = await follow('/v1/board/live')
+    await client.until(() => changesOf(client).length > 0)
+    since.history = time.nowMs
+    time.nowMs += 1_000_000
+    await client.until(() => client.events().some(({ name }) => name === 'stale'))
+    expect(client.events().find(({ name }) => name === 'stale')?.data).toEqual({
+      since: iso(START_MS + 60_000),
+    })
+    // Time stands still: no window closes.
+    expect(changesOf(client).flatMap(({ closed }) => closed)).toEqual([])
+    since.history = undefined
+    await client.until(() => client.events().some(({ name }) => name === 'current'))
+    await client.until(() => changesOf(client).some(({ closed }) => closed.length > 0))
+  })
+})

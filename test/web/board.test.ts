@@ -1,0 +1,293 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import type { Page } from 'playwright-core'
+
+import { coins, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import { openHistory } from '#src/history/open.ts'
+
+import { aSnapshot, conditionIdOf } from '../history/books.ts'
+import {
+  BROWSER_TEST_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  lookAtAll,
+  soon,
+  type TestPage,
+} from '../support/browser.ts'
+import { readConfig } from '../support/config.ts'
+import { createHarness, NOW_MS } from '../support/harness.ts'
+
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
+
+const history = openHistory(':memory:', { lagMs: 0 })
+const HOUR_MS = 3_600_000
+const startMs = NOW_MS - 60_000
+const since: { history?: number | undefined } = {}
+const harness = createHarness({
+  history,
+  config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
+  timer: () => performance.now(),
+  staleSince: (store) => (store === 'history' ? since.history : undefined),
+})
+const { app, key } = harness
+let number = 0
+let batches = 0
+
+/** An open window whose probability of up is a percentage. */
+function addWindow(coin: (typeof coins)[number], timeframe: Timeframe, percent: number): string {
+  const conditionId = conditionIdOf(++number)
+  history.putMarket({
+    conditionId,
+    coin,
+    timeframe,
+    source: 'recorded',
+    windowStartMs: startMs,
+    windowEndMs: startMs + 2 * timeframeMs[timeframe] + HOUR_MS,
+    strike: '64000.00',
+    settlementRule: 'twap60',
+  })
+  tell(conditionId, { coin, timeframe, percent })
+  return conditionId
+}
+
+type Told = { coin: (typeof coins)[number]; timeframe: Timeframe; percent: number }
+
+function tell(conditionId: string, { coin, timeframe, percent }: Told): void {
+  const price = percent * 10_000
+  const book = {
+    conditionId,
+    coin,
+    timeframe,
+    timestampMs: NOW_MS - 10_000 + batches,
+    bids: { prices: [price - 5_000], sizes: [2_140_000_000] },
+    asks: { prices: [price + 5_000], sizes: [980_000_000] },
+  }
+  history.append({ id: `${++batches}`, source: 'recorded', snapshots: [aSnapshot(book)] })
+}
+
+history.putSpot(
+  coins.map((coin) => ({
+    coin,
+    source: 'chainlink',
+    windowSeconds: 60,
+    timestampMs: NOW_MS,
+    price: '64019.75',
+  })),
+)
+const five = addWindow('btc', '5m', 60)
+const fifteen = addWindow('btc', '15m', 40)
+addWindow('eth', '5m', 75)
+history.putMarket({
+  conditionId: conditionIdOf(99),
+  coin: 'btc',
+  timeframe: '5m',
+  source: 'recorded',
+  windowStartMs: NOW_MS - 900_000,
+  windowEndMs: NOW_MS - 600_000,
+  strike: '64000.00',
+  finalPrice: '63360.00',
+  winner: 'down',
+  winnerSource: 'venue',
+})
+
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
+const ticking = setInterval(() => app.tick(), 5)
+const browser = createBrowser(server.url.origin)
+afterEach(async () => {
+  since.history = undefined
+  await browser.closeTabs()
+})
+afterAll(async () => {
+  clearInterval(ticking)
+  await browser.close()
+  app.drain()
+  await server.stop(true)
+})
+
+const rowOf = (conditionId: string) => `tr:has(a[href$="${conditionId}"])`
+const order = (page: TestPage) =>
+  page.evaluate<string[]>(
+    "[...document.querySelectorAll('.board tbody a')].map(({ textContent }) => textContent)",
+  )
+
+/** A visitor with a key whose clock stands still, as that of the server. */
+const prepare = async (page: Page) => {
+  await page.clock.setFixedTime(NOW_MS)
+  await keepKey(key)(page)
+}
+
+async function open(path = '/', prepared = prepare): Promise<TestPage> {
+  const page = await browser.open(path, { prepare: prepared })
+  await page.waitForSelector('.board tbody tr')
+  await page.waitForSelector('.tag.live:text-is("Live")')
+  return page
+}
+
+/** The share of a canvas that is drawn on. */
+const drawn = (page: TestPage, selector: string) =>
+  page.evaluate<number>(`(() => {
+    const { width, height } = document.querySelector('${selector}')
+    const copy = Object.assign(document.createElement('canvas'), { width, height })
+    const context = copy.getContext('2d', { willReadFrequently: true })
+    context.drawImage(document.querySelector('${selector}'), 0, 0)
+    const { data } = context.getImageData(0, 0, width, height)
+    let count = 0
+    for (let at = 3; at < data.length; at += 4) if (data[at] > 0) count++
+    return (4 * count) / data.length
+  })()`)
+
+describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
+  test('default: every open window with its figures and charts, and a click opens the market', async () => {
+    const page = await open()
+    expect(await order(page)).toEqual(['BTC 5m', 'ETH 5m', 'BTC 15m'])
+    const text = (await page.textContent(rowOf(five))) ?? ''
+    for (const part of ['$64,019.75', '+$19.75 (+0.03 %)', 'avg $64,019.75', '60.0 %', '1¢'])
+      expect(text).toContain(part)
+    expect(text).toContain('2.1K / 980')
+    for (const chart of ['.board-price canvas', '.board-up canvas'])
+      expect(await drawn(page, chart)).toBeGreaterThan(0.005)
+    expect(await page.getAttribute(`${rowOf(five)} .board-up canvas`, 'aria-label')).toBe(
+      'Up 60.0 %',
+    )
+    await page.click(`${rowOf(fifteen)} .board-spread`)
+    await page.waitForURL(`**/markets/btc/${fifteen}`)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: what changes is shown within a second', async () => {
+    const page = await open()
+    const startedMs = performance.now()
+    tell(five, { coin: 'btc', timeframe: '5m', percent: 61 })
+    await page.waitForSelector(`${rowOf(five)} >> text=61.0 %`)
+    // A browser beside other tests takes its time.
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    tell(five, { coin: 'btc', timeframe: '5m', percent: 60 })
+    await page.waitForSelector(`${rowOf(five)} >> text=60.0 %`)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: is sorted and filtered, which the address keeps', async () => {
+    const page = await open()
+    await page.click('th button:has-text("Up")')
+    await soon(async () => expect(await order(page)).toEqual(['ETH 5m', 'BTC 5m', 'BTC 15m']))
+    expect(await page.getAttribute('th:has-text("Up")', 'aria-sort')).toBe('ascending')
+    await page.click('th button:has-text("Up")')
+    await soon(async () => expect(await order(page)).toEqual(['BTC 15m', 'BTC 5m', 'ETH 5m']))
+    await page.click('[aria-label=Coin] >> text=BTC')
+    await soon(async () => expect(await order(page)).toEqual(['BTC 15m', 'BTC 5m']))
+    expect(new URL(page.url()).search).toBe('?sort=up&reversed=&coin=btc')
+    await page.reload()
+    await soon(async () => expect(await order(page)).toEqual(['BTC 15m', 'BTC 5m']))
+    await page.click('[aria-label="Length of the window"] >> text=15m')
+    await soon(async () => expect(await order(page)).toEqual(['BTC 15m']))
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: rows keep their places while the pointer is over them, or the focus within', async () => {
+    const page = await open('/?sort=up')
+    expect(await order(page)).toEqual(['ETH 5m', 'BTC 5m', 'BTC 15m'])
+    await page.hover(rowOf(fifteen))
+    tell(fifteen, { coin: 'btc', timeframe: '15m', percent: 90 })
+    await page.waitForSelector(`${rowOf(fifteen)} >> text=90.0 %`)
+    const late = addWindow('eth', '15m', 95)
+    await page.waitForSelector(rowOf(late))
+    await page.waitForTimeout(1_500)
+    expect(await order(page)).toEqual(['ETH 5m', 'BTC 5m', 'BTC 15m', 'ETH 15m'])
+    await page.focus(`${rowOf(five)} a`)
+    await page.mouse.move(0, 0)
+    history.putMarket({
+      conditionId: late,
+      coin: 'eth',
+      timeframe: '15m',
+      source: 'recorded',
+      winner: 'up',
+      winnerSource: 'venue',
+    })
+    await page.waitForSelector(`${rowOf(late)}.is-over >> text=over`)
+    expect(await order(page)).toEqual(['ETH 5m', 'BTC 5m', 'BTC 15m', 'ETH 15m'])
+    await page.evaluate('document.activeElement.blur()')
+    await soon(async () => expect(await order(page)).toEqual(['BTC 15m', 'ETH 5m', 'BTC 5m']))
+    tell(fifteen, { coin: 'btc', timeframe: '15m', percent: 40 })
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a star puts the windows of a coin and length first, also at the next visit', async () => {
+    const page = await open()
+    await page.click(`${rowOf(fifteen)} .star`)
+    await page.mouse.move(0, 0)
+    await page.evaluate('document.activeElement.blur()')
+    await soon(async () => expect((await order(page))[0]).toBe('BTC 15m'))
+    await page.reload()
+    await soon(async () => expect((await order(page))[0]).toBe('BTC 15m'))
+    expect(await page.getAttribute(`${rowOf(fifteen)} .star`, 'aria-pressed')).toBe('true')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: without a key it shows the coins of the sample, and says so', async () => {
+    const page = await open('/', (tab) => tab.clock.setFixedTime(NOW_MS))
+    expect(await order(page)).toEqual(['BTC 5m', 'BTC 15m'])
+    await page.waitForSelector('text=Without a key, you see a sample: windows of BTC.')
+    await page.click('[aria-label=Coin] >> text=ETH')
+    await page.waitForSelector('.tier-card >> text=Get a key')
+    expect(page.faults).toEqual([])
+  })
+
+  test('error: with a wrong key it says what is wrong', async () => {
+    const wrong = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`
+    const page = await browser.open('/', { prepare: keepKey(wrong) })
+    await page.waitForSelector('[role=alert] >> text=Get a key')
+    page.forgive(/401/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: stale and disconnected are said in words and shown in grey, and end', async () => {
+    const page = await open()
+    const isGrey = () =>
+      page.evaluate<boolean>(
+        "getComputedStyle(document.querySelector('.board tbody')).filter === 'grayscale(1)'",
+      )
+    expect(await isGrey()).toBe(false)
+    since.history = NOW_MS
+    await page.waitForSelector('[role=status] >> text=The server knows of nothing after')
+    expect(await isGrey()).toBe(true)
+    expect(await page.locator('.tag.live:text-is("Live")').count()).toBe(0)
+    since.history = undefined
+    await page.waitForSelector('.tag.live:text-is("Live")')
+    expect(await isGrey()).toBe(false)
+    await page.context().setOffline(true)
+    await page.waitForSelector('[role=status] >> text=Values are as of')
+    expect(await isGrey()).toBe(true)
+    await page.context().setOffline(false)
+    await page.waitForSelector('.tag.live:text-is("Live")')
+    page.forgive(/ERR_|Failed to load/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: what happened since the last visit, which the browser keeps', async () => {
+    const visitMs = NOW_MS - 2 * HOUR_MS
+    const page = await open('/', async (tab) => {
+      await prepare(tab)
+      await tab.addInitScript(
+        `localStorage.getItem('bookfeed.visit') ?? localStorage.setItem('bookfeed.visit', '${visitMs}')`,
+      )
+    })
+    await page.locator('.away').scrollIntoViewIfNeeded()
+    await page.waitForSelector('[aria-pressed="true"] >> text=Since your last visit')
+    const text = (await page.textContent('.away')) ?? ''
+    expect(text).toContain('−1.00 %')
+    expect(text).toContain('won')
+    await page.reload()
+    await page.waitForSelector('.away')
+    // A visit has just been.
+    expect(await page.locator('text=Since your last visit').count()).toBe(0)
+    const kept = await page.evaluate<string>("localStorage.getItem('bookfeed.visit')")
+    expect(Number(kept)).toBeGreaterThan(visitMs + HOUR_MS)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: looks right at every width, in both themes', async () => {
+    const look = { name: 'board', ready: '.board tbody tr', prepare }
+    expect(await lookAtAll(browser, '/', look)).toEqual([])
+  })
+})

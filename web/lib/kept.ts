@@ -1,0 +1,27 @@
+/** What this browser keeps from one visit to the next. Nothing of it is secret. */
+
+import { createStore } from './store.ts'
+
+/** A value under a name of local storage; `read` says what of the stored JSON is one. */
+export function createKept<T>(name: string, read: (stored: unknown) => T) {
+  const store = createStore<T>(read(parse(name)))
+  return {
+    store,
+    set(value: T): void {
+      try {
+        localStorage.setItem(name, JSON.stringify(value))
+      } catch {
+        // A browser without storage keeps it as long as the page.
+      }
+      store.set(value)
+    },
+  }
+}
+
+function parse(name: string): unknown {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? 'null')
+  } catch {
+    return null
+  }
+}

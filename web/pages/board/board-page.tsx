@@ -1,0 +1,251 @@
+/** Every open window of every coin on one screen. */
+
+import './board.css'
+
+import { useEffect, useMemo, useState } from 'preact/hooks'
+
+import { facts } from '../../lib/facts.ts'
+import { showTime } from '../../lib/format.ts'
+import { apiKey } from '../../lib/key.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
+import { mayRead, type Rights, useRights } from '../../lib/rights.ts'
+import { useStore } from '../../lib/store.ts'
+import { colorOf, themeStore } from '../../lib/theme.ts'
+import { Choice } from '../../parts/choice.tsx'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { TierCard } from '../../parts/tier-card.tsx'
+import { Away } from './away.tsx'
+import { type BoardState, followBoard, type FollowedBoard } from './follow-board.ts'
+import { type Arrangement, type SortName, sortNames, useOrder } from './order.ts'
+import { WindowRow } from './window-row.tsx'
+
+const coins = Object.keys(facts.coins ?? {})
+const coinChoices = [
+  [undefined, 'All'],
+  ...coins.map((coin) => [coin, coin.toUpperCase()] as const),
+] as const
+const lengths = [
+  [undefined, 'All'],
+  ...['5m', '15m', '1h', '4h', '1d'].map((each) => [each, each] as const),
+] as const
+
+export function BoardPage() {
+  const key = useStore(apiKey.store)
+  const rights = useRights()
+  const board = useBoard(key)
+  const arrangement = useArrangement()
+  const { coin } = arrangement
+  const isOpen =
+    rights === undefined || coin === undefined || mayRead(rights, { route: 'prices', coin })
+  return (
+    <div class="page">
+      <div class="row">
+        <h1>Open windows</h1>
+        {board && <StateText board={board} />}
+      </div>
+      <div class="row spread">
+        <Choice
+          label="Coin"
+          options={coinChoices}
+          value={coin}
+          onChoose={(each) => setQuery({ coin: each })}
+        />
+        <Choice
+          label="Length of the window"
+          options={lengths}
+          value={arrangement.timeframe}
+          onChoose={(each) => setQuery({ timeframe: each })}
+        />
+      </div>
+      {key === undefined && facts.sample && (
+        <p class="note">
+          Without a key, you see a sample: windows of {facts.sample.coins.join(', ').toUpperCase()}.{' '}
+          <a href="/account">Get a key</a> for the other coins.
+        </p>
+      )}
+      {isOpen ? (
+        board && <BoardTable board={board} arrangement={arrangement} />
+      ) : (
+        <TierCard what={`${facts.coins?.[coin ?? ''] ?? coin} windows`} />
+      )}
+      {board && rights && <AwayLater board={board} rights={rights} coin={coin} />}
+    </div>
+  )
+}
+
+/** Below the rows, so not before they are there: they would move it. */
+function AwayLater(props: { board: FollowedBoard; rights: Rights; coin: string | undefined }) {
+  const { kind } = useStore(props.board.state)
+  return kind === 'loading' ? null : <Away rights={props.rights} coin={props.coin} />
+}
+
+/** One that belongs to the visitor's key. */
+function useBoard(key: string | undefined): FollowedBoard | undefined {
+  const [board, setBoard] = useState<FollowedBoard>()
+  useEffect(() => {
+    const followed = followBoard()
+    setBoard(followed)
+    return followed.stop
+  }, [key])
+  return board
+}
+
+/** From the address, so that it can be shared. */
+function useArrangement(): Arrangement {
+  const { query } = useLocation()
+  return {
+    coin: coins.find((each) => each === query.get('coin')),
+    timeframe: query.get('timeframe') ?? undefined,
+    sort: sortNames.find((each) => each === query.get('sort')) ?? 'left',
+    isReversed: query.has('reversed'),
+  }
+}
+
+function StateText({ board }: { board: FollowedBoard }) {
+  const state = useStore(board.state)
+  return (
+    <p role="status" class="row">
+      {state.kind === 'live' ? (
+        <span class="tag live">Live</span>
+      ) : (
+        <span class="tag">{stateNames[state.kind]}</span>
+      )}
+      <span class="note">{stateText(state)}</span>
+    </p>
+  )
+}
+
+const stateNames: Record<BoardState['kind'], string> = {
+  loading: 'Loading…',
+  live: 'Live',
+  polled: 'Every few seconds',
+  stale: 'Stale',
+  waiting: 'Disconnected',
+  refused: 'Not included',
+}
+
+function stateText(state: BoardState): string {
+  if (state.kind === 'stale')
+    return `The server knows of nothing after ${showTime(Date.parse(state.since))} UTC.`
+  if (state.kind === 'polled') return `No live stream is left: ${state.problem.detail}`
+  if (state.kind !== 'waiting') return ''
+  const why = state.problem === undefined ? 'You are offline.' : `${state.problem.title}.`
+  return `${why} Values are as of ${showTime(state.sinceMs)} UTC; this page keeps trying.`
+}
+
+const columns: readonly (readonly [sort: SortName | undefined, name: string, look?: string])[] = [
+  ['window', 'Window'],
+  ['left', 'Left'],
+  ['move', 'Price and strike'],
+  [undefined, 'Price now'],
+  ['up', 'Up'],
+  ['spread', 'Spread', 'right'],
+  ['depth', 'Depth ±2¢', 'right'],
+  ['volume', 'Volume', 'right'],
+  [undefined, 'Recording'],
+]
+
+function BoardTable({ board, arrangement }: { board: FollowedBoard; arrangement: Arrangement }) {
+  const state = useStore(board.state)
+  const ink = useInk()
+  const { order, holding } = useOrder(board, arrangement)
+  if (state.kind === 'refused') return <ProblemCard problem={state.problem} />
+  const isCurrent = state.kind === 'live' || state.kind === 'polled'
+  const isEmpty = order.length === 0 && state.kind !== 'loading'
+  return (
+    <section class="card flush" aria-label="Open windows">
+      <Legend />
+      <div class="board-sort row">
+        <label>
+          Sort by{' '}
+          <select
+            value={arrangement.sort}
+            onChange={(event) => chooseSort(event.currentTarget.value)}
+          >
+            {columns.map(([sort, name]) => sort && <option value={sort}>{name}</option>)}
+          </select>
+        </label>
+      </div>
+      <div class="table-wrap">
+        <table class={isCurrent ? 'board' : 'board is-stale'} aria-busy={state.kind === 'loading'}>
+          <caption class="sr">Open windows with price, strike, probability and liquidity</caption>
+          <thead>
+            <tr>
+              {columns.map(([sort, name, look]) => (
+                <Heading key={name} {...{ sort, name, look, arrangement }} />
+              ))}
+            </tr>
+          </thead>
+          <tbody {...holding}>
+            {order.map((id) => {
+              const store = board.windows.get(id)
+              return store && <WindowRow key={id} store={store} ink={ink} />
+            })}
+          </tbody>
+        </table>
+      </div>
+      {isEmpty && <p class="card-body note">No window is open now.</p>}
+    </section>
+  )
+}
+
+const chooseSort = (sort: string, isReversed = false) =>
+  setQuery({ sort: sort === 'left' ? undefined : sort, reversed: isReversed ? '' : undefined })
+
+type HeadingProps = {
+  sort: SortName | undefined
+  name: string
+  look: string | undefined
+  arrangement: Arrangement
+}
+
+function Heading({ sort, name, look = '', arrangement }: HeadingProps) {
+  if (sort === undefined) {
+    return (
+      <th scope="col" class={look}>
+        {name}
+      </th>
+    )
+  }
+  const isSorted = sort === arrangement.sort
+  const { isReversed } = arrangement
+  const direction = isReversed ? 'descending' : 'ascending'
+  return (
+    <th scope="col" class={look} {...(isSorted ? { 'aria-sort': direction } : {})}>
+      <button type="button" class="sort" onClick={() => chooseSort(sort, isSorted && !isReversed)}>
+        {name}
+        <span aria-hidden="true">{isSorted ? (isReversed ? ' ↑' : ' ↓') : ''}</span>
+      </button>
+    </th>
+  )
+}
+
+const Legend = () => (
+  <div class="legend board-legend">
+    <span class="accent">
+      <i class="key" /> price of the coin
+    </span>
+    <span class="average">
+      <i class="key" /> settlement average so far
+    </span>
+    <span>
+      <i class="key" /> strike
+    </span>
+    <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
+  </div>
+)
+
+function useInk() {
+  const theme = useStore(themeStore)
+  return useMemo(
+    () => ({
+      line: colorOf('--line'),
+      soft: colorOf('--ink-soft'),
+      accent: colorOf('--accent'),
+      bid: colorOf('--bid'),
+      ask: colorOf('--ask'),
+      average: colorOf('--warn'),
+    }),
+    [theme],
+  )
+}

@@ -1,0 +1,234 @@
+/** The open windows, as the server sends them, handed to the rows a few in each frame. */
+
+import { type Problem, request, toProblem } from '../../lib/api.ts'
+import type { Board, BoardWindow } from '../../lib/bodies.ts'
+import { serverNowMs } from '../../lib/clock.ts'
+import { followEvents } from '../../lib/events.ts'
+import { pollMs } from '../../lib/poll.ts'
+import { createStore, type Store } from '../../lib/store.ts'
+
+type Series = { fromMs: number; stepMs: number } & Record<Line, (number | null)[]>
+const lineNames = ['mid', 'spot', 'average'] as const
+type Line = (typeof lineNames)[number]
+
+/** What the server sends of a window again and again. */
+export type Row = Omit<BoardWindow, 'history'>
+
+export type Shown = {
+  row: Row
+  series: Series | undefined
+  /** The time that the row shows, by the clock of the server. */
+  nowMs: number
+  /** The server does not list it any more. */
+  isOver: boolean
+}
+
+export type BoardState =
+  | { kind: 'loading' }
+  | { kind: 'live' }
+  /** The server has not heard from its database since. */
+  | { kind: 'stale'; since: string }
+  /** There is no stream left for the visitor: rows are asked for every few seconds. */
+  | { kind: 'polled'; problem: Problem }
+  /** Nothing comes. */
+  | { kind: 'waiting'; problem?: Problem | undefined; sinceMs: number }
+  | { kind: 'refused'; problem: Problem }
+
+type BoardEvent = { data: Row[]; closed: string[] }
+
+/** Rows that are drawn in a frame: more would take longer than one on a slow processor. */
+const ROWS_A_FRAME = 4
+const SECOND_MS = 1_000
+
+/** Follows the board until `stop`. */
+export function followBoard() {
+  const state = createStore<BoardState>({ kind: 'loading' })
+  /** Rises when windows come or go. */
+  const changes = createStore(0)
+  const windows = new Map<string, Store<Shown>>()
+  /** What is to be drawn. */
+  const due = new Map<string, Partial<Shown>>()
+  /** Of the stream and the request for all rows; another one after each break. */
+  let connection = new AbortController()
+  let frame = 0
+  let polling = 0
+  /** The next event has all rows. */
+  let isFirst = true
+
+  function put(id: string, change: Partial<Shown>): void {
+    due.set(id, { ...due.get(id), ...change })
+    frame ||= requestAnimationFrame(draw)
+  }
+
+  function draw(): void {
+    frame = 0
+    const nowMs = serverNowMs()
+    for (const [id, change] of [...due].slice(0, ROWS_A_FRAME)) {
+      due.delete(id)
+      const store = windows.get(id)
+      if (store === undefined) continue
+      const next = { ...store.get(), ...change, nowMs }
+      extend(next)
+      store.set(next)
+    }
+    if (due.size > 0) frame = requestAnimationFrame(draw)
+  }
+
+  function add(row: Row, series: Series | undefined): void {
+    windows.set(
+      row.conditionId,
+      createStore<Shown>({ row, series, nowMs: serverNowMs(), isOver: false }),
+    )
+    changes.set(changes.get() + 1)
+  }
+
+  function take(row: Row, series?: Series): void {
+    const known = windows.get(row.conditionId)
+    if (known === undefined) add(row, series ?? emptySeries(row))
+    else put(row.conditionId, series === undefined ? { row } : { row, series })
+  }
+
+  function end(id: string): void {
+    if (!windows.has(id)) return
+    put(id, { isOver: true })
+    changes.set(changes.get() + 1)
+  }
+
+  /** Reads all rows with how it came to them. */
+  async function load(): Promise<void> {
+    const { signal } = connection
+    const { data } = await request<Board>('/v1/board', { signal })
+    for (const { history, ...row } of data) take(row, toSeries(history))
+    endOthers(data)
+  }
+
+  function endOthers(rows: readonly Row[]): void {
+    const open = new Set(rows.map(({ conditionId }) => conditionId))
+    for (const id of windows.keys()) if (!open.has(id)) end(id)
+  }
+
+  async function run(): Promise<void> {
+    const { signal } = connection
+    try {
+      await load()
+    } catch (error) {
+      if (signal.aborted) return
+      const problem = toProblem(error)
+      const isRefused = problem.status === 401 || problem.status === 403
+      if (isRefused) return state.set({ kind: 'refused', problem })
+      state.set({ kind: 'waiting', problem, sinceMs: serverNowMs() })
+    }
+    await followEvents(
+      '/v1/board/live',
+      {},
+      {
+        signal,
+        onEvent({ event, data }) {
+          if (event === 'stale')
+            state.set({ kind: 'stale', since: (JSON.parse(data) as { since: string }).since })
+          if (event === 'current') state.set({ kind: 'live' })
+          if (event !== 'board') return
+          const { data: rows, closed } = JSON.parse(data) as BoardEvent
+          for (const row of rows) take(row)
+          if (isFirst) endOthers(rows)
+          for (const id of closed) end(id)
+          isFirst = false
+        },
+        onState(now, problem) {
+          if (problem?.status === 429 || problem?.status === 503) return poll(problem)
+          if (now === 'waiting') return wait(problem)
+          isFirst = true
+          // What happened meanwhile is in no event.
+          if (state.get().kind === 'waiting') void load().catch(() => undefined)
+          state.set({ kind: 'live' })
+        },
+      },
+    )
+  }
+
+  function wait(problem?: Problem): void {
+    const before = state.get()
+    const sinceMs = before.kind === 'waiting' ? before.sinceMs : serverNowMs()
+    state.set({ kind: 'waiting', problem, sinceMs })
+  }
+
+  function poll(problem: Problem): void {
+    state.set({ kind: 'polled', problem })
+    clearTimeout(polling)
+    const next = () => {
+      if (state.get().kind !== 'polled') return
+      polling = window.setTimeout(next, pollMs())
+      if (document.visibilityState === 'visible') void load().catch(() => undefined)
+    }
+    polling = window.setTimeout(next, pollMs())
+  }
+
+  // A connection that is lost may seem open for minutes.
+  function offline(): void {
+    connection.abort()
+    wait()
+  }
+  function online(): void {
+    connection.abort()
+    connection = new AbortController()
+    void run()
+  }
+  window.addEventListener('offline', offline)
+  window.addEventListener('online', online)
+  const ticking = setInterval(() => {
+    if (document.visibilityState !== 'visible') return
+    for (const id of windows.keys()) put(id, {})
+  }, SECOND_MS)
+  void run()
+
+  return {
+    state,
+    changes,
+    windows,
+    /** Forgets windows that are over. */
+    sweep(): void {
+      for (const [id, store] of windows) if (store.get().isOver) windows.delete(id)
+    },
+    stop(): void {
+      connection.abort()
+      clearInterval(ticking)
+      clearTimeout(polling)
+      cancelAnimationFrame(frame)
+      window.removeEventListener('offline', offline)
+      window.removeEventListener('online', online)
+    },
+  }
+}
+
+export type FollowedBoard = ReturnType<typeof followBoard>
+
+const POINTS = 60
+
+/** Of a window that opened while it was looked at. */
+function emptySeries({ windowStart, windowEnd }: Row): Series | undefined {
+  if (windowStart === null || windowEnd === null) return undefined
+  const fromMs = Date.parse(windowStart)
+  const stepMs = Math.max(1, Math.ceil((Date.parse(windowEnd) - fromMs) / POINTS))
+  return { fromMs, stepMs, mid: [], spot: [], average: [] }
+}
+
+function toSeries(history: BoardWindow['history']): Series | undefined {
+  if (history === null) return undefined
+  const { from, stepMs, mid, spot, average } = history
+  return { fromMs: Date.parse(from), stepMs, mid: [...mid], spot: [...spot], average: [...average] }
+}
+
+/** Adds the points that have passed since the last one, as the row is now. */
+function extend({ row, series, nowMs, isOver }: Shown): void {
+  if (series === undefined || isOver) return
+  const { fromMs, stepMs, mid } = series
+  const count = Math.min(POINTS, Math.floor((nowMs - fromMs) / stepMs) + 1)
+  while (mid.length < count) {
+    // Of points that were missed nothing is known.
+    const isLast = mid.length === count - 1
+    const inGap = row.recording.state !== 'recorded'
+    series.mid.push(isLast && !inGap ? row.mid : null)
+    series.spot.push(isLast ? (row.spot?.price ?? null) : null)
+    series.average.push(isLast ? (row.average?.price ?? null) : null)
+  }
+}

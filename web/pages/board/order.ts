@@ -1,0 +1,110 @@
+/** Which windows are shown, and in which order. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { facts } from '../../lib/facts.ts'
+import { createKept } from '../../lib/kept.ts'
+import type { FollowedBoard, Row } from './follow-board.ts'
+
+export const sortNames = ['left', 'window', 'move', 'up', 'spread', 'depth', 'volume'] as const
+export type SortName = (typeof sortNames)[number]
+export type Arrangement = {
+  coin: string | undefined
+  timeframe: string | undefined
+  sort: SortName
+  isReversed: boolean
+}
+
+/** Series of windows, such as `btc-5m`. */
+export const favourites = createKept<readonly string[]>('bookfeed.favourites', (stored) =>
+  Array.isArray(stored) ? stored.filter((each) => typeof each === 'string') : [],
+)
+
+export const seriesOf = ({ symbol, timeframe }: Pick<Row, 'symbol' | 'timeframe'>): string =>
+  `${symbol}-${timeframe}`
+
+/** How far the price is from the strike, as a share of it. */
+export const moveOf = ({ spot, strike }: Row): number | undefined =>
+  spot === null || strike === null ? undefined : spot.price / strike - 1
+
+const coins = Object.keys(facts.coins ?? {})
+const timeframes = ['5m', '15m', '1h', '4h', '1d']
+const endOf = ({ windowEnd }: Row): number =>
+  windowEnd === null ? Infinity : Date.parse(windowEnd)
+const depthOf = ({ bidDepth, askDepth }: Row): number => (bidDepth ?? 0) + (askDepth ?? 0)
+
+/** The lowest is first. */
+const ranks: Record<SortName, (row: Row) => number> = {
+  left: endOf,
+  window: ({ symbol, timeframe }) => 10 * coins.indexOf(symbol) + timeframes.indexOf(timeframe),
+  move: (row) => -Math.abs(moveOf(row) ?? 0),
+  up: ({ mid }) => -(mid ?? -1),
+  spread: ({ spread }) => spread ?? Infinity,
+  depth: (row) => -depthOf(row),
+  volume: ({ volume }) => -(volume ?? 0),
+}
+
+function compare(a: Row, b: Row, { sort, isReversed }: Arrangement): number {
+  const liked = favourites.store.get()
+  const isLiked = (row: Row) => Number(liked.includes(seriesOf(row)))
+  const order = ranks[sort](a) - ranks[sort](b) || 0
+  return (
+    isLiked(b) - isLiked(a) ||
+    (isReversed ? -order : order) ||
+    ranks.window(a) - ranks.window(b) ||
+    endOf(a) - endOf(b)
+  )
+}
+
+const AGAIN_MS = 1_000
+
+/**
+ * Condition ids in order. While the table is held, because the pointer is over it or the focus
+ * within, rows stay where they are: new ones come last, and those that are over remain.
+ */
+export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
+  const [order, setOrder] = useState<readonly string[]>([])
+  const isHeld = useRef(false)
+  const latest = useRef(order)
+  const arrange = (mayMove: boolean) => {
+    const { coin, timeframe } = arrangement
+    if (mayMove) board.sweep()
+    const rows = [...board.windows.values()]
+      .map((store) => store.get().row)
+      .filter((row) => coin === undefined || row.symbol === coin)
+      .filter((row) => timeframe === undefined || row.timeframe === timeframe)
+      .toSorted((a, b) => compare(a, b, arrangement))
+    const ids = rows.map(({ conditionId }) => conditionId)
+    const kept = latest.current.filter((id) => ids.includes(id))
+    const next = mayMove ? ids : [...kept, ...ids.filter((id) => !kept.includes(id))]
+    if (next.join() === latest.current.join()) return
+    latest.current = next
+    setOrder(next)
+  }
+  useEffect(() => {
+    arrange(true)
+    const look = () => arrange(!isHeld.current)
+    const timer = setInterval(look, AGAIN_MS)
+    const ends = [board.changes.subscribe(look), favourites.store.subscribe(look)]
+    return () => {
+      clearInterval(timer)
+      for (const end of ends) end()
+    }
+  }, [board, arrangement.coin, arrangement.timeframe, arrangement.sort, arrangement.isReversed])
+  const pointed = useRef(false)
+  const focused = useRef(false)
+  const hold = (which: { current: boolean }, isOn: boolean) => () => {
+    which.current = isOn
+    isHeld.current = pointed.current || focused.current
+  }
+  return {
+    order,
+    /** Handlers of what is held. */
+    holding: {
+      onPointerEnter: hold(pointed, true),
+      onPointerLeave: hold(pointed, false),
+      onFocusIn: hold(focused, true),
+      onFocusOut: hold(focused, false),
+    },
+  }
+}

@@ -1,0 +1,195 @@
+/** A row of the board: an open window as it is now. */
+
+import { useLayoutEffect, useRef } from 'preact/hooks'
+
+import { drawPrices, drawProbability, type Ink, type Point } from '../../charts/small-charts.ts'
+import {
+  showChange,
+  showCompact,
+  showDollarChange,
+  showDollars,
+  showLength,
+  showPrice,
+  showProbability,
+  showTime,
+  showWindow,
+} from '../../lib/format.ts'
+import { navigate } from '../../lib/location.ts'
+import { type Store, useStore } from '../../lib/store.ts'
+import { SimulatedTag } from '../../parts/simulated.tsx'
+import type { Row, Shown } from './follow-board.ts'
+import { favourites, moveOf, seriesOf } from './order.ts'
+
+const reasons: Record<string, string> = {
+  recorder_down: 'the recorder is down',
+  venue_silent: 'the venue is silent',
+  hash_mismatch: 'the book contradicts its hash',
+  not_open: 'the market is not open',
+  import: 'missing in the import',
+}
+
+export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
+  const shown = useStore(store)
+  const { row, nowMs, isOver } = shown
+  const { conditionId, symbol, timeframe, windowStart, windowEnd } = row
+  const href = `/markets/${symbol}/${conditionId}`
+  const name = `${symbol.toUpperCase()} ${timeframe}`
+  const leftMs = windowEnd === null ? undefined : Date.parse(windowEnd) - nowMs
+  return (
+    <tr class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()} onClick={() => navigate(href)}>
+      <th scope="row" class="board-window">
+        <Favourite row={row} name={name} />
+        <span>
+          <a href={href}>{name}</a> <SimulatedTag source={row.source} />
+          <span class="note num">{showWindow(windowStart, windowEnd)}</span>
+        </span>
+      </th>
+      <td class="num board-left">
+        {isOver ? 'over' : leftMs === undefined ? 'open' : showLength(leftMs)}
+      </td>
+      <td class="board-price">
+        <PriceChart shown={shown} ink={ink} />
+      </td>
+      <td class="num board-spot">
+        <Price row={row} nowMs={nowMs} />
+      </td>
+      <td class="num board-up">
+        <ProbabilityChart shown={shown} ink={ink} />
+        <b class={row.mid !== null && row.mid < 0.5 ? 'down' : 'up'}>{showProbability(row.mid)}</b>
+      </td>
+      <td class="num right board-spread" data-name="Spread">
+        {showPrice(row.spread)}
+      </td>
+      <td class="num right board-depth" data-name="Depth ±2¢">
+        {showShares(row.bidDepth)} / {showShares(row.askDepth)}
+      </td>
+      <td class="num right board-volume" data-name="Volume">
+        {showShares(row.volume)}
+      </td>
+      <td class="board-recording">
+        <Recording row={row} />
+      </td>
+    </tr>
+  )
+}
+
+const showShares = (shares: number | null): string => (shares === null ? '–' : showCompact(shares))
+
+/** Price of the coin, how far it is from the strike, and the average so far. */
+function Price({ row, nowMs }: { row: Row; nowMs: number }) {
+  const { spot, strike, average } = row
+  const move = moveOf(row)
+  return (
+    <>
+      <span>{spot === null ? 'no price' : showDollars(spot.price)}</span>
+      {spot !== null && strike !== null && move !== undefined && (
+        <span class={move < 0 ? 'down' : 'up'}>
+          {showDollarChange(spot.price - strike)} ({showChange(move)})
+        </span>
+      )}
+      {strike === null && <span class="note">strike unknown</span>}
+      {average !== null && (
+        <span class="board-average">
+          {average.isSettlement
+            ? `avg ${showDollars(average.price)}, ${Math.max(0, Math.round((nowMs - Date.parse(average.from)) / 1000))} s`
+            : `avg ${showDollars(average.price)}`}
+        </span>
+      )}
+    </>
+  )
+}
+
+function Recording({ row: { recording } }: { row: Row }) {
+  const { state, reason, since, covered } = recording
+  const share = covered === null || covered === 1 ? '' : `${(covered * 100).toFixed(1)} % so far`
+  if (state === 'none') return <span class="tag warn">not recorded</span>
+  if (state === 'recorded')
+    return (
+      <>
+        <span class="tag live">recorded</span>
+        {share !== '' && <span class="note num"> {share}</span>}
+      </>
+    )
+  return (
+    <>
+      <span class="tag warn">gap</span>
+      <span class="note num">
+        {reason === null ? '' : reasons[reason]}
+        {since !== null && ` since ${showTime(Date.parse(since))}`}
+      </span>
+    </>
+  )
+}
+
+function Favourite({ row, name }: { row: Row; name: string }) {
+  const liked = useStore(favourites.store)
+  const series = seriesOf(row)
+  const isLiked = liked.includes(series)
+  return (
+    <button
+      type="button"
+      class="star"
+      aria-pressed={isLiked}
+      aria-label={`${name} first`}
+      onClick={(event) => {
+        event.stopPropagation()
+        favourites.set(isLiked ? liked.filter((each) => each !== series) : [...liked, series])
+      }}
+    >
+      {isLiked ? '★' : '☆'}
+    </button>
+  )
+}
+
+type ChartProps = { shown: Shown; ink: Ink }
+
+function PriceChart({ shown, ink }: ChartProps) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const { row } = shown
+  const { symbol, spot, strike, average } = row
+  useLayoutEffect(() => {
+    const span = spanOf(shown)
+    if (canvas.current === null || span === undefined) return
+    const spots = pointsOf(shown, 'spot', spot?.price ?? null)
+    const averages = pointsOf(shown, 'average', average?.price ?? null)
+    const { fromMs, toMs } = span
+    drawPrices(canvas.current, { fromMs, toMs, spot: spots, average: averages, strike }, ink)
+  }, [shown, ink])
+  const parts = [
+    `${symbol.toUpperCase()} ${showDollars(spot?.price)}`,
+    `strike ${showDollars(strike)}`,
+    ...(average === null ? [] : [`average ${showDollars(average.price)}`]),
+  ]
+  return <canvas ref={canvas} class="small-chart" role="img" aria-label={parts.join(', ')} />
+}
+
+function ProbabilityChart({ shown, ink }: ChartProps) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const { row, series } = shown
+  useLayoutEffect(() => {
+    const span = spanOf(shown)
+    if (canvas.current === null || span === undefined) return
+    const { fromMs, toMs } = span
+    drawProbability(canvas.current, { fromMs, toMs, mid: pointsOf(shown, 'mid', row.mid) }, ink)
+  }, [shown, ink])
+  const first = series?.mid.find((mid) => mid !== null)
+  const label = `Up ${showProbability(row.mid)}${first == null ? '' : `, ${showProbability(first)} at the start`}`
+  return <canvas ref={canvas} class="small-chart spark" role="img" aria-label={label} />
+}
+
+function spanOf({ row: { windowStart, windowEnd } }: Shown) {
+  if (windowStart === null || windowEnd === null) return undefined
+  return { fromMs: Date.parse(windowStart), toMs: Date.parse(windowEnd) }
+}
+
+/** What was kept of a line, and its value now. */
+function pointsOf(
+  { series, nowMs, row }: Shown,
+  line: 'mid' | 'spot' | 'average',
+  now: number | null,
+): Point[] {
+  const { fromMs = 0, stepMs = 1 } = series ?? {}
+  const before = (series?.[line] ?? []).map((value, at): Point => [fromMs + at * stepMs, value])
+  const endMs = row.windowEnd === null ? nowMs : Date.parse(row.windowEnd)
+  return [...before, [Math.min(nowMs, endMs), now]]
+}
