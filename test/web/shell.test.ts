@@ -67,6 +67,7 @@ describe('the files of the dashboard', () => {
 
   test('default: every page has its own code in its document, and HEAD answers as GET', async () => {
     for (const [path, module] of [
+      ['/', 'board-page'],
       ['/markets/btc', 'explore-page'],
       ['/markets/btc/0xab', 'market-page'],
       ['/coverage/eth', 'coverage-page'],
@@ -146,7 +147,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await page.waitForSelector('#content:focus')
     await page.waitForSelector('h1:has-text("Coverage")')
     await page.goBack()
-    await page.waitForSelector('nav a[aria-current]:has-text("Explore")')
+    await page.waitForSelector('nav a[aria-current]:has-text("Board")')
     expect(await page.evaluate('window.isSame')).toBe(true)
     expect(page.faults).toEqual([])
   })
@@ -163,7 +164,9 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
           await route.continue()
         })
         await page.goto(new URL(path, server.url).href)
-        await page.waitForLoadState('networkidle')
+        // The board has a stream, so it is never idle.
+        if (path === '/') await page.waitForSelector('.away')
+        else await page.waitForLoadState('networkidle')
         const shift = await page.evaluate(`new Promise((resolve) => {
         new PerformanceObserver((list) => {
           const moved = ({ value, sources }) => value + ' ' + sources.map(({ node }) => node?.outerHTML)

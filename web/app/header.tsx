@@ -5,7 +5,7 @@ import { KeyMenu } from './key-menu.tsx'
 
 const links = [
   { to: '/', name: 'Board', isHere: (path: string) => path === '/' },
-  { to: '/markets/btc', name: 'Markets', isHere: (path: string) => path.startsWith('/markets') },
+  { to: '/markets/btc', name: 'Explore', isHere: (path: string) => path.startsWith('/markets') },
   { to: '/coverage', name: 'Coverage', isHere: (path: string) => path.startsWith('/coverage') },
   {
     to: '/calibration',

@@ -50,7 +50,7 @@ export function PageSlot({ found }: { found: Found | undefined }) {
       <section class="card">
         <h1>Nothing here</h1>
         <p>
-          This page does not exist. <a href="/">Explore the markets</a>.
+          This page does not exist. <a href="/markets/btc">Explore the markets</a>.
         </p>
       </section>
     )
@@ -60,7 +60,7 @@ export function PageSlot({ found }: { found: Found | undefined }) {
       <section class="card">
         <h1>No such coin</h1>
         <p>
-          There is no coin {found.params.coin} here. <a href="/">Explore the markets</a>.
+          There is no coin {found.params.coin} here. <a href="/markets/btc">Explore the markets</a>.
         </p>
       </section>
     )

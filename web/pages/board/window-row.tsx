@@ -21,11 +21,11 @@ import type { Row, Shown } from './follow-board.ts'
 import { favourites, moveOf, seriesOf } from './order.ts'
 
 const reasons: Record<string, string> = {
-  recorder_down: 'the recorder is down',
-  venue_silent: 'the venue is silent',
-  hash_mismatch: 'the book contradicts its hash',
-  not_open: 'the market is not open',
-  import: 'missing in the import',
+  recorder_down: 'recorder down',
+  venue_silent: 'venue silent',
+  hash_mismatch: 'book not verified',
+  not_open: 'not open',
+  import: 'not imported',
 }
 
 export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
@@ -37,12 +37,14 @@ export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
   const leftMs = windowEnd === null ? undefined : Date.parse(windowEnd) - nowMs
   return (
     <tr class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()} onClick={() => navigate(href)}>
-      <th scope="row" class="board-window">
-        <Favourite row={row} name={name} />
-        <span>
-          <a href={href}>{name}</a> <SimulatedTag source={row.source} />
-          <span class="note num">{showWindow(windowStart, windowEnd)}</span>
-        </span>
+      <th scope="row">
+        <div class="board-window">
+          <Favourite row={row} name={name} />
+          <div>
+            <a href={href}>{name}</a> <SimulatedTag source={row.source} />
+            <span class="note num">{showWindow(windowStart, windowEnd)}</span>
+          </div>
+        </div>
       </th>
       <td class="num board-left">
         {isOver ? 'over' : leftMs === undefined ? 'open' : showLength(leftMs)}

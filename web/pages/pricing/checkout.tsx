@@ -296,7 +296,7 @@ function Sent({ paymentId, isOther, onNewQuote, onAnother }: SentProps) {
             ]}
           />
           <p class="row">
-            <a class="button primary" href="/">
+            <a class="button primary" href="/markets/btc">
               Explore the data
             </a>
             <a class="button" href="/account">

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openHistory } from '#src/history/open.ts'
+
+import { createBrowser, type TestPage, until } from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+import { addOpenWindows } from './board-windows.ts'
+import { median } from './measure.ts'
+import { describeMachine } from './report.ts'
+
+/**
+ * `bun test/bench/board.ts`: the board of 40 windows, each of which changes four times a second: what
+ * the server spends on it, and in Chromium on this machine frames a second and how late a change is
+ * shown, also with the processor throttled four times.
+ */
+const THROTTLE = 4
+const BOARD_MS = 10_000
+const BOARD_ROUNDS = 20
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-board-'))
+console.log(describeMachine())
+const history = openHistory(join(folder, 'board.db'))
+const board = addOpenWindows(history, Date.now())
+const { app, key } = createHarness({
+  history,
+  timer: () => performance.now(),
+  clock: () => Date.now(),
+})
+const listening = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
+const ask = async () => {
+  const begun = performance.now()
+  const response = await app.fetch(
+    new Request(new URL('/v1/board', listening.url).href, {
+      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' },
+    }),
+  )
+  const { byteLength } = await response.arrayBuffer()
+  return { ms: performance.now() - begun, byteLength }
+}
+const first = await ask()
+console.log(
+  `board of ${board.windows} windows: first read ${first.ms.toFixed(0)} ms, ${first.byteLength} bytes in gzip`,
+)
+const changed: number[] = []
+const same: number[] = []
+for (let round = 0; round < BOARD_ROUNDS; round++) {
+  board.advance(Date.now())
+  await Bun.sleep(300)
+  changed.push((await ask()).ms)
+  for (let again = 0; again < 20; again++) same.push((await ask()).ms)
+}
+console.log(
+  `board: every row changed ${median(changed).toFixed(1)} ms, read again within a quarter of a second ${median(same).toFixed(2)} ms`,
+)
+let ticks = 0
+let tickMs = 0
+let longestTickMs = 0
+const ticking = setInterval(() => {
+  const begun = performance.now()
+  app.tick()
+  const spent = performance.now() - begun
+  ticks++
+  tickMs += spent
+  longestTickMs = Math.max(longestTickMs, spent)
+}, 5)
+const feeding = setInterval(() => board.advance(Date.now()), 250)
+const browser = createBrowser(listening.url.origin)
+for (const rate of [1, THROTTLE]) {
+  const page = await browser.open('/', {
+    width: 1440,
+    height: 2600,
+    prepare: async (tab) => {
+      await tab.addInitScript(`sessionStorage.setItem('bookfeed.key', '${key}')`)
+    },
+  })
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate })
+  await until(page, `document.querySelectorAll('.board tbody tr').length === ${board.windows}`)
+  await page.waitForTimeout(2_000)
+  const { perSecond, longestMs } = await countFrames(page)
+  const age = await page.evaluate<number>(`new Promise((resolve) => {
+    let last = performance.now()
+    let longest = 0
+    const watch = new MutationObserver(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    })
+    watch.observe(document.querySelector('.board tbody tr .board-spot'), { subtree: true, characterData: true, childList: true })
+    setTimeout(() => resolve(longest), ${BOARD_MS})
+  })`)
+  console.log(
+    `board, processor throttled ${rate} times: ${perSecond.toFixed(1)} frames a second, the longest ${longestMs.toFixed(0)} ms; a row changes after ${age.toFixed(0)} ms at most`,
+  )
+  await page.context().close()
+}
+console.log(
+  `board: one follower takes ${((100 * tickMs) / (ticks * 5)).toFixed(1)} % of a core, ${longestTickMs.toFixed(1)} ms at a time at most`,
+)
+clearInterval(ticking)
+clearInterval(feeding)
+await browser.close()
+await listening.stop(true)
+history.dispose()
+rmSync(folder, { recursive: true })
+
+/** Frames in ten seconds and the longest one, while the board changes. */
+async function countFrames(page: TestPage): Promise<{ perSecond: number; longestMs: number }> {
+  return page.evaluate(`new Promise((resolve) => {
+    const begun = performance.now()
+    let last = begun
+    let count = 0
+    let longestMs = 0
+    requestAnimationFrame(function next(now) {
+      longestMs = Math.max(longestMs, now - last)
+      last = now
+      count++
+      if (now - begun < ${BOARD_MS}) requestAnimationFrame(next)
+      else resolve({ perSecond: (1000 * count) / (now - begun), longestMs })
+    })
+  })`)
+}
