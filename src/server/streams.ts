@@ -136,9 +136,8 @@ export function createStreams({
   const board = createBoard({
     history,
     gaps,
-    clock,
+    served: () => ({ nowMs: clock(), isStale: staleSince('history') !== undefined }),
     timer,
-    isStale: () => staleSince('history') !== undefined,
   })
   const boardStream = createBoardStream({ board, timer, clock, staleSince })
   return { stream, live, board, boardStream }

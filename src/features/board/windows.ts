@@ -21,6 +21,7 @@ import {
 import { type Coin, coins, type Market, type Outcome, type Timeframe } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
 import type { Ladder } from '#src/domain/snapshot.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -90,18 +91,15 @@ export type Board = ReturnType<typeof createBoard>
 export function createBoard({
   history,
   gaps,
-  clock,
+  served,
   timer,
-  isStale,
 }: {
   history: MarketHistory
   /** Gaps of a market as streams report them. */
   gaps: (market: Market) => readonly Gap[]
-  /** Stands still while what is served is stale. */
-  clock: Clock
+  served: () => ServedMoment
   /** Monotonic milliseconds. */
   timer: Clock
-  isStale: () => boolean
 }) {
   /** By condition id. */
   const windows = new Map<string, OpenWindow>()
@@ -117,7 +115,7 @@ export function createBoard({
   function* list(): Steps<void> {
     if (!isDue(listedMs)) return
     listedMs = timer()
-    const nowMs = clock()
+    const { nowMs } = served()
     const open = new Map<string, Market>()
     for (const coin of coins) {
       const query = {
@@ -153,7 +151,7 @@ export function createBoard({
   function* refreshWindow(window: OpenWindow): Steps<void> {
     window.refreshedMs = timer()
     const { market } = window
-    const nowMs = clock()
+    const { nowMs, isStale } = served()
     const isSame =
       window.readRevision === market.revision && (market.lastSnapshotMs ?? 0) <= window.readMs
     if (!isSame) {
@@ -163,7 +161,7 @@ export function createBoard({
       window.readRevision = market.revision
       window.readMs = nowMs
     }
-    const question = { market, gaps: gaps(market), nowMs, isStale: isStale() }
+    const question = { market, gaps: gaps(market), nowMs, isStale }
     const [coverage] = coverageOf({ ...question, outcome: window.book?.of ?? 'up' })
     window.tally = tallyCoverage({ ...question, fromMs: market.windowStartMs })
     yield* addPoints(history, window, coverage?.intervals ?? [], nowMs)
