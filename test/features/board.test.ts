@@ -358,7 +358,7 @@ describe('the settlement average so far', () => {
   })
 })
 
-type Change = { data: Row[]; closed: string[] }
+type Change = { time: string; data: Row[]; closed: string[] }
 
 describe('GET /v1/board/live', () => {
   const live = () => startServer({ timer: () => performance.now() })
@@ -392,6 +392,7 @@ describe('GET /v1/board/live', () => {
     time.nowMs = START_MS + WINDOW_MS
     await client.until(() => changesOf(client).some(({ closed }) => closed.length > 0))
     expect(changesOf(client).at(-1)).toEqual({
+      time: iso(START_MS + WINDOW_MS),
       data: [],
       closed: expect.arrayContaining([conditionIdOf(1), conditionIdOf(2)]),
     })
@@ -401,7 +402,7 @@ describe('GET /v1/board/live', () => {
     const { history, follow } = live()
     const client = await follow('/v1/board/live?timeframe=15m')
     await client.until(() => changesOf(client).length > 0)
-    expect(changesOf(client)).toEqual([{ data: [], closed: [] }])
+    expect(changesOf(client)).toEqual([{ time: iso(START_MS + 60_000), data: [], closed: [] }])
     putMarket(history, 3)
     putMarket(history, 2, { timeframe: '15m' })
     await client.until(() => changesOf(client).length > 1)

@@ -210,13 +210,14 @@ export function createBoard({
       return made
     },
 
-    /** The rows, without history, that changed after a version, and the windows that closed. */
+    /** The moment, the rows, without history, that changed after a version, and the windows that closed. */
     printChanges(wanted: Wanted, after: number): string | undefined {
       const rows = wantedWindows(wanted).filter((window) => window.version > after)
       const gone = closed.filter((each) => each.version > after && isWanted(each, wanted))
       if (rows.length + gone.length === 0 && after > 0) return undefined
       const ids = gone.map(({ market }) => `"${market.conditionId}"`)
-      return `{"data":[${rows.map(({ text }) => `${text}}`).join()}],"closed":[${ids.join()}]}`
+      const time = toIso(served().nowMs)
+      return `{"time":"${time}","data":[${rows.map(({ text }) => `${text}}`).join()}],"closed":[${ids.join()}]}`
     },
 
     get version() {
