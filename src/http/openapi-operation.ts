@@ -305,6 +305,7 @@ function codesOf(spec: DeclaredRoute): Set<ErrorCode> {
   add(query && 'cursor' in query.properties, ['cursor_invalid', 'cursor_mismatch'])
   add(body !== undefined, bodyCodes)
   add(spec.isReplayable, ['idempotency_mismatch'])
+  if (spec.isOfOwnCoins) codes.delete('tier_coin')
   if (spec.isInMemory) codes.delete('internal')
   if (spec.readsFiles) codes.delete('damaged')
   return codes

@@ -17,6 +17,9 @@ export type Average = {
 
 const averageSeconds: Partial<Record<SettlementRule, number>> = { twap60: 60, twap30: 30 }
 
+/** The longest time that a window settles on. */
+export const SETTLEMENT_MS_MAX = 60_000
+
 /** How long a price holds when no other comes: feeds have one a second. */
 const HOLD_MS = 5_000
 /** The share of the time for which prices must be known. */

@@ -24,13 +24,14 @@ import type { Ladder } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot, findSpot } from '#src/history/reads/spot-read.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import { averageAt } from './settlement.ts'
+import { averageAt, SETTLEMENT_MS_MAX } from './settlement.ts'
 
 /** A row is read again after this time at the earliest. */
 const REFRESH_MS = 250
@@ -107,6 +108,9 @@ export function createBoard({
   let listedMs = Number.NEGATIVE_INFINITY
   /** Rises with each change of a row; 0 is before all of them. */
   let version = 1
+  /** By coin and source of its markets. */
+  const spots = new Map<string, { spot: Spot; readMs: number }>()
+  const averages = new Map<string, { average: DescribedAverage; second: number }>()
   /** Texts that were printed since the last change, by what is wanted. */
   const printed = new Map<string, { text: string; tag: string; coverage: string }>()
 
@@ -133,6 +137,7 @@ export function createBoard({
     for (const [conditionId, { market }] of windows) {
       if (open.has(conditionId)) continue
       windows.delete(conditionId)
+      averages.clear()
       closed.push({ market, version: changed(), closedMs: nowMs })
     }
     closed = closed.filter(({ closedMs }) => nowMs - closedMs < CLOSED_KEPT_MS)
@@ -141,6 +146,29 @@ export function createBoard({
       if (known === undefined) windows.set(conditionId, createWindow(market))
       else known.market = market
     }
+  }
+
+  /** One for all windows of a coin. */
+  function spotOf({ coin, source }: Market, atMs: number): Spot {
+    const key = `${coin} ${source}`
+    const known = spots.get(key)
+    if (known !== undefined && !isDue(known.readMs)) return known.spot
+    const spot = describeSpot(history, { coin, source, atMs })
+    spots.set(key, { spot, readMs: timer() })
+    return spot
+  }
+
+  /** As of the whole second, and one for all windows of a coin before the settlement of one begins. */
+  function averageOf(market: Market, nowMs: number): DescribedAverage {
+    const second = Math.floor(nowMs / 1000)
+    const { coin, source, settlementRule, windowEndMs = Infinity } = market
+    const own = windowEndMs - nowMs > SETTLEMENT_MS_MAX ? '' : windowEndMs
+    const key = `${coin} ${source} ${settlementRule} ${own}`
+    const known = averages.get(key)
+    if (known?.second === second) return known.average
+    const average = describeAverage(history, market, second * 1000)
+    averages.set(key, { average, second })
+    return average
   }
 
   function changed(): number {
@@ -156,8 +184,9 @@ export function createBoard({
       window.readRevision === market.revision && (market.lastSnapshotMs ?? 0) <= window.readMs
     if (!isSame) {
       window.book = yield* readBook(history, market, nowMs)
-      window.settled = yield* addTrades(history, market, window.settled, nowMs - TRADE_LATE_MS)
-      window.traded = yield* addTrades(history, market, window.settled, nowMs + 1)
+      const { settled, traded } = yield* addTrades(history, market, window.settled, nowMs)
+      window.settled = settled
+      window.traded = traded
       window.readRevision = market.revision
       window.readMs = nowMs
     }
@@ -168,8 +197,8 @@ export function createBoard({
     const lastGap = coverage?.gaps.at(-1)
     const isInGap = lastGap !== undefined && lastGap.toMs > (coverage?.intervals.at(-1)?.toMs ?? 0)
     const text = printWindow(window, {
-      spot: describeSpot(history, { coin: market.coin, source: market.source, atMs: nowMs }),
-      average: describeAverage(history, market, nowMs),
+      spot: spotOf(market, nowMs),
+      average: averageOf(market, nowMs),
       gap: isInGap ? lastGap : undefined,
     })
     if (text === window.text) return
@@ -269,27 +298,39 @@ const mirror = ({ prices, sizes }: Ladder): Ladder => ({
   sizes,
 })
 
-/** Adds the trades from where a sum ends up to a moment, exclusive. */
+/** Adds the trades up to a moment to those before; what may still change is not settled. */
 function* addTrades(
   history: Pick<MarketHistory, 'trades'>,
   market: Market,
   before: Traded,
-  toMs: number,
-): Steps<Traded> {
-  const sum = { ...before }
-  while (sum.untilMs < toMs) {
-    const trades = history.trades({ market, fromMs: sum.untilMs, toMs, first: TRADES_A_READ })
-    for (const { size } of trades) {
-      sum.count++
-      sum.size += size ?? 0
-      sum.isSized ||= size !== undefined
+  nowMs: number,
+): Steps<{ settled: Traded; traded: Traded }> {
+  const settledMs = Math.max(before.untilMs, nowMs - TRADE_LATE_MS)
+  const settled = { ...before, untilMs: settledMs }
+  const traded = { ...before }
+  while (traded.untilMs <= nowMs) {
+    const trades = history.trades({
+      market,
+      fromMs: traded.untilMs,
+      toMs: nowMs + 1,
+      first: TRADES_A_READ,
+    })
+    for (const trade of trades) {
+      addTrade(traded, trade)
+      if (trade.timestampMs < settledMs) addTrade(settled, trade)
     }
     const last = trades.at(-1)
-    if (last === undefined || trades.length < TRADES_A_READ) sum.untilMs = toMs
-    else sum.untilMs = last.timestampMs + 1
+    if (last === undefined || trades.length < TRADES_A_READ) break
+    traded.untilMs = last.timestampMs + 1
     yield
   }
-  return sum
+  return { settled, traded }
+}
+
+function addTrade(sum: Traded, { size }: Trade): void {
+  sum.count++
+  sum.size += size ?? 0
+  sum.isSized ||= size !== undefined
 }
 
 const stepMsOf = ({ windowStartMs, windowEndMs }: { windowStartMs: number; windowEndMs: number }) =>
@@ -344,9 +385,12 @@ function describeAverage(history: MarketHistory, market: Market, nowMs: number) 
   return { price: exactNumber(price), from: toIso(fromMs), to: toIso(toMs), source, isSettlement }
 }
 
+type Spot = ReturnType<typeof describeSpot>
+type DescribedAverage = ReturnType<typeof describeAverage>
+
 type Beside = {
-  spot: ReturnType<typeof describeSpot>
-  average: ReturnType<typeof describeAverage>
+  spot: Spot
+  average: DescribedAverage
   /** The gap that lasts. */
   gap: Gap | undefined
 }
