@@ -7,7 +7,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../history/books.ts'
-import { followEvents } from '../support/event-client.ts'
+import type { followEvents } from '../support/event-client.ts'
 import { append, closeAll, putMarket, startServer, WINDOW_MS } from '../support/event-server.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import { idOf } from '../support/operation-requests.ts'

@@ -87,6 +87,7 @@ function* printBoard({ board, pages }: Deps, request: Request, wanted: Wanted): 
     coverage,
     findPage: () => pages.find(tag),
     *make() {
+      yield
       return { tag, body: new TextEncoder().encode(text) }
     },
   }

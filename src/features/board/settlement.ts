@@ -1,5 +1,5 @@
 /** The average of a coin's prices on which a window settles, as far as it is known. */
-import { type Coin, type Market, type SettlementRule, type Source } from '#src/domain/market.ts'
+import type { Coin, Market, SettlementRule, Source } from '#src/domain/market.ts'
 import type { StoredTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 

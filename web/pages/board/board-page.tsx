@@ -214,7 +214,7 @@ function Heading({ sort, name, look = '', arrangement }: HeadingProps) {
     <th scope="col" class={look} {...(isSorted ? { 'aria-sort': direction } : {})}>
       <button type="button" class="sort" onClick={() => chooseSort(sort, isSorted && !isReversed)}>
         {name}
-        <span aria-hidden="true">{isSorted ? (isReversed ? ' ↑' : ' ↓') : ''}</span>
+        {isSorted && <span aria-hidden="true">{isReversed ? ' ↑' : ' ↓'}</span>}
       </button>
     </th>
   )

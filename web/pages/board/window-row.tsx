@@ -34,7 +34,7 @@ export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
   const { conditionId, symbol, timeframe, windowStart, windowEnd } = row
   const href = `/markets/${symbol}/${conditionId}`
   const name = `${symbol.toUpperCase()} ${timeframe}`
-  const leftMs = windowEnd === null ? undefined : Date.parse(windowEnd) - nowMs
+  const leftText = windowEnd === null ? 'open' : showLength(Date.parse(windowEnd) - nowMs)
   return (
     <tr class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()} onClick={() => navigate(href)}>
       <th scope="row">
@@ -46,9 +46,7 @@ export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
           </div>
         </div>
       </th>
-      <td class="num board-left">
-        {isOver ? 'over' : leftMs === undefined ? 'open' : showLength(leftMs)}
-      </td>
+      <td class="num board-left">{isOver ? 'over' : leftText}</td>
       <td class="board-price">
         <PriceChart shown={shown} ink={ink} />
       </td>
