@@ -3,7 +3,7 @@
  * trades and prices of the coin, all marked as simulated.
  */
 
-import { type Coin, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { isSimulatedId, LEAD_MS } from './market.ts'
@@ -90,6 +90,9 @@ export function createMovingMarket(
       )
         history.close(conditionId)
     }
+    // A sample that is made while a window ends does not have it.
+    const beforeMs = Math.floor(nowMs / WINDOW_MS - 1) * WINDOW_MS
+    if (listWindow(beforeMs).length === 0) open(beforeMs)
     isResumed = true
   }
 
@@ -100,24 +103,23 @@ export function createMovingMarket(
     const before = live.get(beforeMs)
     const strike = history.findMarket(market.conditionId)?.strike
     if (strike === undefined && before !== undefined) return finalPriceOf(before)
-    const known = strike ?? findFinalPrice(beforeMs)
+    const known =
+      strike ?? listWindow(beforeMs).find((market) => market.finalPrice !== undefined)?.finalPrice
     const price = { coin: COIN, source: 'simulated', toMs: windowStartMs, order: 'desc' } as const
     const digits = known ?? history.spot({ ...price, limit: 1 })[0]?.price
     return digits === undefined ? firstPriceOf(COIN) : readPrice(COIN, digits)
   }
 
-  /** Of a simulated market, whoever made it. */
-  function findFinalPrice(windowStartMs: number): string | undefined {
-    const query = {
+  /** The simulated markets of a window, whoever made them. */
+  const listWindow = (windowStartMs: number): Market[] =>
+    history.listMarkets({
       coin: COIN,
       timeframe: TIMEFRAME,
       source: 'simulated',
+      fromMs: windowStartMs,
+      toMs: windowStartMs + 1,
       limit: LEFT_MAX,
-    } as const
-    return history
-      .listMarkets({ ...query, fromMs: windowStartMs, toMs: windowStartMs + 1 })
-      .find(({ finalPrice }) => finalPrice !== undefined)?.finalPrice
-  }
+    })
 
   function moveAll(nowMs: number): 'written' | 'behind' | 'over' {
     if (!isResumed) resume(nowMs)
@@ -129,13 +131,13 @@ export function createMovingMarket(
     const startMs = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS
     open(startMs)
     if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
-    let isBehind = false
     const progress = { untilMs: nowMs, statesMax: STATES_MAX, findStrike }
-    for (const [windowStartMs, traded] of live) {
+    // A window that is behind goes before the next one, whose strike is its final price.
+    for (const [windowStartMs, traded] of [...live].sort(([a], [b]) => a - b)) {
       if (moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
-      else if (traded.market.nextMs <= nowMs) isBehind = true
+      else if (traded.market.nextMs <= nowMs) return 'behind'
     }
-    return isBehind ? 'behind' : 'written'
+    return 'written'
   }
 
   return {

@@ -4,6 +4,7 @@ import { type Coin, coins, mainCoins, type Timeframe, timeframeMs } from '#src/d
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { TAIL_MS_MAX } from './market.ts'
 import { createModel } from './model.ts'
 import {
   createTradedMarket,
@@ -20,8 +21,6 @@ const WINDOW_MS = timeframeMs[TIMEFRAME]
 const BITCOIN = { count: 3, statesPerSecond: 1.5 }
 const MAIN = { count: 2, statesPerSecond: 0.5 }
 const OTHERS = { count: 1, statesPerSecond: 0.2 }
-/** Recordings end a few seconds after their window; the sample is of the past altogether. */
-const SETTLE_MS = 10_000
 /** States that are written at once. */
 const STATES_MAX = 1_000
 
@@ -34,7 +33,8 @@ export function makeSample(
   { print, clock }: { print: (line: string) => void; clock: Clock },
 ): void {
   const model = createModel()
-  const endMs = Math.floor((clock() - SETTLE_MS) / WINDOW_MS) * WINDOW_MS
+  // The last window that nothing is recorded of any more.
+  const endMs = Math.floor((clock() - TAIL_MS_MAX) / WINDOW_MS) * WINDOW_MS
   for (const [done, coin] of coins.entries()) {
     const { count, statesPerSecond } = termsOf(coin)
     const startMs = endMs - count * WINDOW_MS

@@ -130,7 +130,13 @@ function seriesOf(history: Reads, market: Market): number {
   return Number(trades.length > 0) + Number(spot.length > 0)
 }
 
-const hasBoth = ({ spans }: Market): boolean => spans.up !== undefined && spans.down !== undefined
+/** Of the snapshots of one outcome, as many as the other must have. */
+const OTHER_MIN = 0.1
+
+/** Whether an outcome has more than a few snapshots beside those of the other. */
+function hasBoth({ snapshotCounts: { up, down } }: Market): boolean {
+  return Math.min(up, down) > OTHER_MIN * Math.max(up, down)
+}
 
 /** Markets of a coin and source that have snapshots, newest first: not what only a list names. */
 function* listHeld(

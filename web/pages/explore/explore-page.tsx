@@ -88,13 +88,12 @@ function Intro({ coin }: { coin: Coin | undefined }) {
       </p>
       {!hasKey && sample?.market && (
         <p class="note">
-          Without a key, you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
-          and{' '}
+          Without a key, you see {sample.coins.join(', ').toUpperCase()} lists and prices
+          {sample.sources.length > 0 && ', simulated markets'}, and{' '}
           <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
             one whole market
           </a>{' '}
-          with every book
-          {sample.sources.length > 0 && ', and all simulated markets, also the one that is open'}.
+          with every book.
         </p>
       )}
     </div>

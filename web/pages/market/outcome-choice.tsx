@@ -13,9 +13,9 @@ export type ChosenOutcome = {
   outcome: Outcome
   /** The one that a market opens on. */
   first: Outcome
-  /** Next to nothing of it was recorded, but the other outcome was. */
-  isMissing: boolean
-  /** The same outcome where it is missing, and shown as the mirror of the other. */
+  /** The one of which next to nothing was recorded, beside the other. */
+  missing: Outcome | undefined
+  /** The chosen one, where it is missing and shown as the mirror of the other. */
   mirrored: Outcome | undefined
 }
 
@@ -25,9 +25,9 @@ export function useOutcome(market: Market): ChosenOutcome {
   // What is recorded while the page is open does not turn it around.
   const first = useMemo(() => bestCovered(market), [market.conditionId])
   const outcome = sides.find(([each]) => each === query.get('outcome'))?.[0] ?? first
-  const isMissing = isMissingIn(market, outcome)
-  const isMirrored = isMissing && query.get('view') === MIRRORED
-  return { outcome, first, isMissing, mirrored: isMirrored ? outcome : undefined }
+  const missing = sides.find(([each]) => isMissingIn(market, each))?.[0]
+  const isMirrored = outcome === missing && query.get('view') === MIRRORED
+  return { outcome, first, missing, mirrored: isMirrored ? outcome : undefined }
 }
 
 /** As the API names it. */
@@ -53,18 +53,24 @@ const bestCovered = (market: Market): Outcome =>
 const isMissingIn = (market: Market, outcome: Outcome): boolean =>
   coveredOf(market, outcome) < COVERED_MIN && coveredOf(market, otherOutcome(outcome)) > COVERED_MIN
 
-export const OutcomeChoice = ({ outcome, first }: ChosenOutcome) => (
+/** An outcome that was not recorded opens as the mirror of the other. */
+export const OutcomeChoice = ({ outcome, first, missing }: ChosenOutcome) => (
   <Choice
     label="Outcome"
-    options={sides}
+    options={sides.map(([each, text]) => [each, each === missing ? `${text} (mirror)` : text])}
     value={outcome}
-    onChoose={(each) => setQuery({ outcome: each === first ? undefined : each, view: undefined })}
+    onChoose={(each) =>
+      setQuery({
+        outcome: each === first ? undefined : each,
+        view: each === missing ? MIRRORED : undefined,
+      })
+    }
   />
 )
 
 /** Offers the mirror of an outcome that was not recorded, and says where it is shown. */
-export function MirrorNote({ outcome, isMissing, mirrored }: ChosenOutcome) {
-  if (!isMissing) return null
+export function MirrorNote({ outcome, missing, mirrored }: ChosenOutcome) {
+  if (outcome !== missing) return null
   const other = outcomeNames[otherOutcome(outcome)]
   return (
     <div class="card card-body row mirror-note">
