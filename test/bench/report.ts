@@ -119,7 +119,7 @@ function toRatio(rate: number, reference: number | undefined): string {
 const toInverse = (rate: number, reference: number | undefined) =>
   reference === undefined ? '–' : (reference / rate).toFixed(2)
 
-function toMarkdown(rows: readonly (readonly string[])[]): string {
+export function toMarkdown(rows: readonly (readonly string[])[]): string {
   const [head = [], ...body] = rows
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...body.map(line)].join('\n')
