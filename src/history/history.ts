@@ -281,6 +281,16 @@ export type Recording = {
 export type GapChange = { conditionId: string } & (
   | { kind: 'opened'; gap: Gap }
   /**
+   * One recorder does not know the book, and has written no row of the outcome since. Rows that are
+   * held from then on are of other recorders, which had it: a gap begins after the last of them.
+   */
+  | { kind: 'unknown'; gap: Gap }
+  /**
+   * One recorder has the book all this time: what another noted as a gap is none. A gap without an
+   * end is gone with it; its recorder states it as `unknown` once more when it has the book again.
+   */
+  | { kind: 'known'; outcome: Outcome; fromMs: number; toMs: number }
+  /**
    * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive, or is gone. One
    * that is withdrawn never was. What an import says joins what imports said before, and the gaps
    * follow from all of it.

@@ -190,7 +190,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   return {
     append: (batch) =>
       writeOnce(batch.id, () => {
-        const apply = () => applyBatch(batch)
+        const apply = () => applyBatch(batch).counts
         return batch.gapReason === undefined
           ? importing(checkedIn(batch.snapshots), apply)
           : apply()

@@ -140,7 +140,7 @@ function createHeardBooks(add: (entry: Entry) => void) {
         book.gaps.push(gap)
         return [gap]
       }
-      if (change.kind !== 'opened') return []
+      if (change.kind !== 'opened' && change.kind !== 'unknown') return []
       const { gap } = change
       const book = find(change.conditionId, gap.outcome)
       if (gap.toMs !== ENDLESS_MS) {

@@ -4,7 +4,8 @@ import type { GapChange } from '#src/history/history.ts'
 
 /** What waits to be written. */
 export type Entry =
-  | { kind: 'state'; snapshot: Snapshot }
+  /** The book is known without a break since `knownFromMs`. */
+  | { kind: 'state'; snapshot: Snapshot; knownFromMs?: number | undefined }
   | { kind: 'trade'; conditionId: string; trade: Trade }
   | GapChange
 

@@ -40,15 +40,21 @@ export function recordMarket({
   const merges = { up: mergeOutcome('up'), down: mergeOutcome('down') }
 
   function mergeOutcome(outcome: Outcome) {
-    const open = (fromMs: number, toMs: number, reason: GapReason) => {
-      if (!isOver) sink.add({ kind: 'opened', conditionId, gap: { outcome, fromMs, toMs, reason } })
-    }
+    const note =
+      (kind: 'opened' | 'unknown') => (fromMs: number, toMs: number, reason: GapReason) => {
+        if (!isOver) sink.add({ kind, conditionId, gap: { outcome, fromMs, toMs, reason } })
+      }
+    const noteUnknown = note('unknown')
     return createMerge(
       {
-        state: (snapshot) => sink.add({ kind: 'state', snapshot }),
-        gapOpened: (fromMs, reason) => open(fromMs, ENDLESS_MS, reason),
-        gapEnded: (atMs) => sink.add({ kind: 'ended', conditionId, outcome, atMs }),
-        gapFound: open,
+        state: (snapshot, knownFromMs) => sink.add({ kind: 'state', snapshot, knownFromMs }),
+        gapOpened: (fromMs, reason) => noteUnknown(fromMs, ENDLESS_MS, reason),
+        gapEnded(fromMs, atMs, reason) {
+          sink.add({ kind: 'ended', conditionId, outcome, atMs })
+          noteUnknown(fromMs, atMs, reason)
+        },
+        gapFound: note('opened'),
+        known: (fromMs, toMs) => sink.add({ kind: 'known', conditionId, outcome, fromMs, toMs }),
       },
       { heldMs: heldMs[outcome], windowStartMs },
     )

@@ -15,13 +15,19 @@ const TIMES_MAX = 500
 /** Makes the merge of one outcome, which begins with a gap. Sources are compared by identity. */
 export function createMerge(
   output: {
-    state(snapshot: Snapshot): void
+    /** The book is known without a break since `knownFromMs`; undefined if this state ends one. */
+    state(snapshot: Snapshot, knownFromMs: number | undefined): void
     /** Nothing is known from `fromMs`, inclusive, on. */
     gapOpened(fromMs: number, reason: GapReason): void
-    /** The open gap ends at `atMs`, exclusive; there is none if that is not after its start. */
-    gapEnded(atMs: number): void
-    /** A gap that was noticed after it was over. */
+    /**
+     * The book is known again at `atMs`. Nothing is known from `fromMs` to then; there is no gap if
+     * `atMs` is not after it.
+     */
+    gapEnded(fromMs: number, atMs: number, reason: GapReason): void
+    /** A gap that was noticed after it was over, and after later states. */
     gapFound(fromMs: number, toMs: number, reason: GapReason): void
+    /** The book is known without a break in this time, in which there was no state. */
+    known(fromMs: number, toMs: number): void
   },
   {
     heldMs,
@@ -40,18 +46,23 @@ export function createMerge(
   const times: number[] = []
   let lastMs = heldMs
   let last: Snapshot | undefined
-  let gapFromMs: number | undefined
+  let gap: { fromMs: number; reason: GapReason } | undefined
+  /** Since when the book is known, or the last state that was put out since; undefined in a gap. */
+  let knownFromMs: number | undefined
   openGap('recorder_down')
 
   function openGap(reason: GapReason): void {
-    if (gapFromMs !== undefined) return
-    gapFromMs = lastMs === undefined ? windowStartMs : lastMs + 1
-    output.gapOpened(gapFromMs, reason)
+    if (gap !== undefined) return
+    gap = { fromMs: lastMs === undefined ? windowStartMs : lastMs + 1, reason }
+    knownFromMs = undefined
+    output.gapOpened(gap.fromMs, reason)
   }
 
   function endGap(atMs: number): void {
-    if (gapFromMs !== undefined) output.gapEnded(atMs)
-    gapFromMs = undefined
+    if (gap === undefined) return
+    output.gapEnded(gap.fromMs, atMs, gap.reason)
+    gap = undefined
+    knownFromMs = atMs
   }
 
   /**
@@ -59,7 +70,7 @@ export function createMerge(
    * clock back: then its times run twice, and the states of the second time are not put out.
    */
   function passOver({ timestampMs, receivedMs = 0 }: Snapshot, toMs: number): void {
-    if (gapFromMs !== undefined || times.includes(timestampMs)) return
+    if (gap !== undefined || times.includes(timestampMs)) return
     // The clock was set back after the last state was heard, and nothing may have been heard since.
     const { receivedMs: heardMs = receivedMs } = last ?? {}
     output.gapFound(timestampMs - (receivedMs - heardMs), toMs, 'recorder_down')
@@ -73,8 +84,10 @@ export function createMerge(
       lastMs = snapshot.timestampMs
       times.push(lastMs)
       if (times.length > TIMES_MAX) times.shift()
+      const sinceMs = knownFromMs
       endGap(lastMs)
-      output.state(snapshot)
+      output.state(snapshot, sinceMs)
+      knownFromMs = Math.max(lastMs, knownFromMs ?? lastMs)
     }
     for (const [id, { waiting }] of sources) {
       if (id === leader || waiting.length === 0) continue
@@ -91,9 +104,11 @@ export function createMerge(
     const [first] = waiting
     // With the same book at a later time, the leader before missed nothing.
     const isSame = first && last && compareLevels(first, last) === 0
-    if (gapFromMs !== undefined) endGap(sinceMs)
-    else if (lastMs !== undefined && sinceMs > lastMs + 1 && !isSame)
-      output.gapFound(lastMs + 1, sinceMs, reason)
+    if (gap !== undefined) endGap(sinceMs)
+    else if (lastMs !== undefined && sinceMs > lastMs + 1 && !isSame) {
+      output.gapEnded(lastMs + 1, sinceMs, reason)
+      knownFromMs = sinceMs
+    }
     for (const snapshot of waiting.splice(0)) put(snapshot)
   }
 
@@ -114,7 +129,9 @@ export function createMerge(
 
     /** The source missed something between two states, and noticed that late. */
     missed(id: object, { fromMs, toMs, reason }: Gap): void {
-      if (id === leader) output.gapFound(fromMs, toMs, reason)
+      if (id !== leader) return
+      output.gapFound(fromMs, toMs, reason)
+      if (knownFromMs !== undefined) knownFromMs = Math.max(knownFromMs, toMs)
     },
 
     /** The source lost the book. The source that has known it for longest takes the lead. */
@@ -127,7 +144,11 @@ export function createMerge(
     },
 
     /** The market is not recorded any more: an open gap ends with it. */
-    finish: endGap,
+    finish(atMs: number): void {
+      if (knownFromMs !== undefined && knownFromMs < atMs) output.known(knownFromMs, atMs)
+      endGap(atMs)
+      knownFromMs = undefined
+    },
 
     get isKnown() {
       return leader !== undefined

@@ -4,7 +4,7 @@ import { ENDLESS_MS } from '#src/domain/coverage.ts'
 import { AppError, type ErrorCode, ifSound, isPassing } from '#src/domain/errors.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { GapChange, MarketHistory } from '#src/history/history.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
@@ -38,6 +38,7 @@ export type SinkOptions = {
 }
 
 type OpenedGap = Extract<Entry, { kind: 'opened' }>
+type KnownTime = Extract<Entry, { kind: 'known' }>
 
 /**
  * Makes the sink. Call `tick` every millisecond. A commit begins when rows wait and the commit
@@ -90,23 +91,25 @@ export function createSink(options: SinkOptions) {
   }
 
   function add(entry: Entry): void {
-    if (droppedTo.size > 0 && entry.kind === 'state') extendGap(entry.snapshot)
-    if (waiting.push(entry) > WAITING_MAX) overflow()
+    const isAfterDropped = entry.kind === 'state' && droppedTo.has(toToken(entry.snapshot))
+    if (isAfterDropped) extendGap(entry.snapshot)
+    const kept = isAfterDropped ? { ...entry, knownFromMs: undefined } : entry
+    if (waiting.push(kept) > WAITING_MAX) overflow()
   }
 
   /** The book before this state was dropped, so the time up to the state is a gap, too. */
-  function extendGap({ conditionId, outcome, timestampMs: toMs }: Snapshot): void {
-    const token = `${conditionId} ${outcome}`
-    const fromMs = droppedTo.get(token)
-    if (fromMs === undefined) return
+  function extendGap(snapshot: Snapshot): void {
+    const { conditionId, outcome, timestampMs: toMs } = snapshot
+    const token = toToken(snapshot)
+    const fromMs = droppedTo.get(token) ?? toMs
     droppedTo.delete(token)
     const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
-    if (fromMs < toMs) waiting.push({ kind: 'opened', conditionId, gap })
+    if (fromMs < toMs) waiting.push({ kind: 'unknown', conditionId, gap })
   }
 
   function overflow(): void {
     // Gaps stay: they are few, and the history must not lose them.
-    const kept = waiting.filter(isGapChange)
+    const kept = waiting.filter((entry) => isGapChange(entry) && entry.kind !== 'known')
     counts.dropped += waiting.length - kept.length
     const dropped = waiting.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
     waiting = kept
@@ -118,7 +121,7 @@ export function createSink(options: SinkOptions) {
       const fromMs = missedFromMs(first)
       const toMs = last.timestampMs + 1
       const gap = { outcome, fromMs, toMs, reason: 'recorder_down' } as const
-      waiting.push({ kind: 'opened', conditionId, gap })
+      waiting.push({ kind: 'unknown', conditionId, gap })
       droppedTo.set(toToken(first), toMs)
     }
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
@@ -130,7 +133,7 @@ export function createSink(options: SinkOptions) {
     const opened = new Map<string, OpenedGap>()
     try {
       for (const entry of waiting) {
-        if (entry.kind !== 'state' && entry.kind !== 'opened') continue
+        if (entry.kind !== 'state' && entry.kind !== 'opened' && entry.kind !== 'unknown') continue
         const conditionId = marketOf(entry)
         const { outcome } = entry.kind === 'state' ? entry.snapshot : entry.gap
         const token = toToken({ conditionId, outcome })
@@ -238,7 +241,7 @@ export function createWrite(
       const { accepted, duplicates } = history.record({
         snapshots: of('state').map(({ snapshot }) => snapshot),
         trades: of('trade'),
-        gaps: entries.filter(isGapChange),
+        gaps: listGapChanges(entries),
       })
       counts.rows += accepted
       counts.duplicates += duplicates
@@ -253,6 +256,27 @@ export function createWrite(
       }
     }
   }
+}
+
+/** Changes of gaps, and when the book was known between states, in order; states in a row are one time. */
+function listGapChanges(entries: readonly Entry[]): GapChange[] {
+  const changes: GapChange[] = []
+  const lastOf = new Map<string, KnownTime>()
+  for (const entry of entries) {
+    if (isGapChange(entry)) changes.push(entry)
+    if (entry.kind !== 'state' || entry.knownFromMs === undefined) continue
+    const { snapshot, knownFromMs } = entry
+    const { conditionId, outcome } = snapshot
+    const toMs = snapshot.timestampMs + 1
+    const last = lastOf.get(toToken(snapshot))
+    if (last !== undefined && last.toMs > knownFromMs) last.toMs = toMs
+    else if (knownFromMs < snapshot.timestampMs) {
+      const known: KnownTime = { kind: 'known', conditionId, outcome, fromMs: knownFromMs, toMs }
+      lastOf.set(toToken(snapshot), known)
+      changes.push(known)
+    }
+  }
+  return changes
 }
 
 /** Faults of a single market that another try does not mend. */

@@ -75,6 +75,7 @@ export function conformRecord(use: Use): void {
       }),
     )
 
+    conformRecorders(use)
     conformTakenBack(use)
 
     test(
@@ -110,6 +111,81 @@ export function conformRecord(use: Use): void {
       }),
     )
   })
+}
+
+/** Several recorders of one market. */
+function conformRecorders(use: Use): void {
+  const unknown = (fromMs: number, toMs = ENDLESS_MS): GapChange => ({
+    kind: 'unknown',
+    conditionId,
+    gap: { ...down, fromMs: START_MS + fromMs, toMs: toMs === ENDLESS_MS ? toMs : START_MS + toMs },
+  })
+  const known = (fromMs: number, toMs: number): GapChange => ({
+    kind: 'known',
+    conditionId,
+    outcome: 'up',
+    fromMs: START_MS + fromMs,
+    toMs: START_MS + toMs,
+  })
+  const gapOf = (fromMs: number, toMs: number) => ({
+    ...down,
+    fromMs: START_MS + fromMs,
+    toMs: START_MS + toMs,
+  })
+  /** A snapshot of "up" so long after the start. */
+  const rowAt = (ms: number): Recording['snapshots'] =>
+    someSnapshots(1).map((row) => ({ ...row, timestampMs: START_MS + ms }))
+
+  test(
+    'behavior: what one recorder does not know begins after the rows of others, and not after its own',
+    use((history) => {
+      put(history)
+      record(history, { snapshots: rowAt(0) })
+      record(history, { snapshots: rowAt(900), gaps: [unknown(1), ended(900), unknown(1, 900)] })
+      expect(gapsOf(history)).toEqual([gapOf(1, 900)])
+      // Another recorder saw nothing from 100 on.
+      record(history, { gaps: [unknown(101, 800), unknown(101)] })
+      expect(gapsOf(history)).toEqual([
+        gapOf(1, 900),
+        { ...down, fromMs: START_MS + 901, toMs: ENDLESS_MS },
+      ])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: what one recorder knows is no gap of another, which states again what it still does not know',
+    use((history) => {
+      put(history)
+      record(history, { snapshots: rowAt(0) })
+      record(history, { gaps: [unknown(1)] })
+      const { revision } = getMarket(history)
+      record(history, { snapshots: rowAt(300), gaps: [known(0, 301)] })
+      expect(gapsOf(history)).toEqual([])
+      expect(getMarket(history).revision).toBeGreaterThan(revision)
+      record(history, { snapshots: rowAt(700), gaps: [ended(700), unknown(1, 700)] })
+      expect(gapsOf(history)).toEqual([gapOf(301, 700)])
+      // The first one wrote nothing in between, and is still there.
+      record(history, { snapshots: rowAt(700), gaps: [known(300, 701)] })
+      expect(gapsOf(history)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: what one recorder knows splits a gap, and changes nothing elsewhere or in an import',
+    use((history) => {
+      put(history)
+      record(history, { snapshots: rowAt(0), gaps: [unknown(1, 900)] })
+      const { revision } = getMarket(history)
+      record(history, { gaps: [{ ...known(300, 500), outcome: 'down' } as GapChange] })
+      expect([gapsOf(history), getMarket(history).revision]).toEqual([[gapOf(1, 900)], revision])
+      record(history, { gaps: [known(300, 500)] })
+      expect(gapsOf(history)).toEqual([gapOf(1, 300), gapOf(500, 900)])
+      record(history, { isImport: true, gaps: [known(600, 700)] })
+      expect(gapsOf(history)).toEqual([gapOf(1, 300), gapOf(500, 900)])
+    }),
+  )
 }
 
 function conformTakenBack(use: Use): void {

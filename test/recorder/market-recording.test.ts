@@ -31,7 +31,7 @@ function start() {
   }
   books.settle(at(50))
   const opened = () =>
-    entries.splice(0).flatMap((entry) => (entry.kind === 'opened' ? entry.gap.reason : []))
+    entries.splice(0).flatMap((entry) => (entry.kind === 'unknown' ? entry.gap.reason : []))
   opened()
   return { recording, connection, opened }
 }

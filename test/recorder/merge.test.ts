@@ -10,18 +10,32 @@ const at = (timestampMs: number, size = timestampMs): Snapshot =>
 
 function start(heldMs?: number) {
   const heard: unknown[] = []
+  /** Times in which the book was known without a break. */
+  const known: [fromMs: number, toMs: number][] = []
+  let isOpen = false
   const merge = createMerge(
     {
-      state: ({ timestampMs }) => heard.push(timestampMs),
-      gapOpened: (fromMs, reason) => heard.push({ fromMs, reason }),
-      gapEnded: (atMs) => heard.push({ atMs }),
+      state({ timestampMs }, knownFromMs) {
+        heard.push(timestampMs)
+        if (knownFromMs !== undefined && knownFromMs < timestampMs)
+          known.push([knownFromMs, timestampMs])
+      },
+      gapOpened(fromMs, reason) {
+        isOpen = true
+        heard.push({ fromMs, reason })
+      },
+      gapEnded(fromMs, atMs, reason) {
+        heard.push(isOpen ? { atMs } : { fromMs, toMs: atMs, reason })
+        isOpen = false
+      },
       gapFound: (fromMs, toMs, reason) => heard.push({ fromMs, toMs, reason }),
+      known: (fromMs, toMs) => known.push([fromMs, toMs]),
     },
     { heldMs, windowStartMs: 10 },
   )
   // What is said before anything is heard.
   const begun = heard.splice(0)
-  return { merge, heard, begun }
+  return { merge, heard, begun, known }
 }
 
 const one = { name: 'one' }
@@ -122,6 +136,24 @@ describe('createMerge', () => {
     merge.state(two, at(40, 1))
     merge.lost(one, 'venue_silent')
     expect(heard.slice(1)).toEqual([10, 40])
+  })
+
+  test('behavior: the book is known from state to state, but for gaps, and to the end of its market', () => {
+    const { merge, known } = start()
+    merge.found(one, 10)
+    for (const timeMs of [10, 15, 20]) merge.state(one, at(timeMs))
+    merge.lost(one, 'recorder_down')
+    merge.found(two, 30)
+    merge.state(two, at(30))
+    merge.missed(two, { outcome: 'up', fromMs: 32, toMs: 36, reason: 'recorder_down' })
+    merge.state(two, at(40))
+    merge.finish(50)
+    expect(known).toEqual([
+      [10, 15],
+      [15, 20],
+      [36, 40],
+      [40, 50],
+    ])
   })
 
   test('behavior: a market that is over ends its gap', () => {

@@ -8,7 +8,7 @@ import { parseConditionId } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Every, OpenSocket } from '#src/recorder/ports.ts'
-import { type RecorderOptions, startRecorder } from '#src/recorder/recorder.ts'
+import { type Recorder, type RecorderOptions, startRecorder } from '#src/recorder/recorder.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
 import { createHarness } from '../support/harness.ts'
@@ -105,17 +105,22 @@ export async function startRig(options: RigOptions = {}) {
   const { venue, clock, every, advance } = stepped
   const history = openHistory(options.historyPath ?? ':memory:', { lagMs: 1, ...options })
   const lines: string[] = []
-  const start = () =>
-    startRecorder({
-      history,
+  const killed = new Set<Recorder>()
+  function start(own = history): Recorder {
+    const recorder: Recorder = startRecorder({
+      history: own,
       clock,
-      every,
+      every: (ms, work) => every(ms, () => killed.has(recorder) || work()),
       openSocket,
       ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
       ...options.recorder,
     })
+    return recorder
+  }
   let recorder = start()
+  /** Recorders that were started beside it, each with a connection of its own to the history. */
+  const others = new Map<Recorder, MarketHistory>()
 
   const { ask, harness } = createAsk(history, clock)
 
@@ -134,6 +139,15 @@ export async function startRig(options: RigOptions = {}) {
       await advance(afterMs)
       recorder = start()
     },
+    /** Starts another recorder of the same history, which must not be in memory. */
+    startBeside(): Recorder {
+      const own = openHistory(options.historyPath ?? '', { lagMs: 1 })
+      const other = start(own)
+      others.set(other, own)
+      return other
+    },
+    /** What waits in a recorder is lost, and it does nothing more. */
+    kill: (dying: Recorder) => void killed.add(dying),
     /** Nothing more happens at the venue; what did is given time to be stored. */
     async quiet(): Promise<void> {
       stepped.shut()
@@ -158,9 +172,9 @@ export async function startRig(options: RigOptions = {}) {
       return Promise.all(known.map((truth) => judge(ask, truth)))
     },
     async [Symbol.asyncDispose]() {
-      recorder.dispose()
+      for (const each of [recorder, ...others.keys()]) if (!killed.has(each)) each.dispose()
       await venue.stop()
-      history.dispose()
+      for (const own of [history, ...others.values()]) own.dispose()
     },
   }
 }

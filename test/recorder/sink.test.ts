@@ -93,7 +93,7 @@ describe('createSink', () => {
     await advance(2500)
     const { outcome } = snapshot
     expect(written.flatMap(({ gaps }) => gaps)).toContainEqual({
-      kind: 'opened',
+      kind: 'unknown',
       conditionId: snapshot.conditionId,
       gap: {
         outcome,

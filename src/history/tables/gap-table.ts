@@ -6,6 +6,7 @@ import type { Database } from '#src/database/database.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/domain/coverage.ts'
 import type { OwnGap } from '#src/domain/evidence.ts'
 import { type Outcome, outcomes } from '#src/domain/market.ts'
+import { cutFrom } from '#src/domain/spans.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
@@ -18,11 +19,9 @@ export type { OwnGap }
 /** Rows that a change removed, and those that it added. */
 export type GapRows = { went: readonly GapRow[]; came: readonly GapRow[] }
 
-/** What gaps follow from: evidence of imports, times of snapshots, or verdicts on them. */
-const kinds = { evidence: -1, time: 1, verdict: 2 } as const
-/** What was recorded. */
-const RECORDED = 0
-/** Whose derived gaps: those of a kind and an outcome of a market. */
+/** Whether gaps were recorded, or what they follow from: evidence of imports, times, verdicts. */
+const kinds = { evidence: -1, recorded: 0, time: 1, verdict: 2 } as const
+/** Whose gaps: those of a kind and an outcome of a market. */
 export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
 
 export const ownerOf = (
@@ -31,7 +30,10 @@ export const ownerOf = (
   kind: keyof typeof kinds,
 ): GapOwner => ({ marketId: id, outcome: outcomeCodes[outcome], kind: kinds[kind] })
 
-/** Outcomes whose last derived gap is kept in memory; one takes some 200 bytes. */
+const recordedOf = (marketId: number, outcome: Outcome): GapOwner =>
+  ownerOf({ id: marketId }, outcome, 'recorded')
+
+/** Outcomes whose last gap is kept in memory; one takes some 200 bytes. */
 const OWNERS_MAX = 5000
 
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
@@ -49,7 +51,7 @@ function prepareGaps(db: Database) {
      AND from_ms >= $fromMs AND to_ms <= $toMs ORDER BY from_ms`,
   )
   const last = db.prepare<OwnGap, [GapOwner]>(
-    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} ORDER BY from_ms DESC LIMIT 1`,
+    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} ORDER BY to_ms DESC LIMIT 1`,
   )
   const longest = db.prepare<{ ms: number | null }, [GapOwner]>(
     `SELECT max(to_ms - from_ms) + 1 AS ms ${ofOwner}`,
@@ -90,6 +92,18 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     return { went: removed, came: added }
   }
 
+  /** Records gaps, of which empty ones are none; returns how many were not there. */
+  function record(marketId: number, gaps: readonly Gap[]): number {
+    const added = gaps
+      .filter(({ fromMs, toMs }) => fromMs < toMs)
+      .flatMap(({ outcome, ...each }) => insert.all({ ...recordedOf(marketId, outcome), ...each }))
+    if (added.length > 0) {
+      revise.run({ sum: sumOf(added), marketId })
+      events.noteGaps([], added)
+    }
+    return added.length
+  }
+
   return {
     /**
      * All gaps of a market, ascending by `fromMs`, none twice: what is derived of a time that is
@@ -107,8 +121,8 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
       derived.all({ ...owner, fromMs, toMs }),
 
-    /** `gapRevision` is that of the market: while it stays, so does the answer. */
-    lastDerived(owner: GapOwner, gapRevision: number): OwnGap | undefined {
+    /** The gap that ends last. `gapRevision` is that of the market: while it stays, so does the answer. */
+    last(owner: GapOwner, gapRevision: number): OwnGap | undefined {
       const key = `${owner.marketId} ${owner.outcome} ${owner.kind}`
       const kept = lasts.get(key)
       if (kept?.gapRevision === gapRevision) return kept.gap
@@ -123,23 +137,11 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     /** Returns the rows that came or went. */
     replaceDerived: replace,
 
-    /** Records gaps, of which empty ones are none; returns how many were not there. */
-    record(marketId: number, gaps: readonly Gap[]): number {
-      const added = gaps
-        .filter(({ fromMs, toMs }) => fromMs < toMs)
-        .flatMap(({ outcome, ...each }) =>
-          insert.all({ marketId, outcome: outcomeCodes[outcome], kind: RECORDED, ...each }),
-        )
-      if (added.length > 0) {
-        revise.run({ sum: sumOf(added), marketId })
-        events.noteGaps([], added)
-      }
-      return added.length
-    },
+    record,
 
     /** Ends the recorded gaps of an outcome that have no end yet; returns how many there were. */
     end(marketId: number, outcome: Outcome, atMs: number): number {
-      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: RECORDED }
+      const owner = recordedOf(marketId, outcome)
       const open = endless.all(owner)
       replace(
         owner,
@@ -151,11 +153,35 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
 
     /** Takes a recorded gap back; returns how many there were. */
     withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
-      replace({ marketId, outcome: outcomeCodes[outcome], kind: RECORDED }, [gap], []).went.length,
+      replace(recordedOf(marketId, outcome), [gap], []).went.length,
+
+    /** Records the part of a gap after `heldMs`, unless it is in one that is over. */
+    recordAfter(marketId: number, gap: Gap, heldMs: number): number {
+      const fromMs = Math.max(gap.fromMs, heldMs + 1)
+      const isNoted = derived
+        .all({ ...recordedOf(marketId, gap.outcome), ...EVER })
+        .some((each) => each.fromMs <= fromMs && gap.toMs <= each.toMs && each.toMs < ENDLESS_MS)
+      return isNoted ? 0 : record(marketId, [{ ...gap, fromMs }])
+    },
+
+    /** Takes a time out of recorded gaps, and all of those without an end; returns how many changed. */
+    cut(marketId: number, outcome: Outcome, known: Span): number {
+      const owner = recordedOf(marketId, outcome)
+      const hit = derived
+        .all({ ...owner, ...EVER })
+        .filter(({ fromMs, toMs }) => fromMs < known.toMs && known.fromMs < toMs)
+      const parts = hit.flatMap((gap) => cutFrom(gap, [known]))
+      replace(
+        owner,
+        hit,
+        parts.filter(({ toMs }) => toMs < ENDLESS_MS),
+      )
+      return hit.length
+    },
 
     /** Takes recorded gaps out that are over, or all of them; returns these. */
     takeRecorded(marketId: number, outcome: Outcome, isClosed: boolean): readonly GapRow[] {
-      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: RECORDED }
+      const owner = recordedOf(marketId, outcome)
       const recorded = derived.all({ ...owner, ...EVER })
       const taken = isClosed ? recorded : recorded.filter(({ toMs }) => toMs < ENDLESS_MS)
       return replace(owner, taken, []).went

@@ -93,7 +93,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     )
   }
 
-  return (batch: Batch): { accepted: number; duplicates: number } => {
+  return (batch: Batch) => {
     const groups = sortOut(batch)
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
@@ -107,9 +107,15 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       )
     }
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
-    return { accepted, duplicates: batch.snapshots.length - accepted }
+    return {
+      counts: { accepted, duplicates: batch.snapshots.length - accepted },
+      /** Its markets, as they were before it. */
+      before: new Map(groups.map(({ market }) => [market.conditionId, market])),
+    }
   }
 }
+
+export type ApplyBatch = ReturnType<typeof createAppend>
 
 /** Ids that nothing had before: the least, and whose they are. */
 type Ids = { first: number; of: ReadonlyMap<MadeRow, number> }

@@ -303,7 +303,7 @@ function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
     // Every contradicted row that is held has a gap.
     if (!isContradicted && market.gapRevision === 0) return
     const owner = ownerOf(market, outcome, 'verdict')
-    const last = gaps.lastDerived(owner, market.gapRevision)
+    const last = gaps.last(owner, market.gapRevision)
     if (!isContradicted && last === undefined) return
     const heldMs = market.spans[outcome]?.lastMs ?? -1
     if (change.gone.some(isOwn) || !rows.every(({ timestampMs }) => timestampMs > heldMs)) {

@@ -2,15 +2,17 @@
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
 import type { MarketChange } from '#src/domain/revision.ts'
 
-import type { Batch, GapChange, Recording } from '../history.ts'
+import type { GapChange, Recording } from '../history.ts'
 import { changing } from '../reads/market-read.ts'
+import { ownerOf } from '../tables/gap-table.ts'
 import { assertNearWindow, type StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
+import type { ApplyBatch } from './append.ts'
 
 type Heard = Recording['trades'][number] | GapChange
 
 type Ports = Pick<Tables, 'gaps' | 'trades'> & {
-  applyBatch: (batch: Batch) => { accepted: number; duplicates: number }
+  applyBatch: ApplyBatch
   getMarket: (conditionId: string) => StoredMarket
   /** Shows that something besides the books was written. */
   touch: (market: StoredMarket, changes: readonly MarketChange[]) => void
@@ -18,8 +20,19 @@ type Ports = Pick<Tables, 'gaps' | 'trades'> & {
 
 /** Returns the function that applies a recording; it needs a transaction around it. */
 export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Ports) {
-  /** Returns how many rows were changed. */
-  function apply(market: StoredMarket, heard: Heard): number {
+  /**
+   * Whether it may change something. The market of a batch need not be read again for each statement
+   * that a recorder has its book, as nearly all of them change nothing.
+   */
+  function mayChange(change: GapChange, market: StoredMarket | undefined): boolean {
+    if (change.kind !== 'known' || market === undefined) return true
+    if (market.gapRevision === 0) return false
+    const last = gaps.last(ownerOf(market, change.outcome, 'recorded'), market.gapRevision)
+    return last !== undefined && last.toMs > change.fromMs
+  }
+
+  /** `before`: the market without the rows of this recording. Returns how many rows were changed. */
+  function apply(market: StoredMarket, before: StoredMarket, heard: Heard): number {
     if ('trade' in heard) {
       assertNearWindow(market, heard.trade.timestampMs)
       return trades.insert(market.id, [heard.trade])
@@ -27,6 +40,9 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
     // The gaps follow once all is written.
     if (heard.kind === 'said') return 0
+    if (heard.kind === 'known') return gaps.cut(market.id, heard.outcome, heard)
+    if (heard.kind === 'unknown')
+      return gaps.recordAfter(market.id, heard.gap, before.spans[heard.gap.outcome]?.lastMs ?? -1)
     return heard.kind === 'opened'
       ? gaps.record(market.id, [heard.gap])
       : gaps.withdraw(market.id, heard.gap)
@@ -34,12 +50,18 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
 
   return ({ source = 'recorded', isImport = false, snapshots, ...beside }: Recording) => {
     const gapReason = isImport ? undefined : ('venue_silent' as const)
-    const counts = applyBatch({ id: '', source, gapReason, snapshots })
-    const heard: Heard[] = [...beside.trades, ...beside.gaps]
+    const { counts, before } = applyBatch({ id: '', source, gapReason, snapshots })
+    const gapChanges = beside.gaps.filter((change) =>
+      // What an import knows is `said`.
+      isImport ? change.kind !== 'known' : mayChange(change, before.get(change.conditionId)),
+    )
+    const heard: Heard[] = [...beside.trades, ...gapChanges]
     for (const [conditionId, own] of Map.groupBy(heard, (each) => each.conditionId)) {
       changing(conditionId, () => {
         const market = getMarket(conditionId)
-        const changed = own.filter((each) => apply(market, each) > 0)
+        const changed = own.filter(
+          (each) => apply(market, before.get(conditionId) ?? market, each) > 0,
+        )
         if (changed.length > 0) touch(market, describe(market, changed))
       })
     }
@@ -52,7 +74,7 @@ function describe(market: StoredMarket, heard: readonly Heard[]): MarketChange[]
   const trades = heard.filter((each) => 'trade' in each)
   const gapSpans = (isNoted: boolean) =>
     heard.flatMap((each) =>
-      'trade' in each || (each.kind === 'opened') !== isNoted ? [] : [spanOfChange(each)],
+      'trade' in each || isNote(each) !== isNoted ? [] : [spanOfChange(each)],
     )
   return [
     ...lateTrades(market, trades.length),
@@ -64,8 +86,11 @@ function describe(market: StoredMarket, heard: readonly Heard[]): MarketChange[]
   ]
 }
 
+const isNote = ({ kind }: GapChange): boolean => kind === 'opened' || kind === 'unknown'
+
 function spanOfChange(change: GapChange): Span {
   if (change.kind === 'ended') return { fromMs: change.atMs, toMs: ENDLESS_MS }
+  if (change.kind === 'known') return { fromMs: change.fromMs, toMs: ENDLESS_MS }
   return change.kind === 'said' ? change.statement : change.gap
 }
 
