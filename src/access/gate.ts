@@ -5,7 +5,7 @@
  */
 import { AppError } from '#src/domain/errors.ts'
 import { isWellFormedKey, tokenOf } from '#src/domain/selling/api-key.ts'
-import type { Caller, RateState } from '#src/domain/selling/caller.ts'
+import { type Caller, type RateState, uncheckedError } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Terms } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import {
@@ -294,11 +294,8 @@ function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError
 /** Without the ledger no caller is known: every request under `/v1` is refused and not counted. */
 function toClosed({ allowance }: Arrival, enteredMs: number, cause: unknown): Visit {
   const rate = { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS }
-  const message = 'Keys cannot be checked just now. Try again in a moment.'
   const isSaid = cause instanceof AppError && cause.code === 'unavailable'
-  const refusal = isSaid
-    ? cause
-    : new AppError('unavailable', message, { cause, retryAfterSeconds: 5 })
+  const refusal = isSaid ? cause : uncheckedError(cause)
   const visit = { caller: undefined, rate, isCounted: false, enteredMs, route: NO_ROUTE }
   return { ...visit, refusal: allowance === 'none' ? undefined : refusal }
 }

@@ -305,6 +305,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     findMarket,
     listTiers,
     authenticate,
+    catchUp: options.catchUp,
     meter,
     work,
     limits,

@@ -64,6 +64,7 @@ export function createStreams({
   findMarket,
   listTiers,
   authenticate,
+  catchUp,
   meter,
   work,
   limits,
@@ -80,6 +81,7 @@ export function createStreams({
   findMarket: FindMarket
   listTiers: () => readonly Tier[]
   authenticate: Authenticator['authenticate']
+  catchUp: (() => Promise<void>) | undefined
   meter: Pick<UsageMeter, 'addBytes'>
   work: Work
   limits: Pick<Limits, 'connections'>
@@ -116,6 +118,7 @@ export function createStreams({
     work,
     random: () => integerFrom(randomBytes) / 2 ** 32,
     authenticate,
+    catchUp,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
     unread,

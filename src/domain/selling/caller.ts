@@ -53,5 +53,12 @@ export const unauthenticatedError = (note?: string) =>
     `This needs a valid API key: send \`Authorization: Bearer bf_live_…\`.${note === undefined ? '' : ` ${note}`}`,
   )
 
+/** For a caller whose key cannot be looked up. */
+export const uncheckedError = (cause: unknown): AppError =>
+  new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
+    cause,
+    retryAfterSeconds: 5,
+  })
+
 export const blockedError = () =>
   new AppError('sanctioned', 'The address of this account is on a sanctions list.')

@@ -14,6 +14,11 @@ export type HolderPorts = {
   clock: Clock
   /** Undefined for a key that is not valid. */
   authenticate(key: string, address: string): Caller | undefined
+  /**
+   * Resolves when this server has what was committed before, so a key that it does not know may be
+   * valid; undefined where it has that already. Rejects with `unavailable`.
+   */
+  catchUp(key: string): Promise<void> | undefined
   /** Takes a place among the connections of an account, or says which bound is reached. */
   takePlace(caller: Caller): Refused | (() => void)
 }

@@ -1,7 +1,13 @@
 /** The live stream over WebSocket: the sessions of a server. */
 import { AppError, ifReadable } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
-import { type Caller, levelOf, unauthenticatedError } from '#src/domain/selling/caller.ts'
+import { isWellFormedKey, tokenOf } from '#src/domain/selling/api-key.ts'
+import {
+  type Caller,
+  levelOf,
+  unauthenticatedError,
+  uncheckedError,
+} from '#src/domain/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/domain/selling/tier.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import type { Visit } from '#src/http/gate.ts'
@@ -42,6 +48,8 @@ export type StreamDeps = BeginOptions & {
   random: () => number
   /** By the header `Authorization`, and the network address of the client. */
   authenticate: (authorization: string, addressOf: () => string) => Caller | undefined
+  /** To be called once before a key counts as unknown. */
+  catchUp: (() => Promise<void>) | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
   unread: Pick<Unread, 'take'>
@@ -243,13 +251,20 @@ const busyError = (text: string) =>
   new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
 
 function createPorts(deps: StreamDeps, begin: SessionPorts['begin']): SessionPorts {
+  const { catchUp } = deps
+  const toHeader = (key: string): string => (key.startsWith('Bearer ') ? key : `Bearer ${key}`)
   return {
     clock: deps.clock,
     staleSince: deps.staleSince,
     isUnconfirmed: deps.isUnconfirmed,
     begin,
-    authenticate: (key, address) =>
-      deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`, () => address),
+    authenticate: (key, address) => deps.authenticate(toHeader(key), () => address),
+    catchUp(key) {
+      if (catchUp === undefined || !isWellFormedKey(tokenOf(toHeader(key)) ?? '')) return undefined
+      return catchUp().catch((cause: unknown) => {
+        throw uncheckedError(cause)
+      })
+    },
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
     run: deps.runner.run,

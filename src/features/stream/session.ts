@@ -92,7 +92,14 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
   const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
   const { subscriptions } = list
   const perform = createOperations(list, holder.look, {
-    auth: (operation) => holder.authenticate(operation.key),
+    auth({ key }) {
+      // It may have been made a moment ago by another server.
+      const isUnknown = ports.authenticate(key, address) === undefined
+      const caughtUp = isUnknown ? ports.catchUp(key) : undefined
+      if (caughtUp !== undefined) return caughtUp.then(() => holder.authenticate(key))
+      holder.authenticate(key)
+      return undefined
+    },
     heartbeat({ seconds }) {
       heartbeatMs = seconds * 1000
     },
@@ -259,7 +266,8 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
   return line
 }
 
-type Perform = { [O in Op]: (operation: Operations[O]) => void }
+/** What comes after an operation that returns a promise waits for it. */
+type Perform = { [O in Op]: (operation: Operations[O]) => Promise<void> | void }
 type OfPlayer = 'snapshot' | 'pause' | 'resume' | 'seek' | 'speed'
 
 /** Those on a subscription by its name, beside the others. */
@@ -362,21 +370,30 @@ function createQueue(
   const assertPace = createPace(clock)
   let faults = 0
   let hasty = 0
+  /** Of the first operation of those that wait, once it has begun and has to wait. */
+  let begun: Promise<void> | undefined
+
+  function fail(error: unknown, text: string): void {
+    line.fail(error, idOf(text))
+    if (++faults >= FAULTS_MAX) line.end('protocol')
+  }
 
   function act(text: string): void {
     try {
       const operation = readOperation(text)
-      perform[operation.op](operation as never)
+      const later = perform[operation.op](operation as never)
+      begun = later instanceof Promise ? later.catch((error) => fail(error, text)) : undefined
       faults = 0
     } catch (error) {
-      line.fail(error, idOf(text))
-      if (++faults >= FAULTS_MAX) line.end('protocol')
+      fail(error, text)
     }
   }
 
   function* actInTurns(): Paced {
     for (let text = waiting[0]; text !== undefined && !line.isOver; text = waiting[0]) {
-      act(text)
+      if (begun === undefined) act(text)
+      if (begun !== undefined) yield begun
+      begun = undefined
       waiting.shift()
       yield 0
     }
@@ -393,7 +410,7 @@ function createQueue(
         if (++hasty >= HASTY_MAX) line.end('protocol')
         return
       }
-      if (waiting.length === 0 && tryNow(() => act(text))) return
+      if (waiting.length === 0 && tryNow(() => act(text)) && begun === undefined) return
       if (waiting.push(text) === 1) run(ownerOf(line.caller), actInTurns(), line.fail)
     },
   }
