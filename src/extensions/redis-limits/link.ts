@@ -14,10 +14,13 @@ const CONNECT_MS_MAX = 1_000
 /** Longer than an answer takes, and short enough for a caller to wait. */
 const ANSWER_MS_MAX = 200
 const BEAT_MS = 100
-/** A server that has sent nothing for this long is not counted. */
-const ABSENT_MS = 10_000
 /** As long as a window of requests. */
 const COUNTS_LOST_MS = 60_000
+/**
+ * A server that has sent nothing for this long is not counted. One that has ended keeps its share
+ * until each window is over of which it admitted some: its last requests come after its last beat.
+ */
+const ABSENT_MS = COUNTS_LOST_MS + 5_000
 /** Ended windows are forgotten whenever so many are known. */
 const POOLED_MAX = 10_000
 
@@ -108,6 +111,7 @@ export async function connectLimits({
   let servers = 1
   /** Requests that were sent and are not yet counted here. */
   let pending = 0
+  let takenMs = Number.NEGATIVE_INFINITY
   let generation = ''
   let lastNumber = 0
   let wasDown = false
@@ -225,7 +229,7 @@ export async function connectLimits({
     run,
     /** Of the counts in Redis; as last received. */
     generation: (): string => generation,
-    /** As last received; includes this one. */
+    /** As last received; includes this one, and those that ended within the last minute. */
     servers: (): number => servers,
     /** Whether windows of this length are counted in Redis: it holds all of them, and answers. */
     isCounting: (windowMs: number): boolean => isUp && timer() - countsLostMs >= windowMs,
@@ -247,10 +251,16 @@ export async function connectLimits({
       }
     },
 
+    /** To be called before a request is taken from any window. */
+    noteTake(): void {
+      takenMs = timer()
+    },
+
     /** Tells the other servers. */
     async dispose(): Promise<void> {
       clearInterval(beating)
-      if (isUp) await run(LEAVE, [], [name]).catch(() => undefined)
+      const mayCount = timer() - takenMs < ABSENT_MS
+      if (isUp) await run(LEAVE, [], [name, Number(mayCount)]).catch(() => undefined)
       connection.close()
     },
   }

@@ -1,6 +1,7 @@
 /**
  * What runs in Redis. While Redis cannot be reached, a server admits its share of a limit: 1/N of it.
- * So a window holds, for each server, the share that it has not used. When a server needs more than
+ * So a window holds, for each server, the share that it has not used; one that has ended keeps its
+ * share for a minute, because what it admitted counts. When a server needs more than
  * its own share, the window becomes pooled: once every server knows that it has no share of this
  * window, the whole limit is for the server that asks first.
  */
@@ -158,8 +159,14 @@ for _, window in ipairs(redis.call('ZRANGEBYSCORE', '${keys.pooled}', '(' .. num
 end
 return result`
 
-/** A thread that ends. */
-export const LEAVE = `redis.call('ZREM', '${keys.threads}', ARGV[1])
+/**
+ * A thread ends. Values: the thread; 1 if it may have admitted requests of windows that run: then its
+ * server is counted until it counts as gone, but has no share of pooled windows any more.
+ */
+export const LEAVE = `if ARGV[2] == '1' then
+  return redis.call('HSET', '${keys.acknowledged}', ARGV[1], ${Number.MAX_SAFE_INTEGER})
+end
+redis.call('ZREM', '${keys.threads}', ARGV[1])
 return redis.call('HDEL', '${keys.acknowledged}', ARGV[1])`
 
 /** Whether scripts may run and write. */

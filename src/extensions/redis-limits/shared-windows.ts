@@ -68,6 +68,7 @@ export async function shareWindows(options: LinkOptions): Promise<SharedWindows>
         )
       },
       take(key, limit, nowMs) {
+        link.noteTake()
         if (!link.isCounting(windowMs)) return shares.take(key, limit, nowMs)
         return ask(key, limit).catch(() => shares.take(key, limit, timer()))
       },

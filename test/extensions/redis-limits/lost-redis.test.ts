@@ -23,7 +23,13 @@ const PAUSE_MS = 2 * WINDOW_MS
 const AGAIN_MS = PAUSE_MS + FAULT_MS_MAX + WINDOW_MS + 1_000
 const timer = () => performance.now()
 
-type Fault = { fromMs: number; toMs: number; kind: 'hang' | 'kill' | 'cut'; server: number }
+/** `end`: the server dies for good, and `leave`: it stops in order, unless it is the last one. */
+type Fault = {
+  fromMs: number
+  toMs: number
+  kind: 'hang' | 'kill' | 'cut' | 'end' | 'leave'
+  server: number
+}
 
 /** Every promise that can go on without the clock does. */
 async function drain(redis: VirtualRedis): Promise<void> {
@@ -34,7 +40,7 @@ async function drain(redis: VirtualRedis): Promise<void> {
 }
 
 /** Servers that share windows through one virtual Redis, and the requests that they admit. */
-async function startServers(redis: VirtualRedis, count: number) {
+async function startServers(redis: VirtualRedis, count: number, windowMs = WINDOW_MS) {
   const admittedMs: number[] = []
   const sentMs: number[] = []
   const servers: { windows: RateWindows; dispose: () => Promise<void> }[] = []
@@ -52,17 +58,26 @@ async function startServers(redis: VirtualRedis, count: number) {
       await drain(redis)
     }
     const { share, dispose } = await starting
-    servers.push({ windows: share('key', WINDOW_MS, createRateWindows(WINDOW_MS, 100)), dispose })
+    servers.push({ windows: share('key', windowMs, createRateWindows(windowMs, 100)), dispose })
   }
+  const alive = new Set(servers)
   return {
     admittedMs,
     sentMs,
+    /** To one that is alive; what one was asked before it died is not answered. */
     request(server: number, limit: number): void {
+      const own = [...alive][server % alive.size]
       sentMs.push(timer())
-      const asked = Promise.resolve(servers[server]?.windows.take('caller', limit, timer()))
-      void asked.then((window) => {
-        if (window?.isTaken) admittedMs.push(timer())
+      void Promise.resolve(own?.windows.take('caller', limit, timer())).then((window) => {
+        if (window?.isTaken && own && alive.has(own)) admittedMs.push(timer())
       })
+    },
+    end(server: number, isInOrder: boolean): void {
+      const own = servers[server]
+      if (own === undefined || alive.size === 1 || !alive.delete(own)) return
+      // Nothing of it arrives any more.
+      if (!isInOrder) redis.cut(`server-${server}`)
+      void own.dispose()
     },
     async advance(ms: number): Promise<void> {
       for (let waited = 0; waited < ms; waited += STEP_MS) {
@@ -87,9 +102,16 @@ function drawFaults(random: Random, kinds: readonly Fault['kind'][], servers: nu
   })
 }
 
-async function apply(redis: VirtualRedis, fault: Fault, isBeginning: boolean): Promise<void> {
+async function apply(
+  redis: VirtualRedis,
+  servers: Awaited<ReturnType<typeof startServers>>,
+  fault: Fault,
+  isBeginning: boolean,
+): Promise<void> {
   const server = `server-${fault.server}`
-  if (fault.kind === 'cut') isBeginning ? redis.cut(server) : redis.heal(server)
+  if (fault.kind === 'end' || fault.kind === 'leave') {
+    if (isBeginning) servers.end(fault.server, fault.kind === 'leave')
+  } else if (fault.kind === 'cut') isBeginning ? redis.cut(server) : redis.heal(server)
   else if (fault.kind === 'hang') isBeginning ? redis.hang() : redis.wake()
   else if (isBeginning) redis.kill()
   else await redis.restart()
@@ -128,7 +150,7 @@ async function play(url: string, { seed, kinds }: Case) {
       if (isDue === isOn.has(fault)) continue
       if (isDue) isOn.add(fault)
       else isOn.delete(fault)
-      await apply(redis, fault, isDue)
+      await apply(redis, servers, fault, isDue)
     }
     const isPause = ms >= PAUSE_MS && ms < AGAIN_MS
     const burst = random.uniform() < 0.01 ? random.integer(limit + 1) : 0
@@ -167,6 +189,58 @@ describe.skipIf(redisProgram === null)('limits while Redis is lost', () => {
         const { limit, fresh, all } = await play(redis.url, { seed, kinds: ['hang', 'kill'] })
         expect(all, seed).toBeGreaterThan(0)
         expect(Math.max(...fresh), seed).toBeLessThanOrEqual(limit)
+      }
+    },
+    ROUNDS * ROUND_MS_MAX,
+  )
+
+  test(
+    'behavior: the same while servers end, by themselves or in order',
+    async () => {
+      jest.useRealTimers()
+      await using redis = await startRedis()
+      jest.useFakeTimers()
+      for (const seed of rounds) {
+        const kinds = ['hang', 'kill', 'end', 'end', 'leave'] as const
+        const { limit, fresh, all } = await play(redis.url, { seed, kinds })
+        expect(all, seed).toBeGreaterThan(0)
+        expect(Math.max(...fresh), seed).toBeLessThanOrEqual(limit)
+      }
+    },
+    ROUNDS * ROUND_MS_MAX,
+  )
+
+  test.each([
+    ['dies', false],
+    ['stops in order', true],
+  ])(
+    'behavior: when a server %s, the others go on within the shares that they had',
+    async (_, isInOrder) => {
+      jest.useRealTimers()
+      await using redis = await startRedis()
+      jest.useFakeTimers()
+      // Whether somebody asks between the end of the server and that of Redis, or not.
+      for (const asked of [1, 0]) {
+        const virtual = await openVirtualRedis(redis.url, { delayMs: () => 2 })
+        const servers = await startServers(virtual, 3, 60_000)
+        await servers.advance(400)
+        const ask = async (server: number, count: number): Promise<number> => {
+          const before = servers.admittedMs.length
+          for (let sent = 0; sent < count; sent++) servers.request(server, 60)
+          await servers.advance(400)
+          return servers.admittedMs.length - before
+        }
+        expect([await ask(0, 9), await ask(1, 5)]).toEqual([9, 5])
+        servers.end(0, isInOrder)
+        // Longer than a server may be silent.
+        await servers.advance(12_000)
+        expect(await ask(0, asked)).toBe(asked)
+        virtual.kill()
+        await servers.advance(1_000)
+        // The shares of those that are left: 20, less what each has admitted.
+        expect([await ask(0, 60), await ask(1, 60)]).toEqual([15 - asked, 20])
+        await servers.dispose()
+        virtual.close()
       }
     },
     ROUNDS * ROUND_MS_MAX,
