@@ -1,7 +1,7 @@
 /** Forty open windows, eight coins of five lengths, with all that the board shows of them. */
 
 import { coins, timeframeMs, timeframes } from '#src/domain/market.ts'
-import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
 
@@ -10,7 +10,7 @@ import { conditionIdOf } from '../history/books.ts'
 const TICK = 10_000
 const LEVELS = 49
 const FIRST_PRICES = [64_000, 3_100, 145, 5.2, 0.21, 890, 41.5, 520]
-/** How far a price goes in a second, as a share of it. */
+/** The largest move of a price in a second, as a share of it. */
 const STEP_SHARE = 0.00004
 /** States that are made of the past of a window. */
 const PAST_STATES = 240
@@ -83,6 +83,21 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
     }
   }
 
+  /** The same orders in the book of the other outcome. */
+  function mirrorOf({ bids, asks, ...book }: Snapshot): Snapshot {
+    const mirror = ({ prices, sizes }: Ladder): Ladder => ({
+      prices: prices.map((price) => 1_000_000 - price),
+      sizes,
+    })
+    return {
+      ...book,
+      assetId: `2${book.assetId.slice(1)}`,
+      outcome: 'down',
+      bids: mirror(asks),
+      asks: mirror(bids),
+    }
+  }
+
   function putPrices(atMs: number): void {
     history.putSpot(
       coins.map((coin) => {
@@ -103,7 +118,7 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
     const snapshots = some.map((window) => bookOf(window, atMs))
     history.record({
       source: 'simulated',
-      snapshots,
+      snapshots: snapshots.flatMap((book) => [book, mirrorOf(book)]),
       trades: snapshots
         .filter(() => random.uniform() < TRADE_SHARE)
         .map(({ conditionId, bids }) => ({

@@ -71,7 +71,7 @@ history.putSpot(
     coin,
     source: 'chainlink',
     windowSeconds: 60,
-    timestampMs: NOW_MS,
+    timestampMs: NOW_MS - (NOW_MS % 1000),
     price: '64019.75',
   })),
 )

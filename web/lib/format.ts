@@ -39,11 +39,12 @@ export function showCompact(count: number): string {
   return `${Number((count / size).toFixed(1))}${unit}`
 }
 
-/** With two to four decimals. */
-export const showDollars = (price: number | null | undefined): string =>
-  price === null || price === undefined
-    ? DASH
-    : `$${group(price.toFixed(4).replace(/0{1,2}$/, ''))}`
+/** With two to four decimals, or six below a dollar. */
+export const showDollars = (price: number | null | undefined): string => {
+  if (price === null || price === undefined) return DASH
+  const digits = price.toFixed(Math.abs(price) < 1 ? 6 : 4)
+  return `$${group(digits.replace(/(?<=\.\d\d\d*)0+$/, ''))}`
+}
 
 /** A difference of prices: `+$19.75`, `−$0.42`. */
 export const showDollarChange = (change: number): string =>

@@ -17,25 +17,72 @@ import { Board as BoardBody, BoardQuery } from './schema.ts'
 import type { BoardStream } from './stream.ts'
 import type { Board, Wanted } from './windows.ts'
 
-type Deps = {
+type Ports = {
   board: Board
   stream: BoardStream
   pages: Pick<PageCache, 'find'>
   identify: Identify
   listTiers: () => readonly Tier[]
   work: Pick<Work, 'openStream' | 'run'>
-  /** The limit of live connections: following the board takes far less memory than an export. */
+  /** The limit of live connections: a follower of the board takes far less memory than an export. */
   connections: ConcurrencyLimit
 }
 
+const coinsOf = ({ standing }: Caller) => standing.terms.coins
+
 /** `GET /v1/board`: every open window of every coin that the caller may read. */
-export const boardRoutes = (api: Api, deps: Deps) =>
-  new Elysia({ name: 'board' })
+export function boardRoutes(
+  api: Api,
+  { board, stream, pages, identify, listTiers, work, connections }: Ports,
+) {
+  /** The page is printed once for all callers of the same coins. */
+  function* printPage(request: Request, wanted: Wanted): Steps<PageAnswer> {
+    yield* board.refresh()
+    const { text, tag: digest, coverage } = board.print(wanted)
+    const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+    const tag = `board.${digest}${isGzip ? '.gzip' : ''}`
+    return {
+      tag,
+      isGzip,
+      isClosed: false,
+      coverage,
+      findPage: () => pages.find(tag),
+      *make() {
+        yield
+        return { tag, body: new TextEncoder().encode(text) }
+      },
+    }
+  }
+
+  async function follow(
+    request: Request,
+    caller: Caller,
+    { timeframe }: BoardQuery,
+  ): Promise<Response> {
+    await work.run(request, board.refresh())
+    const leave = work.openStream(request, connections)
+    const { guest, peers } = visitOf(request)
+    const coins = () => {
+      const needed = { access: 'prices', coin: undefined } as const
+      // The right of a guest does not end.
+      const now = guest ?? identifyFollower(needed, { request, peers }, identify, listTiers)
+      return now instanceof AppError ? now : coinsOf(now ?? caller)
+    }
+    const headers = {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    }
+    const follower = { timeframe, coins, leave }
+    return streamResponse(request, { headers, ...stream.open(follower, coinsOf(caller)) })
+  }
+
+  return new Elysia({ name: 'board' })
     .use(api)
     .get(
       '/v1/board',
       ({ reply, request, caller, query: { timeframe } }) =>
-        reply.page(request, printBoard(deps, request, { coins: coinsOf(caller), timeframe })),
+        reply.page(request, printPage(request, { coins: coinsOf(caller), timeframe })),
       {
         access: 'prices',
         isOfOwnCoins: true,
@@ -53,7 +100,7 @@ export const boardRoutes = (api: Api, deps: Deps) =>
         },
       },
     )
-    .get('/v1/board/live', ({ request, caller, query }) => follow(deps, request, caller, query), {
+    .get('/v1/board/live', ({ request, caller, query }) => follow(request, caller, query), {
       access: 'prices',
       isOfOwnCoins: true,
       query: BoardQuery,
@@ -71,48 +118,4 @@ export const boardRoutes = (api: Api, deps: Deps) =>
         tags: ['live'],
       },
     })
-
-const coinsOf = ({ standing }: Caller) => standing.terms.coins
-
-/** Read for whoever asks first, and printed once for all who may read the same. */
-function* printBoard({ board, pages }: Deps, request: Request, wanted: Wanted): Steps<PageAnswer> {
-  yield* board.refresh()
-  const { text, tag: digest, coverage } = board.print(wanted)
-  const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-  const tag = `board.${digest}${isGzip ? '.gzip' : ''}`
-  return {
-    tag,
-    isGzip,
-    isClosed: false,
-    coverage,
-    findPage: () => pages.find(tag),
-    *make() {
-      yield
-      return { tag, body: new TextEncoder().encode(text) }
-    },
-  }
-}
-
-async function follow(
-  { board, stream, identify, listTiers, work, connections }: Deps,
-  request: Request,
-  caller: Caller,
-  { timeframe }: BoardQuery,
-): Promise<Response> {
-  await work.run(request, board.refresh())
-  const leave = work.openStream(request, connections)
-  const { guest, peers } = visitOf(request)
-  const coins = () => {
-    const needed = { access: 'prices', coin: undefined } as const
-    // What a guest may read does not end.
-    const now = guest ?? identifyFollower(needed, { request, peers }, identify, listTiers)
-    return now instanceof AppError ? now : coinsOf(now ?? caller)
-  }
-  const headers = {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-store',
-    'X-Accel-Buffering': 'no',
-  }
-  const follower = { timeframe, coins, leave }
-  return streamResponse(request, { headers, ...stream.open(follower, coinsOf(caller)) })
 }

@@ -1,6 +1,6 @@
 /**
- * Sends what changed on the board to everybody who follows it, twice a second. A slow reader skips
- * what was in between: its next event has each row as it is then.
+ * Sends what changed on the board to all followers, twice a second. A slow reader skips the states in
+ * between: its next event has each row as it is then.
  */
 import type { AppError } from '#src/domain/errors.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
@@ -19,7 +19,7 @@ const HEARTBEAT_MS = 15_000
 const RECHECK_MS = 5_000
 const RETRY_MS = 3_000
 
-/** Who follows: the coins of the tier as of now, or why the caller may not follow any more. */
+/** A caller with a stream: the coins of its tier as of now, or why it may not follow any more. */
 export type Follower = {
   timeframe: Timeframe | undefined
   coins: () => readonly Coin[] | AppError

@@ -1,6 +1,6 @@
 /**
- * Every open window as one row: read again at most four times a second, whoever asks, and printed
- * once for all callers who may read the same coins.
+ * Every open window as one row, read again at most four times a second for all callers together, and
+ * printed once for all callers of the same coins.
  */
 import {
   coverageOf,
@@ -37,15 +37,15 @@ import { averageAt, SETTLEMENT_MS_MAX } from './settlement.ts'
 const REFRESH_MS = 250
 const MARKETS_A_READ = 200
 const POINTS = 60
-/** A point is made so long after its moment: what is of it may come late. */
+/** A point is made this long after its moment, because states and prices may come late. */
 const POINT_LATE_MS = 2_000
 /** A price of the coin that is older is not of the point. */
 const SPOT_AGE_MS = 60_000
 const TRADES_A_READ = 500
-/** Trades may come so much later than newer ones. */
+/** A trade may come this much later than newer ones. */
 const TRADE_LATE_MS = 10_000
 const DEPTH_WITHIN: Millionths = 20_000
-/** Who continues after a pause of this length learns which windows have closed since. */
+/** A slow reader still learns of a window that closed up to this long ago. */
 const CLOSED_KEPT_MS = 600_000
 
 /** What a caller may see, and wants to. */

@@ -179,7 +179,7 @@ function BoardTable({ board, arrangement }: { board: FollowedBoard; arrangement:
           <tbody {...holding}>
             {order.map((id) => {
               const store = board.windows.get(id)
-              return store && <WindowRow key={id} store={store} ink={ink} />
+              return store && <WindowRow key={id} board={board} store={store} ink={ink} />
             })}
           </tbody>
         </table>

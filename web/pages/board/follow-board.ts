@@ -28,7 +28,7 @@ export type BoardState =
   | { kind: 'live' }
   /** The server has not heard from its database since. */
   | { kind: 'stale'; since: string }
-  /** There is no stream left for the visitor: rows are asked for every few seconds. */
+  /** The server has no stream left for the visitor: the page polls every few seconds. */
   | { kind: 'polled'; problem: Problem }
   /** Nothing comes. */
   | { kind: 'waiting'; problem?: Problem | undefined; sinceMs: number }
@@ -37,8 +37,12 @@ export type BoardState =
 type BoardEvent = { time: string; data: Row[]; closed: string[] }
 
 /** Rows that are drawn in a frame: more would take longer than one on a slow processor. */
-const ROWS_A_FRAME = 4
+const ROWS_A_FRAME = 2
 const SECOND_MS = 1_000
+/** A row that was drawn less than this ago need not be drawn for the time that is left. */
+const DRAWN_MS = 800
+/** How often a row outside the visible part of the page is drawn. */
+const HIDDEN_MS = 5_000
 
 /** Follows the board until `stop`. */
 export function followBoard() {
@@ -48,6 +52,20 @@ export function followBoard() {
   const windows = new Map<string, Store<Shown>>()
   /** What is to be drawn. */
   const due = new Map<string, Partial<Shown>>()
+  /** When each row was drawn last. */
+  const drawnMs = new Map<string, number>()
+  /** Rows in the visible part of the page. */
+  const seen = new Set<string>()
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const { window: id = '' } = (target as HTMLElement).dataset
+      if (!isIntersecting) seen.delete(id)
+      else {
+        seen.add(id)
+        put(id, {})
+      }
+    }
+  })
   /** Of the stream and the request for all rows; another one after each break. */
   let connection = new AbortController()
   let frame = 0
@@ -65,16 +83,28 @@ export function followBoard() {
   function draw(): void {
     frame = 0
     const nowMs = serverNowMs() + (aheadMs ?? 0)
-    for (const [id, change] of [...due].slice(0, ROWS_A_FRAME)) {
-      due.delete(id)
+    let drawn = 0
+    for (const [id, change] of due) {
       const store = windows.get(id)
+      if (store !== undefined && !isTurn(id, change)) continue
+      if (drawn++ === ROWS_A_FRAME) {
+        frame = requestAnimationFrame(draw)
+        return
+      }
+      due.delete(id)
       if (store === undefined) continue
+      drawnMs.set(id, performance.now())
       const next = { ...store.get(), ...change, nowMs }
       if (aheadMs !== undefined) extend(next)
       store.set(next)
     }
-    if (due.size > 0) frame = requestAnimationFrame(draw)
   }
+
+  const hasRest = (id: string, ms: number): boolean =>
+    performance.now() - (drawnMs.get(id) ?? Number.NEGATIVE_INFINITY) < ms
+
+  const isTurn = (id: string, { isOver }: Partial<Shown>): boolean =>
+    seen.has(id) || isOver === true || !hasRest(id, HIDDEN_MS)
 
   function add(row: Row, series: Series | undefined): void {
     windows.set(
@@ -180,7 +210,7 @@ export function followBoard() {
   window.addEventListener('online', online)
   const ticking = setInterval(() => {
     if (document.visibilityState !== 'visible') return
-    for (const id of windows.keys()) put(id, {})
+    for (const id of windows.keys()) if (!hasRest(id, DRAWN_MS)) put(id, {})
   }, SECOND_MS)
   void run()
 
@@ -188,12 +218,28 @@ export function followBoard() {
     state,
     changes,
     windows,
+    /** A row with what is still to be drawn of it. */
+    latest: (id: string): Shown | undefined => {
+      const shown = windows.get(id)?.get()
+      return shown && { ...shown, ...due.get(id) }
+    },
+    /** Draws the row of an element (`data-window`) as it changes while it is visible. */
+    observe(element: HTMLElement): () => void {
+      observer.observe(element)
+      return () => observer.unobserve(element)
+    },
     /** Forgets windows that are over. */
     sweep(): void {
-      for (const [id, store] of windows) if (store.get().isOver) windows.delete(id)
+      for (const [id, store] of windows) {
+        if (!store.get().isOver) continue
+        windows.delete(id)
+        drawnMs.delete(id)
+        seen.delete(id)
+      }
     },
     stop(): void {
       connection.abort()
+      observer.disconnect()
       clearInterval(ticking)
       clearTimeout(polling)
       cancelAnimationFrame(frame)
@@ -206,6 +252,7 @@ export function followBoard() {
 export type FollowedBoard = ReturnType<typeof followBoard>
 
 const POINTS = 60
+const POINTS_LATE = 2
 
 /** Of a window that opened while it was looked at. */
 function emptySeries({ windowStart, windowEnd }: Row): Series | undefined {
@@ -226,12 +273,12 @@ function extend({ row, series, nowMs, isOver }: Shown): void {
   if (series === undefined || isOver) return
   const { fromMs, stepMs, mid } = series
   const count = Math.min(POINTS, Math.floor((nowMs - fromMs) / stepMs) + 1)
+  const isInGap = row.recording.state !== 'recorded'
   while (mid.length < count) {
-    // Of points that were missed nothing is known.
-    const isLast = mid.length === count - 1
-    const inGap = row.recording.state !== 'recorded'
-    series.mid.push(isLast && !inGap ? row.mid : null)
-    series.spot.push(isLast ? (row.spot?.price ?? null) : null)
-    series.average.push(isLast ? (row.average?.price ?? null) : null)
+    // The points of the last seconds are not in the history yet; of a longer break nothing is known.
+    const isNow = mid.length >= count - POINTS_LATE
+    series.mid.push(isNow && !isInGap ? row.mid : null)
+    series.spot.push(isNow ? (row.spot?.price ?? null) : null)
+    series.average.push(isNow ? (row.average?.price ?? null) : null)
   }
 }

@@ -69,8 +69,8 @@ export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
   const arrange = (mayMove: boolean) => {
     const { coin, timeframe } = arrangement
     if (mayMove) board.sweep()
-    const rows = [...board.windows.values()]
-      .map((store) => store.get().row)
+    const rows = [...board.windows.keys()]
+      .flatMap((id) => board.latest(id)?.row ?? [])
       .filter((row) => coin === undefined || row.symbol === coin)
       .filter((row) => timeframe === undefined || row.timeframe === timeframe)
       .toSorted((a, b) => compare(a, b, arrangement))

@@ -1,6 +1,6 @@
 /** A row of the board: an open window as it is now. */
 
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
 import { drawPrices, drawProbability, type Ink, type Point } from '../../charts/small-charts.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { navigate } from '../../lib/location.ts'
 import { type Store, useStore } from '../../lib/store.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
-import type { Row, Shown } from './follow-board.ts'
+import type { FollowedBoard, Row, Shown } from './follow-board.ts'
 import { favourites, moveOf, seriesOf } from './order.ts'
 
 const reasons: Record<string, string> = {
@@ -28,15 +28,24 @@ const reasons: Record<string, string> = {
   import: 'not imported',
 }
 
-export function WindowRow({ store, ink }: { store: Store<Shown>; ink: Ink }) {
+type RowProps = { board: FollowedBoard; store: Store<Shown>; ink: Ink }
+
+export function WindowRow({ board, store, ink }: RowProps) {
   const shown = useStore(store)
+  const line = useRef<HTMLTableRowElement>(null)
+  useEffect(() => (line.current === null ? undefined : board.observe(line.current)), [board])
   const { row, nowMs, isOver } = shown
   const { conditionId, symbol, timeframe, windowStart, windowEnd } = row
   const href = `/markets/${symbol}/${conditionId}`
   const name = `${symbol.toUpperCase()} ${timeframe}`
   const leftText = windowEnd === null ? 'open' : showLength(Date.parse(windowEnd) - nowMs)
   return (
-    <tr class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()} onClick={() => navigate(href)}>
+    <tr
+      ref={line}
+      data-window={conditionId}
+      class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()}
+      onClick={() => navigate(href)}
+    >
       <th scope="row">
         <div class="board-window">
           <Favourite row={row} name={name} />
@@ -101,7 +110,7 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
 
 function Recording({ row: { recording } }: { row: Row }) {
   const { state, reason, since, covered } = recording
-  const share = covered === null || covered === 1 ? '' : `${(covered * 100).toFixed(1)} % so far`
+  const share = covered === null || covered === 1 ? '' : `${(covered * 100).toFixed(1)} % covered`
   if (state === 'none') return <span class="tag warn">not recorded</span>
   if (state === 'recorded')
     return (
