@@ -141,6 +141,8 @@ const lists: [path: string, list: string, position: string][] = [
     `markets btc timeframe=5m status=resolved fromMs=${from} toMs=${known} winner=up source=all`,
     `019b7c010400${'0'.repeat(64)}`,
   ],
+  ['/v1/btc/markets?limit=1&withBooks=true', 'markets btc withBooks=true', lastMarket],
+  ['/v1/btc/markets?limit=1&withBooks=false', 'markets btc', lastMarket],
   ['/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s,-5s', 'panel btc 5m -60s,-5s   ', firstMarket],
   [
     `/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s&${range}&maxAgeMs=1000&knownAt=${known}&source=all`,

@@ -133,6 +133,38 @@ describe('GET /v1/{coin}/markets', () => {
     }
   })
 
+  test('behavior: `withBooks` leaves out markets without a snapshot, on every page', async () => {
+    const { many, expected } = createManyMarkets(130)
+    const held = expected.filter((_, index) => index % 13 === 5)
+    for (const [index, conditionId] of held.entries()) {
+      const timestampMs = (many.findMarket(conditionId)?.windowStartMs ?? 0) + 1_000
+      const snapshots = both.rows
+        .slice(0, 1)
+        .map((row) => ({ ...row, conditionId, timestampMs, sourceHash: undefined }))
+      many.append({ id: `held ${index}`, source: 'recorded', snapshots })
+    }
+    const { send: sendMany } = createHarness({ history: many })
+    const walk = async (params: object) => {
+      const ids: string[] = []
+      let cursor: string | null | undefined
+      do {
+        const page = await readList(sendMany, 'btc', { ...params, ...(cursor ? { cursor } : {}) })
+        ids.push(...page.data.map(({ conditionId }) => conditionId))
+        cursor = page.nextCursor
+      } while (cursor !== null && ids.length < 1000)
+      return ids
+    }
+    for (const limit of [1, 3, 100]) {
+      expect(await walk({ limit, withBooks: true })).toEqual(held)
+      expect(await walk({ limit, withBooks: true, order: 'asc' })).toEqual(held.toReversed())
+    }
+    expect(await walk({ withBooks: false })).toEqual(expected)
+    const refused = await sendMany('/v1/btc/markets?withBooks=1')
+    expect((await readProblem(refused)).param).toBe('withBooks')
+    const beside = await sendMany('/v1/btc/markets?slug=a&withBooks=true')
+    expect((await readProblem(beside)).param).toBe('withBooks')
+  })
+
   test('behavior: a walk is not disturbed by newer markets and by rows of those listed', async () => {
     const { history: live, open: market } = createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })

@@ -183,6 +183,7 @@ class ListMarkets(TypedDict, total=False):
     from_: Time
     to: Time
     outcome: Literal["up", "down"]
+    with_books: bool
     slug: str
     order: Literal["asc", "desc"]
     limit: int

@@ -3402,6 +3402,8 @@ export interface operations {
                 to?: number | string;
                 /** @description Only markets that it won. */
                 outcome?: "up" | "down";
+                /** @description With `true`, only markets of which a snapshot is held: not those that only the catalogue of the venue names. */
+                withBooks?: boolean;
                 /** @description Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600. Slugs of simulated markets begin with `sim-`. */
                 slug?: string;
                 /** @description Newest window first, or oldest. */

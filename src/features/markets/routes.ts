@@ -132,13 +132,14 @@ type MarketFilters = {
   status?: MarketStatus | undefined
   winner?: Outcome | undefined
   source?: SourceChoice | undefined
+  withBooks?: true | undefined
   order: 'asc' | 'desc'
 }
 
 const marketList: CursorList<MarketFilters, MarketPosition> = {
   name: 'markets',
-  filters({ coin, timeframe, status, fromMs, toMs, winner, source, order }) {
-    const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source })
+  filters({ coin, timeframe, status, fromMs, toMs, winner, source, withBooks, order }) {
+    const named = Object.entries({ timeframe, status, fromMs, toMs, winner, source, withBooks })
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${value}`)
     return order === 'asc' ? [coin, ...named, 'asc'] : [coin, ...named]
@@ -169,7 +170,7 @@ function* listPage(
     read(after) {
       const source = readSource(history, coin, query.source)
       const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
-      return takeRows(eachMarket(history, block), limit, {
+      return takeRows(eachMarket(history, block, query.withBooks), limit, {
         textOf: toText,
         positionOf: ({ orderMs, conditionId }) => ({ orderMs, conditionId }),
       })
@@ -178,17 +179,30 @@ function* listPage(
 }
 
 /** The markets of a query one by one, with a pause after each: to describe one takes long. */
-function* eachMarket(history: History, query: MarketQuery): Generator<Market | undefined> {
+function* eachMarket(
+  history: History,
+  query: MarketQuery,
+  withBooks = false,
+): Generator<Market | undefined> {
   for (const page of marketPages(history, query)) {
     for (const market of page) {
-      yield market
+      if (!withBooks || market.firstSnapshotMs !== undefined) yield market
       yield undefined
     }
   }
 }
 
 function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
-  const filters = ['timeframe', 'status', 'source', 'from', 'to', 'outcome', 'cursor'] as const
+  const filters = [
+    'timeframe',
+    'status',
+    'source',
+    'from',
+    'to',
+    'outcome',
+    'withBooks',
+    'cursor',
+  ] as const
   for (const filter of filters) {
     if (query[filter] === undefined) continue
     throw parameterError(
@@ -203,7 +217,9 @@ function findBySlug(history: History, coin: Coin, query: ListQuery): Market | un
 function toFilters(coin: Coin, query: ListQuery): MarketFilters {
   const { timeframe, status, source, outcome: winner, order } = query
   const { fromMs, toMs } = readRange(query)
-  return { coin, timeframe, status, winner, source, order, fromMs, toMs }
+  // `false` leaves out nothing, as when it is absent.
+  const withBooks = query.withBooks || undefined
+  return { coin, timeframe, status, winner, source, withBooks, order, fromMs, toMs }
 }
 
 /**

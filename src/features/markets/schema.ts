@@ -196,6 +196,12 @@ export const ListQuery = Type.Object({
   source: sourceParameter,
   ...rangeParameters("the window's start"),
   outcome: Type.Optional(choice(outcomes, 'Only markets that it won.')),
+  withBooks: Type.Optional(
+    Type.Boolean({
+      description:
+        'With `true`, only markets of which a snapshot is held: not those that only the catalogue of the venue names.',
+    }),
+  ),
   slug: Type.Optional(
     Type.String({
       minLength: 1,
