@@ -136,7 +136,7 @@ const layers: Record<string, string[]> = {
   'web/app': ['web/lib', 'web/parts', 'web/pages', 'web/paths'],
   'web/main': ['web/app', 'web/lib', 'web/paths', 'web/styles'],
   'web/build': ['web/document', 'web/guide-plugin', 'web/paths'],
-  'web/document': ['web/paths'],
+  'web/document': ['web/lib', 'web/paths'],
   'web/guide-plugin': [],
   'web/paths': [],
   clients: [],

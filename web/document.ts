@@ -1,5 +1,6 @@
 /** The document of a page: it names the files that `build.ts` made. */
-import type { PageModule } from './paths.ts'
+import { showMarket, titleOf } from './lib/format.ts'
+import { type PageModule, pageName } from './paths.ts'
 
 export const ASSETS_PATH = '/assets'
 
@@ -20,19 +21,62 @@ export type WebFiles = {
 export const inlineScript =
   "try{const t=localStorage.getItem('bookfeed.theme');if(t)document.documentElement.dataset.theme=t}catch{}"
 
-/** Without a module it is that of no page. */
-type Shown = { module: PageModule | undefined; facts: object; extra?: string | undefined }
+/** What a page is called, and what a link to it shows elsewhere. */
+export type Card = { name: string; description: string }
+
+type Shown = {
+  /** Without one it is that of no page. */
+  module: PageModule | undefined
+  card: Card
+  /** The whole address, without its query. */
+  url: string
+  facts: object
+  extra?: string | undefined
+}
+
+export const cardOfPage = (module: PageModule | undefined, coinName: string | undefined): Card => ({
+  name: pageName(module, coinName),
+  description:
+    'Order books of prediction markets, recorded at full depth: view them, replay them, and get a key.',
+})
+
+/** The facts of a market that can be read without a key. */
+export type PublicMarket = {
+  symbol: string
+  timeframe: string
+  source: 'recorded' | 'simulated'
+  status: string
+  slug: string | null
+  windowStart: string | null
+  windowEnd: string | null
+}
+
+export function cardOfMarket(market: PublicMarket): Card {
+  const { slug, status, source } = market
+  const kind = source === 'simulated' ? 'Simulated market' : 'Market'
+  const label = slug === null ? '' : ` ${slug}`
+  return {
+    name: showMarket(market),
+    description: `${kind}${label} (${status}): order books at full depth, heat map, trades and replay.`,
+  }
+}
 
 export const toHtml = (
   { script, style, chunks }: WebFiles,
-  { module, facts, extra = '' }: Shown,
+  { module, card: { name, description }, url, facts, extra = '' }: Shown,
 ) => `<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Bookfeed</title>
-  <meta name="description" content="Order books of prediction markets, recorded at full depth: view them, replay them, and get a key.">
+  <title>${Bun.escapeHTML(titleOf(name))}</title>
+  <meta name="description" content="${Bun.escapeHTML(description)}">
+  <meta property="og:site_name" content="Bookfeed">
+  <meta property="og:type" content="website">
+  <meta property="og:title" content="${Bun.escapeHTML(name)}">
+  <meta property="og:description" content="${Bun.escapeHTML(description)}">
+  <meta property="og:url" content="${Bun.escapeHTML(url)}">
+  <meta name="twitter:card" content="summary">
   <meta name="color-scheme" content="light dark">
   <link rel="icon" href="data:,">
   <script>${inlineScript}</script>

@@ -22,6 +22,26 @@ export type PageModule = (typeof pages)[PagePath]
 export const pagePaths = Object.keys(pages) as PagePath[]
 export const moduleOf = (path: PagePath): PageModule => pages[path]
 
+/** What each page is called. */
+const names: Readonly<Record<PageModule, string>> = {
+  'board/board-page': 'Live board',
+  'explore/explore-page': 'Markets',
+  'market/market-page': 'Market',
+  'coverage/coverage-page': 'Coverage',
+  'calibration/calibration-page': 'Calibration',
+  'pricing/pricing-page': 'Pricing',
+  'account/account-page': 'Account',
+  'docs/docs-page': 'Docs',
+  'docs/swagger-page': 'API reference',
+  'admin/admin-page': 'Admin',
+}
+
+/** `Bitcoin markets`, `Pricing`; of a path without a page `Page not found`. */
+export function pageName(module: PageModule | undefined, coinName?: string): string {
+  const name = module === undefined ? 'Page not found' : names[module]
+  return coinName === undefined ? name : `${coinName} ${name.toLowerCase()}`
+}
+
 export type Params = Readonly<Record<string, string>>
 export type Found = { module: PageModule; params: Params }
 

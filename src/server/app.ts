@@ -246,6 +246,9 @@ export function createApp(options: AppDeps) {
         history,
         extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
       ),
+    origin,
+    findMarket: (name) => ifSound(() => core.findMarket(name)),
+    clock,
     facts: (request) => ({
       coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
       sample: ifSound(() => describeSample(sample)),

@@ -8,17 +8,21 @@ import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import { type HeldExamples, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
 import { pathOf, targetOf } from '#src/http/url.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { OPENAPI_PATH } from './page-routes.ts'
 
-export type PagesOptions = Pick<PageDeps, 'facts'> & {
+export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock' | 'origin'> & {
   version: string
   findExamples: () => HeldExamples
 }
 
 export type Pages = ReturnType<typeof createPages>
 
-export function createPages({ version, findExamples, facts }: PagesOptions, api: AnyElysia) {
+export function createPages(
+  { version, findExamples, facts, findMarket, clock, origin }: PagesOptions,
+  api: AnyElysia,
+) {
   const components = createComponents()
   const declared = declaredRoutes(api)
   const trap = createErrorTrap()
@@ -34,7 +38,16 @@ export function createPages({ version, findExamples, facts }: PagesOptions, api:
     .use(openapi(version, declared, components, () => ifSound(findExamples) ?? {}))
     .use(swaggerAssets())
     // Of `/swagger` it replaces the page of the plugin.
-    .use(dashboardPages({ facts, extras: { '/swagger': swaggerHead } }))
+    .use(
+      dashboardPages({
+        facts,
+        findMarket,
+        venue: homeVenue,
+        clock,
+        origin,
+        extras: { '/swagger': swaggerHead },
+      }),
+    )
   const ownRoutes = [...own.routes]
   const elysia = own.use(api).compile()
   return {

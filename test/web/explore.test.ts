@@ -136,12 +136,12 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       expect(prices.bids).toBeGreaterThan(0.0005)
       expect(prices.asks).toBeGreaterThan(0.0005)
       // Most of this market is a gap, in which no book is known.
-      expect(await page.textContent('.market-side')).toContain('none since the gap at')
+      expect(await page.textContent('.market-side')).toContain('No book since the gap at')
     })
     await page.keyboard.press('Home')
     await page.keyboard.press('ArrowRight')
     await soon(async () => {
-      expect(await page.textContent('.market-side')).toContain('as of')
+      expect(await page.textContent('.market-side')).toContain('As of')
       const depth = await hues(page, 'canvas.depth')
       expect(depth.bids + depth.asks).toBeGreaterThan(0.02)
       expect(await page.locator('.ladder-bid').count()).toBe(8)
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     await averages
     await isDrawnAnew()
     await page.click('button:has-text("Down")')
-    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    await page.waitForSelector('h2:has-text("Down heat map")')
     await isDrawnAnew()
     await page.waitForURL('**/*outcome=down*')
     expect(page.faults).toEqual([])
@@ -186,11 +186,11 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       await route.continue()
     })
     await page.click('button:has-text("Down")')
-    await page.waitForSelector('.market-side:has-text("Book of down"):has-text("on its way")')
-    expect(await page.locator('h2:has-text("Liquidity of up")').count()).toBe(1)
+    await page.waitForSelector('.market-side:has-text("Down order book"):has-text("Loading…")')
+    expect(await page.locator('h2:has-text("Up heat map")').count()).toBe(1)
     release()
-    await page.waitForSelector('h2:has-text("Liquidity of down")')
-    await page.waitForSelector('.market-side:not(:has-text("on its way"))')
+    await page.waitForSelector('h2:has-text("Down heat map")')
+    await page.waitForSelector('.market-side:not(:has-text("Loading…"))')
     await page.unrouteAll({ behavior: 'wait' })
     await page.click('nav >> text=Explore')
     await page.waitForSelector('.open-prices')
@@ -307,7 +307,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const page = await openMarket()
     // Asked for when it would be seen.
     await page.locator('footer').scrollIntoViewIfNeeded()
-    await page.waitForSelector('text=BTC and the strike')
+    await page.waitForSelector('text=BTC spot price and strike')
     const figures = page.locator('.figure')
     expect(await figures.count()).toBeGreaterThanOrEqual(4)
     for (const figure of await figures.all()) {
@@ -325,7 +325,11 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       ['CSV', 'time,side,price,size,source\n20'],
     ] as const) {
       const saved = page.waitForEvent('download')
-      await figures.first().locator(`button:has-text("${name}")`).click()
+      await page
+        .locator('.market-main .figure')
+        .first()
+        .locator(`button:has-text("${name}")`)
+        .click()
       const path = (await (await saved).path()) ?? ''
       const text = Buffer.from(await Bun.file(path).bytes()).toString('latin1')
       expect(text.slice(0, start.length)).toBe(start)

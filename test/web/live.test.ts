@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     })
     time.nowMs = toMs + 1_000
     append('down', fromMs + 1_000, 31)
-    await until(tab, has('.market-side', `none since the gap at ${clock(fromMs)}`))
+    await until(tab, has('.market-side', `No book since the gap at ${clock(fromMs)}`))
     expect(await tab.textContent('.market-side')).not.toContain('one side only')
     history.record({
       snapshots: [],
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     await until(tab, has('.market-side .ladder', '69¢'))
     await soon(async () => {
       const saved = tab.waitForEvent('download')
-      await tab.locator('.figure').first().locator('button:has-text("CSV")').click()
+      await tab.locator('.market-main .figure').first().locator('button:has-text("CSV")').click()
       const rows = (await Bun.file((await (await saved).path()) ?? '').text()).split('\n')
       const times = (pattern: RegExp) =>
         rows.flatMap((row) => {

@@ -46,13 +46,13 @@ afterAll(async () => {
 describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a browser', () => {
   test('default: the sample is found by its slug, and opens on the outcome that is there', async () => {
     const page = await browser.open(`/markets/sol/${slug}`)
-    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    await page.waitForSelector('h2:has-text("Down heat map")')
     await page.waitForSelector('.ladder .ladder-bid')
     await page.click('button:has-text("Up (mirror)")')
-    await page.waitForSelector('h2:has-text("Liquidity of up, mirror of Down")')
+    await page.waitForSelector('h2:has-text("Up heat map, mirror of Down")')
     await page.waitForURL('**/*outcome=up&view=consolidated*')
     await page.click('button:has-text("Down")')
-    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    await page.waitForSelector('h2:has-text("Down heat map")')
     expect(new URL(page.url()).searchParams.has('outcome')).toBe(false)
     expect(page.faults).toEqual([])
   })
@@ -61,13 +61,13 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     const atMs = START_MS + 60_000
     const page = await browser.open(`/markets/sol/${slug}?outcome=up&at=${atMs}`)
     await page.waitForSelector('.mirror-note:has-text("The Up order book was not recorded")')
-    await page.waitForSelector('h2:has-text("Liquidity of up")')
+    await page.waitForSelector('h2:has-text("Up heat map")')
     const bestBid = "document.querySelector('.ladder .ladder-bid td').textContent"
     expect(await page.evaluate<string>(bestBid)).not.toContain('¢')
     await page.click('button:has-text("Show the mirror of Down")')
     await page.waitForURL('**/*view=consolidated*')
-    await page.waitForSelector('h2:has-text("Liquidity of up, mirror of Down")')
-    await page.waitForSelector('h2:has-text("Book of up, mirror of Down")')
+    await page.waitForSelector('h2:has-text("Up heat map, mirror of Down")')
+    await page.waitForSelector('h2:has-text("Up order book, mirror of Down")')
     await until(page, `${bestBid}.includes('¢')`)
     // What the ladder shows at the crosshair is what the API says of it.
     const shown = await page.evaluate<string>(bestBid)
@@ -80,7 +80,7 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     await page.click('button:has-text("Show what was recorded")')
     await page.waitForSelector('.mirror-note:has-text("was not recorded")')
     await page.click('button:has-text("Down")')
-    await page.waitForSelector('h2:has-text("Liquidity of down")')
+    await page.waitForSelector('h2:has-text("Down heat map")')
     expect(await page.locator('.mirror-note').count()).toBe(0)
     expect(page.faults).toEqual([])
   })
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
       await page.waitForSelector('.ladder .ladder-bid')
       const save = async (name: string) => {
         const saved = page.waitForEvent('download')
-        await page.locator(`.figure button:has-text("${name}")`).first().click()
+        await page.locator(`.market-main .figure button:has-text("${name}")`).first().click()
         return Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
       }
       const [head, first] = (await save('CSV')).toString().split('\n')

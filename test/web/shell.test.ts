@@ -17,7 +17,7 @@ import {
   soon,
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
-import { createMarketHistory } from '../support/market-history.ts'
+import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
@@ -114,10 +114,62 @@ describe('the files of the dashboard', () => {
     expect(JSON.parse(facts)).toEqual({
       coins: expect.objectContaining({ btc: 'Bitcoin', zec: 'Zcash' }),
       sample,
+      venue: { name: 'Polymarket', marketPageUrl: 'https://polymarket.com/event/' },
       isSelling: false,
       isSignupOpen: true,
       operator: 'off',
     })
+  })
+
+  test('default: the head of a document names its page, and of a market what everybody may know', async () => {
+    const { history, both } = createMarketHistory()
+    const market = history.findMarket(both.conditionId)
+    if (market === undefined) throw new Error('The market is held.')
+    const slug = '"><script>alert(1)</script>'
+    const sold = { strike: '64123.45', finalPrice: '64200.55' }
+    history.putMarket({
+      strike: sold.strike,
+      finalPrice: sold.finalPrice,
+      conditionId: conditionIdOf('9'),
+      coin: 'eth',
+      timeframe: '5m',
+      source: 'recorded',
+      slug,
+      windowStartMs: Date.UTC(2026, 3, 14, 8),
+      windowEndMs: Date.UTC(2026, 3, 14, 8, 5),
+    })
+    const own = createHarness({ history })
+    const headOf = async (path: string) => {
+      const response = await own.sendAs(undefined, path, { headers: { accept: 'text/html' } })
+      const text = await response.text()
+      const of = (name: string) =>
+        new RegExp(`<meta property="og:${name}" content="([^"]*)">`).exec(text)?.[1]
+      return {
+        title: /<title>(.*)<\/title>/.exec(text)?.[1],
+        og: ['title', 'description', 'url'].map(of),
+        head: text.slice(0, text.indexOf('id="facts"')),
+      }
+    }
+    expect((await headOf('/pricing')).title).toBe('Pricing · Bookfeed')
+    expect((await headOf('/coverage/ETH')).title).toBe('Ethereum coverage · Bookfeed')
+    expect((await headOf('/nothing')).title).toBe('Page not found · Bookfeed')
+    const path = `/markets/btc/${both.conditionId}`
+    const { title, og } = await headOf(`${path}?at=1`)
+    expect(title).toBe('BTC 5m, Jan 1, 00:00 – 00:05 UTC · Bookfeed')
+    expect(og).toEqual([
+      'BTC 5m, Jan 1, 00:00 – 00:05 UTC',
+      `Simulated market ${market.slug} (resolved): order books at full depth, heat map, trades and replay.`,
+      `http://127.0.0.1:3000${path}`,
+    ])
+    const odd = await headOf(`/markets/eth/${conditionIdOf('9')}`)
+    expect(odd.og[1]).toContain('&lt;script&gt;')
+    expect(odd.head).not.toContain('<script>alert')
+    // What tiers sell is not in it.
+    for (const secret of Object.values(sold)) expect(odd.head).not.toContain(secret)
+    // A market of another coin is not the one of the address.
+    expect((await headOf(`/markets/eth/${both.conditionId}`)).title).toBe(
+      'Ethereum market · Bookfeed',
+    )
   })
 
   test('behavior: files are compressed, kept for ever, and 120 kB in all', async () => {
@@ -222,6 +274,29 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await soon(async () => expect((await stored()).join('')).not.toContain(key))
   })
 
+  test('behavior: the focus goes into the panel of the key, and back', async () => {
+    const page = await browser.open('/')
+    await page.click('text=Use a key')
+    await page.waitForSelector('input[name=key]:focus')
+    await page.keyboard.type(key)
+    await page.keyboard.press('Enter')
+    const shown = `text=…${key.slice(-4)}`
+    await page.waitForSelector(shown)
+    await page.click(shown)
+    await page.waitForSelector('#key-panel:focus')
+    await page.keyboard.press('Escape')
+    await page.waitForSelector(`button:has-text("…${key.slice(-4)}"):focus`)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the title of the tab follows the page', async () => {
+    const page = await browser.open('/')
+    await page.click('nav >> text=Coverage')
+    await soon(async () => expect(await page.title()).toBe('Coverage · Bookfeed'))
+    await page.goBack()
+    await soon(async () => expect(await page.title()).toBe('Live board · Bookfeed'))
+  })
+
   test('error: a key whose checksum is wrong is refused with a message', async () => {
     const page = await browser.open('/')
     const last = key.endsWith('x') ? 'y' : 'x'
@@ -277,14 +352,14 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await page.evaluate(
       "history.pushState(null, '', '/nowhere'); dispatchEvent(new Event('popstate'))",
     )
-    await page.waitForSelector('text=Nothing here')
+    await page.waitForSelector('h1:has-text("Page not found")')
     for (const path of ['/markets/nocoin', '/markets/nocoin/0xab', '/coverage/nocoin']) {
       const none = await browser.open(path)
       await none.waitForSelector('text=There is no coin nocoin here')
       expect(none.faults).toEqual([])
     }
     const other = await browser.open('/nowhere')
-    await other.waitForSelector('text=Nothing here')
+    await other.waitForSelector('h1:has-text("Page not found")')
     await soon(async () => {
       other.forgive(/status of 404/)
       expect(other.faults).toEqual([])

@@ -1,10 +1,12 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
 import { facts } from '../lib/facts.ts'
+import { titleOf } from '../lib/format.ts'
 import { tokenStore } from '../lib/key.ts'
 import { useLocation } from '../lib/location.ts'
 import { useStore } from '../lib/store.ts'
-import { matchPath } from '../paths.ts'
+import { coinNames } from '../parts/links.tsx'
+import { matchPath, pageName } from '../paths.ts'
 import { Header } from './header.tsx'
 import { PageSlot } from './page-slot.tsx'
 
@@ -14,6 +16,12 @@ export function App() {
   const token = useStore(tokenStore)
   // Swagger UI has a `main` of its own, and a page has one.
   const Content = found?.module === 'docs/swagger-page' ? 'div' : 'main'
+  const coin = found?.params.coin?.toLowerCase()
+  const name = pageName(found?.module, coin && coinNames[coin])
+  // Before the effects of the page, which may know a better one.
+  useLayoutEffect(() => {
+    document.title = titleOf(name)
+  }, [path])
   const isFirst = useRef(true)
   useEffect(() => {
     // A document that was just loaded begins at its first link, as every other does.

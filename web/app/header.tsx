@@ -1,6 +1,7 @@
 import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { setTheme, themeStore } from '../lib/theme.ts'
+import { ConnectionTag } from './connection-tag.tsx'
 import { KeyMenu } from './key-menu.tsx'
 
 const links = [
@@ -35,6 +36,7 @@ export const Header = ({ path }: { path: string }) => (
         ))}
       </nav>
       <div class="top-tools">
+        <ConnectionTag />
         <ModeTag />
         <KeyMenu />
         <ThemeSwitch />

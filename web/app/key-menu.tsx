@@ -32,6 +32,10 @@ export function KeyMenu() {
         ref={panel}
         role="dialog"
         aria-label="API key"
+        tabIndex={-1}
+        onToggle={({ newState }) => {
+          if (newState === 'open') focusFirst(panel.current)
+        }}
       >
         {key === undefined ? (
           <KeyForm onDone={close} />
@@ -42,6 +46,9 @@ export function KeyMenu() {
     </div>
   )
 }
+
+/** Into the field of the key; with a key, which has none, to the panel itself. */
+const focusFirst = (panel: HTMLElement | null) => (panel?.querySelector('input') ?? panel)?.focus()
 
 function KeyForm({ onDone }: { onDone: () => void }) {
   const [fault, setFault] = useState('')

@@ -48,9 +48,9 @@ export function PageSlot({ found }: { found: Found | undefined }) {
   if (found === undefined) {
     return (
       <section class="card">
-        <h1>Nothing here</h1>
+        <h1>Page not found</h1>
         <p>
-          This page does not exist. <a href="/markets/btc">Explore the markets</a>.
+          No page has this address. <a href="/markets/btc">Explore the markets</a>.
         </p>
       </section>
     )

@@ -6,6 +6,7 @@ import type { Book, Level } from '../lib/bodies.ts'
 import { showCompact } from '../lib/format.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
+import { fit } from './heat-map.tsx'
 
 type Props = { book: Book | undefined; canvasRef: { current: HTMLCanvasElement | null } }
 const AXIS = 18
@@ -13,6 +14,7 @@ const AXIS = 18
 export function DepthChart({ book, canvasRef }: Props) {
   const theme = useStore(themeStore)
   const colors = useRef({ bid: '', ask: '', soft: '', line: '' })
+  const redraw = useRef(() => {})
   // With the ladder, which is of the same book.
   useLayoutEffect(() => {
     colors.current = {
@@ -25,10 +27,18 @@ export function DepthChart({ book, canvasRef }: Props) {
   useLayoutEffect(() => {
     const canvas = canvasRef.current
     if (canvas === null) return
-    canvas.width = Math.round(canvas.clientWidth * devicePixelRatio)
-    canvas.height = Math.round(canvas.clientHeight * devicePixelRatio)
-    draw(canvas, book, colors.current)
+    redraw.current = () => {
+      fit(canvas)
+      draw(canvas, book, colors.current)
+    }
+    redraw.current()
   }, [book, theme])
+  useLayoutEffect(() => {
+    if (canvasRef.current === null) return
+    const resize = new ResizeObserver(() => redraw.current())
+    resize.observe(canvasRef.current)
+    return () => resize.disconnect()
+  }, [])
   return (
     <canvas ref={canvasRef} class="depth" role="img" aria-label="Cumulative depth of the book" />
   )

@@ -60,7 +60,7 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
 }
 
 /** Gives the picture as many pixels as it is shown with; true where they were other ones. */
-function fit(canvas: HTMLCanvasElement): boolean {
+export function fit(canvas: HTMLCanvasElement): boolean {
   const width = Math.round(canvas.clientWidth * devicePixelRatio)
   const height = Math.round(canvas.clientHeight * devicePixelRatio)
   if (canvas.width === width && canvas.height === height) return false

@@ -130,6 +130,9 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       },
       {
         ...shared,
+        // Room for `$64,000`.
+        font: '10.5px system-ui, sans-serif',
+        gap: 2,
         side: 1,
         size: AXIS_WIDTH,
         ticks: { show: false },

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 
 import { noteDate } from './clock.ts'
+import { noteAnswer, noteLost } from './connection.ts'
 import { apiKey } from './key.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -69,8 +70,10 @@ export async function send(path: string, options: Options = {}): Promise<Respons
     })
   } catch (cause) {
     if (signal?.aborted) throw cause
+    noteLost()
     throw new ProblemError(unreachable, { cause })
   }
+  noteAnswer()
   noteRate(response.headers)
   noteDate(response.headers)
   if (!response.ok) throw new ProblemError(await readProblem(response))

@@ -46,6 +46,9 @@ export const showDollars = (price: number | null | undefined): string => {
   return `$${group(digits.replace(/(?<=\.\d\d\d*)0+$/, ''))}`
 }
 
+/** The same at a tick of an axis, where there is less room: as many decimals as it has. */
+export const showDollarTick = (price: number): string => `$${group(String(price))}`
+
 /** A difference of prices: `+$19.75`, `−$0.42`. */
 export const showDollarChange = (change: number): string =>
   `${change < 0 ? '−' : '+'}${showDollars(Math.abs(change))}`
@@ -99,6 +102,9 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 export const showMonth = (ms: number): string => months[new Date(ms).getUTCMonth()] ?? ''
 export const showDay = (ms: number): string => `${showMonth(ms)} ${new Date(ms).getUTCDate()}`
 
+/** `Apr 14, 2026`. */
+export const showDate = (ms: number): string => `${showDay(ms)}, ${new Date(ms).getUTCFullYear()}`
+
 /** `Apr 14, 08:00 – 08:05`. */
 export function showWindow(start: string | null, end: string | null): string {
   if (start === null || end === null) return 'window unknown'
@@ -107,6 +113,20 @@ export function showWindow(start: string | null, end: string | null): string {
   const until = to - from < 86_400_000 ? '' : `${showDay(to)}, `
   return `${showDay(from)}, ${showTime(from).slice(0, 5)} – ${until}${showTime(to).slice(0, 5)}`
 }
+
+type MarketWindow = {
+  symbol: string
+  timeframe: string
+  windowStart: string | null
+  windowEnd: string | null
+}
+
+/** `BTC 5m, Apr 14, 08:00 – 08:05 UTC`. */
+export const showMarket = ({ symbol, timeframe, windowStart, windowEnd }: MarketWindow): string =>
+  `${symbol.toUpperCase()} ${timeframe}, ${showWindow(windowStart, windowEnd)} UTC`
+
+/** The title of the document of what has this name. */
+export const titleOf = (name: string): string => `${name} · Bookfeed`
 
 /** `4:05`, `1:02:09`. */
 export function showLength(ms: number): string {

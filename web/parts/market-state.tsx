@@ -6,7 +6,7 @@ export function MarketState({ market }: { market: Pick<Market, 'status' | 'winne
   if (winner !== null) {
     return (
       <span class={`tag ${winner}`}>
-        {winner === 'up' ? '▲ up' : '▼ down'}
+        {winner === 'up' ? '▲ Up' : '▼ Down'}
         <span class="wide"> won</span>
       </span>
     )

@@ -1,9 +1,18 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
 import { AppError } from '#src/domain/errors.ts'
+import { coinTable, isCoin, type Market, statusOf } from '#src/domain/market.ts'
+import { type Clock, toIsoOrNull } from '#src/domain/time.ts'
 import { createFixedText } from '#src/http/fixed-text.ts'
 import { buildWebFiles } from '#web/build.ts'
-import { ASSETS_PATH, toHtml, type WebFiles } from '#web/document.ts'
+import {
+  ASSETS_PATH,
+  cardOfMarket,
+  cardOfPage,
+  type PublicMarket,
+  toHtml,
+  type WebFiles,
+} from '#web/document.ts'
 import { moduleOf, pagePaths } from '#web/paths.ts'
 
 /** Its content is in its name. */
@@ -36,20 +45,53 @@ export type PageDeps = {
   build?: () => Promise<WebFiles>
   /** What a page receives with its document, so that it need not request it. */
   facts: (request: Request) => object
+  /** The market that a path names, for the head of its document. */
+  findMarket: (name: string) => Market | undefined
+  /** What the venue is called, and where its page of a market is, before the slug. */
+  venue: { name: string; marketPageUrl: string }
+  clock: Clock
+  /** Where callers reach the server. */
+  origin: () => string
   /** By path what else the head of a document has. */
   extras: Readonly<Record<string, string>>
 }
 
 /** Pages are one script that reads the address. Made when first asked for. */
-export function dashboardPages({ build = buildWebFiles, facts, extras }: PageDeps): AnyElysia {
+export function dashboardPages({
+  build = buildWebFiles,
+  facts,
+  findMarket,
+  venue,
+  clock,
+  origin,
+  extras,
+}: PageDeps): AnyElysia {
   let made: Promise<{ files: WebFiles; assets: Map<string, Answer> }> | undefined
   const load = () => (made ??= build().then((files) => ({ files, assets: toAnswers(files) })))
   const app = new Elysia({ name: 'dashboard', detail: { hide: true } })
+  const factsFor = (request: Request) => ({
+    ...facts(request),
+    venue: { name: venue.name, marketPageUrl: venue.marketPageUrl },
+  })
+  const urlOf = (request: Request) => origin() + new URL(request.url).pathname
   for (const path of pagePaths) {
-    app.get(path, async ({ request }) => {
+    app.get(path, async ({ request, params }) => {
       const { files } = await load()
-      const shown = { module: moduleOf(path), facts: facts(request), extra: extras[path] }
-      return answerPage(request, files, toHtml(files, shown))
+      // A path without parameters has none.
+      const { coin, market: name }: Readonly<Record<string, string>> = params ?? {}
+      const module = moduleOf(path)
+      const market = name === undefined ? undefined : findMarket(name)
+      const isOfCoin = market !== undefined && market.coin === coin?.toLowerCase()
+      const html = toHtml(files, {
+        module,
+        card: isOfCoin
+          ? cardOfMarket(describePublic(market, clock()))
+          : cardOfPage(module, coinNameOf(coin)),
+        url: urlOf(request),
+        facts: factsFor(request),
+        extra: extras[path],
+      })
+      return answerPage(request, files, html)
     })
   }
   app.get(`${ASSETS_PATH}/:name`, async ({ request, params: { name } }) => {
@@ -61,10 +103,31 @@ export function dashboardPages({ build = buildWebFiles, facts, extras }: PageDep
     const { files } = await load()
     // A browser that has it already gets the same 404 again.
     request.headers.delete('if-none-match')
-    const text = toHtml(files, { module: undefined, facts: facts(request) })
-    const { body, headers } = answerPage(request, files, text)
+    const html = toHtml(files, {
+      module: undefined,
+      card: cardOfPage(undefined, undefined),
+      url: urlOf(request),
+      facts: factsFor(request),
+    })
+    const { body, headers } = answerPage(request, files, html)
     return new Response(body, { status: 404, headers })
   })
+}
+
+/** What the document of a market's page says: nothing that a tier sells. */
+const describePublic = (market: Market, nowMs: number): PublicMarket => ({
+  symbol: market.coin,
+  timeframe: market.timeframe,
+  source: market.source,
+  status: statusOf(market, nowMs),
+  slug: market.slug ?? null,
+  windowStart: toIsoOrNull(market.windowStartMs),
+  windowEnd: toIsoOrNull(market.windowEndMs),
+})
+
+function coinNameOf(symbol = ''): string | undefined {
+  const coin = symbol.toLowerCase()
+  return isCoin(coin) ? coinTable[coin].name : undefined
 }
 
 function answerPage(request: Request, files: WebFiles, text: string): Response {

@@ -11,6 +11,9 @@ import { windowStarts } from './windows.ts'
 
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
+  name: 'Polymarket',
+  // An up-or-down market is the only one of its event, and has its slug.
+  marketPageUrl: 'https://polymarket.com/event/',
   kinds: recordKinds,
   toRecordedLine,
   createBookVerifier,

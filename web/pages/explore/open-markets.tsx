@@ -2,10 +2,13 @@
 
 import { type Loaded, useApi } from '../../lib/api.ts'
 import type { PricesNow } from '../../lib/bodies.ts'
-import { useNow } from '../../lib/clock.ts'
+import { serverNowMs, useNow } from '../../lib/clock.ts'
 import { showDollars, showLength, showPrice, showWindow } from '../../lib/format.ts'
 import { usePoll } from '../../lib/poll.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
+
+/** Open markets rarely pause as long. */
+const SILENT_MS = 30_000
 
 type OpenMarket = PricesNow['data'][number]
 
@@ -42,13 +45,16 @@ function OpenCard({ coin, market, spot }: Props) {
   const { conditionId, timeframe, windowStart, windowEnd, up, down } = market
   const leftMs = windowEnd === null ? undefined : Date.parse(windowEnd) - now
   const isBefore = windowStart !== null && Date.parse(windowStart) > now
+  const newestMs = Math.max(...[up, down].map((side) => Date.parse(side?.timestamp ?? '') || 0))
+  const silentMs = serverNowMs() - newestMs
+  const isSilent = newestMs > 0 && !isBefore && silentMs >= SILENT_MS
   const share = up?.mid ?? (down?.mid == null ? undefined : 1 - down.mid)
   return (
     <a class="card open-market" href={`/markets/${coin}/${conditionId}`}>
       <span class="row spread">
         <strong>{timeframe}</strong>
         <SimulatedTag source={market.source} />
-        <span class="tag live num">
+        <span class={`tag num${isSilent ? '' : ' live'}`}>
           {isBefore || leftMs === undefined ? 'open' : `${showLength(leftMs)} left`}
         </span>
       </span>
@@ -62,10 +68,11 @@ function OpenCard({ coin, market, spot }: Props) {
         {share !== undefined && <rect class="split-up" width={share * 100} height="4" />}
       </svg>
       <span class="note num">
-        {spot
-          ? `${coin.toUpperCase()} ${showDollars(spot.price)}`
-          : 'No price of the coin recorded'}
+        {isSilent ? `No new book for ${showLength(silentMs)}` : spotText(coin, spot)}
       </span>
     </a>
   )
 }
+
+const spotText = (coin: string, spot: PricesNow['spot']): string =>
+  spot ? `${coin.toUpperCase()} ${showDollars(spot.price)}` : 'No spot price recorded'

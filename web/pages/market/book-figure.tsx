@@ -8,7 +8,7 @@ import { mirrorOf } from '../../charts/mirror.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Book, Market, Outcome } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { showMoment } from '../../lib/format.ts'
+import { outcomeNames, showMoment } from '../../lib/format.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Figure } from '../../parts/figure.tsx'
 
@@ -42,7 +42,7 @@ export function BookFigure({
   return (
     <aside class="market-side">
       <Figure
-        title={`Book of ${outcome}${isMirrored ? mirrorOf(outcome) : ''}`}
+        title={`${outcomeNames[outcome]} order book${isMirrored ? mirrorOf(outcome) : ''}`}
         name={`book-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
         source={market.source}
         calls={[call]}
@@ -60,8 +60,9 @@ export function BookFigure({
 const none: never[] = []
 
 function noteOf(book: Book | undefined, gap: Gap | undefined): string {
-  if (book) return `as of ${showMoment(Date.parse(book.timestamp))}`
-  return gap ? `none since the gap at ${showMoment(gap.fromMs)}` : 'none recorded by then'
+  if (book) return `As of ${showMoment(Date.parse(book.timestamp))}`
+  if (gap) return `No book since the gap at ${showMoment(gap.fromMs)}`
+  return 'No book recorded before this moment'
 }
 
 type Known = { book?: Book | undefined; gap?: Gap | undefined }

@@ -9,7 +9,7 @@ import { type TimeAxis, zoom } from '../../charts/time-axis.ts'
 import type { ShownTrade } from '../../charts/trade-outcomes.ts'
 import type { Book, Heatmap, Market, Outcome } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { showCompact } from '../../lib/format.ts'
+import { outcomeNames, showCompact } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Button } from '../../parts/button.tsx'
@@ -65,7 +65,7 @@ export function HeatFigure({
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
   return (
     <Figure
-      title={`Liquidity of ${outcome}${isMirrored ? mirrorOf(outcome) : ''}`}
+      title={`${outcomeNames[outcome]} heat map${isMirrored ? mirrorOf(outcome) : ''}`}
       name={`heatmap-${market.symbol}-${outcome}-${market.conditionId.slice(0, 10)}`}
       source={market.source}
       calls={calls}

@@ -6,30 +6,30 @@ import { type Line, LineChart, type LineData } from '../../charts/line-chart.tsx
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Spot } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { showCount, showDollars, showPrice } from '../../lib/format.ts'
+import { outcomeNames, showDollars, showDollarTick, showPrice } from '../../lib/format.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Figure } from '../../parts/figure.tsx'
 
 type Shared = { axis: TimeAxis; market: Market; call: Call }
 
 const outcomeLines: readonly Line[] = [
-  { name: 'up', color: '--bid' },
-  { name: 'down', color: '--ask' },
+  { name: outcomeNames.up, color: '--bid' },
+  { name: outcomeNames.down, color: '--ask' },
 ]
 const legend = (
   <div class="legend">
     <span class="up">
-      <i class="key" /> up
+      <i class="key" /> {outcomeNames.up}
     </span>
     <span class="down">
-      <i class="key" /> down
+      <i class="key" /> {outcomeNames.down}
     </span>
   </div>
 )
 
 const kinds = {
-  price: { title: 'Price', height: 190, label: 'Middle of best bid and ask of up and of down' },
-  spread: { title: 'Spread', height: 120, label: 'Best ask minus best bid of up and of down' },
+  price: { title: 'Mid price', height: 190, label: 'Mid price of Up and Down over time' },
+  spread: { title: 'Spread', height: 120, label: 'Spread of Up and Down over time' },
 } as const
 type OutcomesProps = Shared & { kind: keyof typeof kinds; data: LineData }
 
@@ -70,7 +70,7 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
     ],
     [ticks, strike],
   )
-  const title = `${market.symbol.toUpperCase()} and the strike`
+  const title = `${market.symbol.toUpperCase()} spot price and strike`
   return (
     <Figure
       {...{ title, name: `spot-${nameOf(market)}`, calls: [call] }}
@@ -80,7 +80,7 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
       tools={
         <div class="legend">
           <span class="accent">
-            <i class="key" /> {market.symbol.toUpperCase()}
+            <i class="key" /> spot
           </span>
           <span>
             <i class="key" /> strike {showDollars(strike)}
@@ -90,8 +90,8 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
     >
       <LineChart
         {...{ axis, data, lines: spotLines, height: 150, canvasRef: canvas }}
-        showValue={showCount}
-        label="Price of the coin against the strike"
+        showValue={showDollarTick}
+        label="Spot price of the coin and strike over time"
       />
     </Figure>
   )

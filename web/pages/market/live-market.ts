@@ -4,10 +4,13 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { type Gap, toGap } from '../../charts/line-data.ts'
 import type { Book, Outcome, Quote } from '../../lib/bodies.ts'
+import { nowMs } from '../../lib/clock.ts'
 import { followEvents, type ServerEvent } from '../../lib/events.ts'
 
 export type Live = {
   state: 'off' | 'live' | 'waiting' | 'stale'
+  /** When the last row came, or the stream began, by the clock of this device. */
+  heardMs: number
   quotes: Quote[]
   gaps: readonly Gap[]
   books: Record<Outcome, Book[]>
@@ -50,6 +53,7 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
         draw()
       }
       if (event !== 'row' && event !== 'snapshot') return
+      now.heardMs = nowMs()
       const row = JSON.parse(data) as Book | Quote
       if ('bids' in row) {
         now.books[row.outcome] = [...now.books[row.outcome], row]
@@ -65,6 +69,7 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
         onEvent: take,
         onState: (state) => {
           now.state = state
+          if (state === 'live') now.heardMs = nowMs()
           draw()
         },
       },
@@ -90,6 +95,7 @@ function noteGap(gaps: Map<string, Gap>, told: Told): Gap[] {
 
 export const nothing = (state: Live['state']): Live => ({
   state,
+  heardMs: 0,
   quotes: [],
   gaps: [],
   books: { up: [], down: [] },

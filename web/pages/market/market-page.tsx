@@ -1,5 +1,7 @@
 import './market.css'
+import { showMarket } from '../../lib/format.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
+import { useTitle } from '../../lib/title.ts'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { useMarket } from './load-market.ts'
@@ -11,6 +13,7 @@ export function MarketPage({ params }: { params: Readonly<Record<string, string>
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin, market: name })
   const { data, problem, reload } = useMarket(coin, mayList ? name : undefined)
+  useTitle(data && showMarket(data))
   if (mayList === false) return <TierCard what={`${coin.toUpperCase()} markets`} />
   // What is there stays while the server is away for a moment.
   if (problem && data === undefined) {

@@ -26,7 +26,8 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
 import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
-import { nothing, useLive } from './live-market.ts'
+import { type Live, nothing, useLive } from './live-market.ts'
+import { LiveTag } from './live-tag.tsx'
 import {
   type Aggregation,
   aggregations,
@@ -120,9 +121,16 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   }
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
-      <Head {...{ market, chosen }} state={isOpen ? live.state : 'off'} />
+      <Head {...{ market, chosen }} live={isOpen ? live : none} />
       <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
       <div class="market-grid">
+        {/* Before the rest, as on a phone it is shown first; its room is kept until it is there. */}
+        {mayBooks && !heatmap.problem && (
+          <BookFigure
+            {...pictures}
+            {...{ books, call: stepped.call, missing: missingOf(stepped) }}
+          />
+        )}
         <div class="market-main">
           <MirrorNote {...chosen} />
           {!mayBooks && <TierCard what="Whole books, the heat map and the ladder" />}
@@ -150,12 +158,6 @@ export function LiveMarket({ market, rights, onChange }: Props) {
             )}
           </div>
         </div>
-        {hasBooks && (
-          <BookFigure
-            {...pictures}
-            {...{ books, call: stepped.call, missing: missingOf(stepped) }}
-          />
-        )}
       </div>
     </div>
   )
@@ -176,7 +178,7 @@ function useAxis(market: Market) {
 }
 
 const missingOf = ({ isLoading, problem, data }: Loaded<Listed<Book>>): string | undefined =>
-  isLoading || data === undefined ? (problem?.title ?? 'on its way') : undefined
+  isLoading || data === undefined ? (problem?.title ?? 'Loading…') : undefined
 
 const outcomeOf = (heat: Heatmap | undefined, chosen: Outcome): Outcome => heat?.outcome ?? chosen
 
@@ -253,11 +255,9 @@ function useAggregation(): Aggregation {
   return aggregations.find((each) => each === named) ?? 'max'
 }
 
-const liveTexts = { off: '', live: 'Live', waiting: 'Connecting…', stale: 'Stale' }
+type HeadProps = { market: Market; chosen: ChosenOutcome; live: Live }
 
-type HeadProps = { market: Market; chosen: ChosenOutcome; state: keyof typeof liveTexts }
-
-function Head({ market, chosen, state }: HeadProps) {
+function Head({ market, chosen, live }: HeadProps) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
   return (
     <div class="row spread">
@@ -271,9 +271,7 @@ function Head({ market, chosen, state }: HeadProps) {
       <div class="row">
         <SimulatedTag source={source} />
         <MarketState market={market} />
-        {liveTexts[state] && (
-          <span class={state === 'stale' ? 'tag' : 'tag live'}>{liveTexts[state]}</span>
-        )}
+        <LiveTag live={live} />
         <OutcomeChoice {...chosen} />
       </div>
     </div>

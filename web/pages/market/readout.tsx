@@ -25,12 +25,12 @@ export function Readout({ axis, market, mids, spreads, ticks }: Props) {
   const facts: [name: string, value: string, tone?: string][] = [
     ['Up', showPrice(mids[1]?.[at]), 'up'],
     ['Down', showPrice(mids[2]?.[at]), 'down'],
-    ['Spread up', showPrice(spreads[1]?.[spreadAt])],
+    ['Up spread', showPrice(spreads[1]?.[spreadAt])],
     ['Strike', showDollars(strike)],
     spot === null && finalPrice !== null
       ? ['Final', showDollars(finalPrice)]
       : [nameOf(ageMs), showDollars(spot), toneOf(spot, strike)],
-    ['To the close', left === null ? '–' : showLength(left)],
+    ['Time left', left === null ? '–' : showLength(left)],
   ]
   return <Facts look="readout num" rows={facts} />
 }

@@ -1,0 +1,31 @@
+/** Says that the server cannot be reached, and notices when it can be again. */
+
+import { useEffect } from 'preact/hooks'
+
+import { request } from '../lib/api.ts'
+import { lostStore } from '../lib/connection.ts'
+import { showTime } from '../lib/format.ts'
+import { useStore } from '../lib/store.ts'
+
+const AGAIN_MS = 5_000
+
+export function ConnectionTag() {
+  const sinceMs = useStore(lostStore)
+  useEffect(() => {
+    if (sinceMs === undefined) return
+    const timer = setInterval(() => {
+      // An answer ends what is shown here; without one it goes on.
+      void request('/v1/sample').catch(() => undefined)
+    }, AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [sinceMs])
+  return (
+    <span role="status">
+      {sinceMs !== undefined && (
+        <span class="tag offline" title="The page shows what it received before.">
+          Offline since {showTime(sinceMs)}
+        </span>
+      )}
+    </span>
+  )
+}
