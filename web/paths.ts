@@ -24,7 +24,7 @@ export const moduleOf = (path: PagePath): PageModule => pages[path]
 
 /** What each page is called. */
 const names: Readonly<Record<PageModule, string>> = {
-  'board/board-page': 'Live board',
+  'board/board-page': 'Open windows',
   'explore/explore-page': 'Markets',
   'market/market-page': 'Market',
   'coverage/coverage-page': 'Coverage',

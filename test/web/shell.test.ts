@@ -294,7 +294,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await page.click('nav >> text=Coverage')
     await soon(async () => expect(await page.title()).toBe('Coverage · Bookfeed'))
     await page.goBack()
-    await soon(async () => expect(await page.title()).toBe('Live board · Bookfeed'))
+    await soon(async () => expect(await page.title()).toBe('Open windows · Bookfeed'))
   })
 
   test('error: a key whose checksum is wrong is refused with a message', async () => {

@@ -2,6 +2,7 @@ import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { setTheme, themeStore } from '../lib/theme.ts'
 import { ConnectionTag } from './connection-tag.tsx'
+import { Find } from './find.tsx'
 import { KeyMenu } from './key-menu.tsx'
 
 const links = [
@@ -37,6 +38,7 @@ export const Header = ({ path }: { path: string }) => (
       </nav>
       <div class="top-tools">
         <ConnectionTag />
+        <Find />
         <ModeTag />
         <KeyMenu />
         <ThemeSwitch />

@@ -3,7 +3,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { CoverageDay } from '../../lib/bodies.ts'
-import { showDay, showLength, showMonth, showShare, showSome } from '../../lib/format.ts'
+import { showDate, showLength, showMonth, showShare, showSome } from '../../lib/format.ts'
+import { navigate } from '../../lib/location.ts'
 import { colorOf } from '../../lib/theme.ts'
 
 const SQUARE = 20
@@ -47,7 +48,7 @@ function placesOf(days: readonly CoverageDay[]) {
   }))
 }
 
-export function Calendar({ days }: { days: readonly CoverageDay[] }) {
+export function Calendar({ coin, days }: { coin: string; days: readonly CoverageDay[] }) {
   const wrap = useRef<HTMLDivElement>(null)
   // On a narrow screen the last days are seen first.
   useLayoutEffect(() => wrap.current?.scrollTo({ left: wrap.current.scrollWidth }), [days])
@@ -86,6 +87,10 @@ export function Calendar({ days }: { days: readonly CoverageDay[] }) {
                 {...size}
                 onPointerEnter={() => setChosen(index)}
                 onPointerDown={() => setChosen(index)}
+                onPointerUp={({ pointerType, button }) => {
+                  // A tap only chooses the day: its card has the link.
+                  if (pointerType === 'mouse' && button === 0) navigate(marketsOf(coin, day))
+                }}
               />
             </g>
           ))}
@@ -112,7 +117,7 @@ export function Calendar({ days }: { days: readonly CoverageDay[] }) {
           </span>
         ))}
       </div>
-      <DayCard day={days[shown]} />
+      <DayCard coin={coin} day={days[shown]} />
     </div>
   )
 }
@@ -134,19 +139,26 @@ const reasonTexts: Record<string, string> = {
   window_unknown: 'the window of a market is not known',
 }
 
-function DayCard({ day }: { day: CoverageDay | undefined }) {
+/** The list of the markets of a day. */
+const marketsOf = (coin: string, { day }: CoverageDay): string => `/markets/${coin}?date=${day}`
+
+function DayCard({ coin, day }: { coin: string; day: CoverageDay | undefined }) {
   return (
     <div class="day-card" aria-live="polite">
       {day && (
         <>
-          <strong>
-            {showDay(Date.parse(day.day))}, {day.day.slice(0, 4)}
-          </strong>{' '}
+          <strong>{showDate(Date.parse(day.day))}</strong>{' '}
           <span class="num">
             {day.covered === null ? '' : `${showShare(day.covered)} recorded · `}
             {showSome(day.markets, 'market')} ·{' '}
             {showSome(day.snapshots.up + day.snapshots.down, 'book')}
           </span>
+          {day.markets > 0 && (
+            <>
+              {' · '}
+              <a href={marketsOf(coin, day)}>Markets of this day</a>
+            </>
+          )}
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>

@@ -3,6 +3,7 @@ import './coverage.css'
 import { useApi } from '../../lib/api.ts'
 import type { Coin, CoverageDay, Listed } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
+import { DAY_MS, startOfDay, toDay } from '../../lib/days.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { Button } from '../../parts/button.tsx'
@@ -13,7 +14,6 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { Calendar, paintCalendar } from './calendar.tsx'
 
 const DAYS = 182
-const DAY_MS = 86_400_000
 
 /** What is recorded of a coin and what is not, day by day. */
 export function CoveragePage({ params }: { params: Readonly<Record<string, string>> }) {
@@ -28,7 +28,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
     query,
   )
   const days = isLoading ? [] : (data?.data ?? [])
-  const range = isNewest ? `the last ${DAYS} days` : `${DAYS} days up to ${dayOf(last)}`
+  const range = isNewest ? `the last ${DAYS} days` : `${DAYS} days up to ${toDay(last)}`
   return (
     <div class="page">
       <div class="row spread">
@@ -55,27 +55,24 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
           canvas={() => paintCalendar(days)}
           rows={() => toRows(days)}
         >
-          <Calendar key={last} days={days} />
+          <Calendar key={last} coin={coin} days={days} />
         </Figure>
       )}
     </div>
   )
 }
 
-const startOf = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-
 /** The last day that is shown: that of the address, else today, or when recording ended. */
 function useRange(coin: string) {
   const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
   const held = coins?.find(({ symbol }) => symbol === coin)
-  const today = startOf(nowMs())
-  const newest = startOf(Date.parse(held?.lastSnapshot ?? '') || today)
-  const named = startOf(Date.parse(useLocation().query.get('until') ?? '') || Number.NaN)
+  const today = startOfDay(nowMs())
+  const newest = startOfDay(Date.parse(held?.lastSnapshot ?? '') || today)
+  const named = startOfDay(Date.parse(useLocation().query.get('until') ?? '') || Number.NaN)
   const usual = newest <= today - DAYS * DAY_MS ? newest : today
   const last = named > 0 && named <= today ? named : usual
   const first = Date.parse(held?.firstSnapshot ?? '') || today
-  const show = (ms: number) => setQuery({ until: ms === usual ? undefined : dayOf(ms) })
+  const show = (ms: number) => setQuery({ until: ms === usual ? undefined : toDay(ms) })
   const isAtStart = first >= last - (DAYS - 1) * DAY_MS
   const tools = (
     <span class="row">

@@ -1,23 +1,17 @@
-import { Choice } from '../../parts/choice.tsx'
 import { coinNames, CoinTabs } from '../../parts/links.tsx'
 import './explore.css'
 
 import { useApi } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
 import { facts } from '../../lib/facts.ts'
-import { showCompact, showDay } from '../../lib/format.ts'
+import { showCompact, showDate } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
-import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { TierCard } from '../../parts/tier-card.tsx'
+import { MarketFilters, toQuery, useFilters } from './market-filters.tsx'
 import { MarketTable } from './market-table.tsx'
 import { OpenMarkets, usePricesNow } from './open-markets.tsx'
-
-const lengths = [
-  [undefined, 'All'],
-  ...['5m', '15m', '1h', '4h', '1d'].map((each) => [each, each] as const),
-] as const
 
 export function ExplorePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
@@ -33,7 +27,12 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
       </div>
       <Intro coin={coin} />
       {isOpen ? (
-        <Listing key={symbol} coin={symbol} isOn={rights !== undefined} />
+        <Listing
+          key={symbol}
+          coin={symbol}
+          hasBoth={coin?.sources.length === 2}
+          isOn={rights !== undefined}
+        />
       ) : (
         <TierCard what={`${coinNames[symbol] ?? symbol} markets`} />
       )}
@@ -41,8 +40,11 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
   )
 }
 
-function Listing({ coin, isOn }: { coin: string; isOn: boolean }) {
-  const timeframe = useLocation().query.get('timeframe') ?? undefined
+type ListingProps = { coin: string; hasBoth: boolean; isOn: boolean }
+
+function Listing({ coin, hasBoth, isOn }: ListingProps) {
+  const filters = useFilters()
+  const { dayMs } = filters
   const prices = usePricesNow(coin, isOn)
   const open = prices.data?.data.map(({ conditionId }) => conditionId).join()
   return (
@@ -50,15 +52,12 @@ function Listing({ coin, isOn }: { coin: string; isOn: boolean }) {
       <OpenMarkets {...{ coin, prices }} />
       <section class="card flush" aria-labelledby="markets-title">
         <div class="row spread card-head">
-          <h2 id="markets-title">Markets</h2>
-          <Choice
-            label="Length of the window"
-            options={lengths}
-            value={timeframe}
-            onChoose={(each) => setQuery({ timeframe: each })}
-          />
+          <h2 id="markets-title">
+            {dayMs === undefined ? 'Markets' : `Markets of ${showDate(dayMs)}`}
+          </h2>
+          <MarketFilters {...{ filters, hasBoth }} />
         </div>
-        <MarketTable {...{ coin, timeframe, isOn, open }} />
+        <MarketTable {...{ coin, isOn, open }} filters={toQuery(filters)} />
       </section>
     </>
   )
@@ -78,7 +77,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
           <>
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
             <b class="num">{showCompact(coin.markets)}</b> markets
-            {since !== null && `, since ${showDay(Date.parse(since))}`}
+            {since !== null && `, since ${showDate(Date.parse(since))}`}
             {isMixed ? ' (simulated markets included)' : ''}
             {isSimulated ? ' (simulated)' : ''}
           </>

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-import { request, toProblem, urlOf, useApi } from '../../lib/api.ts'
+import { type QueryValues, request, toProblem, urlOf, useApi } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { showCount, showDollars, showShare, showWindow } from '../../lib/format.ts'
 import { navigate } from '../../lib/location.ts'
@@ -16,15 +16,15 @@ const AGAIN_MS = 30_000
 
 type Props = {
   coin: string
-  timeframe: string | undefined
+  filters: QueryValues
   isOn: boolean
   /** Which markets are open; undefined until it is known. */
   open: string | undefined
 }
 
-export function MarketTable({ coin, timeframe, isOn, open }: Props) {
+export function MarketTable({ coin, filters, isOn, open }: Props) {
   const path = `/v1/${coin}/markets`
-  const query = { limit: PAGE, timeframe }
+  const query = { limit: PAGE, ...filters }
   const url = urlOf(path, query)
   const first = useApi<Listed<Market>>(isOn ? path : undefined, query, { everyMs: AGAIN_MS })
   const [list, setList] = useState<List>({ of: '', data: [], nextCursor: null })
@@ -79,7 +79,7 @@ export function MarketTable({ coin, timeframe, isOn, open }: Props) {
           </tbody>
         </table>
         {list.of === url && markets.length === 0 && (
-          <p class="card-body note">No recorded market matches.</p>
+          <p class="card-body note">No market matches.</p>
         )}
       </div>
       {cursor !== undefined && (

@@ -40,6 +40,8 @@ import {
   useSpot,
   useTrades,
 } from './load-market.ts'
+import { MarketTools } from './market-tools.tsx'
+import { NextWindow } from './next-window.tsx'
 import { type ChosenOutcome, MirrorNote, OutcomeChoice, useOutcome } from './outcome-choice.tsx'
 import { Player } from './player.tsx'
 import { Readout } from './readout.tsx'
@@ -122,6 +124,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
       <Head {...{ market, chosen }} live={isOpen ? live : none} />
+      <NextWindow market={market} isFollowing={isLive} />
       <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
       <div class="market-grid">
         {/* Before the rest, as on a phone it is shown first; its room is kept until it is there. */}
@@ -267,6 +270,7 @@ function Head({ market, chosen, live }: HeadProps) {
           <span class="num">{showWindow(windowStart, windowEnd)} UTC</span>
         </p>
         <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
+        <MarketTools market={market} />
       </div>
       <div class="row">
         <SimulatedTag source={source} />

@@ -1,0 +1,82 @@
+/** Looks up the markets that the terms of a search describe. */
+
+import { ProblemError, type QueryValues, request } from './api.ts'
+import type { Listed, Market } from './bodies.ts'
+import { serverNowMs } from './clock.ts'
+import { DAY_MS } from './days.ts'
+import type { FindTerms } from './find-terms.ts'
+
+const FOUND_MAX = 8
+const HOUR_MS = 3_600_000
+/** More than begin within four hours. */
+const NEAR_MAX = 100
+
+type Asking = {
+  terms: FindTerms
+  /** Where the terms name none. */
+  coin: string
+  /** Where a market is looked for whose id says nothing of its coin. */
+  coins: readonly string[]
+  signal: AbortSignal
+}
+
+type List = (query: QueryValues) => Promise<Market[]>
+
+/** Throws `ProblemError`, and nothing else but an abort. */
+export function findMarkets({ terms, coin, coins, signal }: Asking): Promise<Market[]> {
+  const { name, timeframe, dayMs, momentMs } = terms
+  const list: List = async (query) => {
+    const path = `/v1/${terms.coin ?? coin}/markets`
+    return (await request<Listed<Market>>(path, { query, signal })).data
+  }
+  if (name !== undefined) {
+    const isSlug = !/^(0x|\d)/.test(name)
+    return isSlug ? list({ slug: name }) : findById(name, coins, signal)
+  }
+  if (momentMs !== undefined) return findAt(list, momentMs, timeframe)
+  if (dayMs !== undefined) {
+    return list({ timeframe, from: dayMs, to: dayMs + DAY_MS, limit: FOUND_MAX })
+  }
+  // Those to come are listed a day before: the newest that have begun are meant.
+  return list({ timeframe, to: serverNowMs() + 1, limit: FOUND_MAX })
+}
+
+/** Windows that a moment is in, the shortest first. */
+async function findAt(
+  list: List,
+  momentMs: number,
+  timeframe: string | undefined,
+): Promise<Market[]> {
+  const to = momentMs + 1
+  const found =
+    timeframe === undefined
+      ? await Promise.all([
+          list({ from: to - 4 * HOUR_MS, to, limit: NEAR_MAX }),
+          list({ timeframe: '1d', to, limit: 1 }),
+        ])
+      : [await list({ timeframe, to, limit: 1 })]
+  // One of a day that begins within these hours is in both.
+  const byId = new Map(found.flat().map((market) => [market.conditionId, market]))
+  return [...byId.values()]
+    .filter(({ windowEnd }) => windowEnd !== null && Date.parse(windowEnd) > momentMs)
+    .toSorted((a, b) => lengthOf(a) - lengthOf(b))
+}
+
+const lengthOf = ({ windowStart, windowEnd }: Market): number =>
+  Date.parse(windowEnd ?? '') - Date.parse(windowStart ?? '')
+
+async function findById(
+  id: string,
+  coins: readonly string[],
+  signal: AbortSignal,
+): Promise<Market[]> {
+  const find = async (coin: string): Promise<Market[]> => {
+    try {
+      return [await request<Market>(`/v1/${coin}/markets/${id}`, { signal })]
+    } catch (error) {
+      if (error instanceof ProblemError && error.problem.status === 404) return []
+      throw error
+    }
+  }
+  return (await Promise.all(coins.map(find))).flat()
+}

@@ -1,0 +1,108 @@
+/** What the list of markets is narrowed to. It is in the address, so that it can be shared. */
+
+import type { QueryValues } from '../../lib/api.ts'
+import { nowMs } from '../../lib/clock.ts'
+import { DAY_MS, startOfDay, toDay } from '../../lib/days.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
+import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
+
+const lengths = [
+  [undefined, 'All'],
+  ...['5m', '15m', '1h', '4h', '1d'].map((each) => [each, each] as const),
+] as const
+
+const sources = [
+  ['recorded', 'Recorded'],
+  ['simulated', 'Simulated'],
+  ['all', 'Both'],
+] as const
+
+type Filters = {
+  timeframe: string | undefined
+  /** The first millisecond of a UTC day. */
+  dayMs: number | undefined
+  source: string | undefined
+  isWithBooks: boolean
+}
+
+export function useFilters(): Filters {
+  const { query } = useLocation()
+  const dayMs = Date.parse(`${query.get('date')}T00:00:00Z`)
+  return {
+    timeframe: lengths.find(([each]) => each === query.get('timeframe'))?.[0],
+    dayMs: Number.isNaN(dayMs) ? undefined : dayMs,
+    source: sources.find(([each]) => each === query.get('source'))?.[0],
+    isWithBooks: query.get('books') === 'yes',
+  }
+}
+
+/** As the API is asked. */
+export const toQuery = ({ timeframe, dayMs, source, isWithBooks }: Filters): QueryValues => ({
+  timeframe,
+  source,
+  from: dayMs,
+  to: dayMs === undefined ? undefined : dayMs + DAY_MS,
+  withBooks: isWithBooks ? true : undefined,
+})
+
+/** `hasBoth`: recorded and simulated markets of the coin are held. */
+export function MarketFilters({ filters, hasBoth }: { filters: Filters; hasBoth: boolean }) {
+  const { timeframe, dayMs, source, isWithBooks } = filters
+  const showDay = (ms: number | undefined) => setQuery({ date: ms === undefined ? ms : toDay(ms) })
+  const today = startOfDay(nowMs())
+  return (
+    <div class="row filters">
+      <div class="row day-filter" role="group" aria-label="Day of the window, UTC">
+        <Button
+          text="‹"
+          look="tiny"
+          aria-label="Day before"
+          onClick={() => showDay((dayMs ?? today + DAY_MS) - DAY_MS)}
+        />
+        <input
+          type="date"
+          aria-label="Day (UTC)"
+          value={dayMs === undefined ? '' : toDay(dayMs)}
+          onChange={({ currentTarget: { value } }) =>
+            setQuery({ date: value === '' ? undefined : value })
+          }
+        />
+        <Button
+          text="›"
+          look="tiny"
+          aria-label="Day after"
+          disabled={dayMs === undefined}
+          onClick={() => showDay(dayMs === undefined ? dayMs : dayMs + DAY_MS)}
+        />
+        {dayMs !== undefined && (
+          <Button text="All days" look="tiny" onClick={() => showDay(undefined)} />
+        )}
+      </div>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isWithBooks}
+          onChange={({ currentTarget: { checked } }) =>
+            setQuery({ books: checked ? 'yes' : undefined })
+          }
+        />
+        With books
+      </label>
+      {hasBoth && (
+        <Choice
+          label="Source"
+          options={sources}
+          value={source ?? 'recorded'}
+          onChoose={(each) => setQuery({ source: each === 'recorded' ? undefined : each })}
+        />
+      )}
+      <Choice
+        label="Length of the window"
+        options={lengths}
+        value={timeframe}
+        onChoose={(each) => setQuery({ timeframe: each })}
+      />
+    </div>
+  )
+}
