@@ -411,6 +411,26 @@ describe('GET /v1/board/live', () => {
     ])
   })
 
+  test('behavior: a stream that begins later has the rows as they are then, and gets each change after', async () => {
+    const { history, follow, send } = live()
+    append(history, [aSnapshot({ timestampMs: START_MS })])
+    const first = await follow('/v1/board/live')
+    await first.until(() => changesOf(first).length > 0)
+    append(history, [aSnapshot({ timestampMs: START_MS + 1 }, 2_000_000)])
+    await first.until(() => changesOf(first).length > 1)
+    const second = await follow('/v1/board/live')
+    await second.until(() => changesOf(second).length > 0)
+    append(history, [aSnapshot({ timestampMs: START_MS + 2, asks: NO_LEVELS })])
+    // Read for a page, between two rounds of the stream.
+    await Bun.sleep(260)
+    await send('/v1/board')
+    const third = await follow('/v1/board/live')
+    for (const client of [third, second, first]) {
+      await client.until(() => changesOf(client).at(-1)?.data[0]?.ask === null)
+      expect(changesOf(client).at(-1)?.data).toMatchObject([{ ask: null }])
+    }
+  }, 10_000)
+
   test('behavior: ends when the key does, and takes a place among the streams of the account', async () => {
     const { ledger, follow, send, time } = live()
     const key = addKey(ledger, 'free')

@@ -33,6 +33,7 @@ type Subscriber = {
   /** What was sent last, and on the monotonic clock when. */
   version: number
   sentMs: number
+  checkedMs: number
   isStale: boolean
   /** Where the next event goes, if the client has taken all before it. */
   waiting: { sink: Sink; resolve: () => void } | undefined
@@ -55,15 +56,19 @@ export function createBoardStream({
   staleSince: StaleSince
 }) {
   const subscribers = new Set<Subscriber>()
-  /** Texts of this round, by what is wanted and from where on. */
-  let printed = new Map<string, string | undefined>()
+  /** Texts of the board as it is, by what is wanted and from where on. */
+  const printed = new Map<string, string | undefined>()
+  let printedVersion = 0
+  /** Subscribers that are still to be given what is new in this round. */
+  let queue: Subscriber[] = []
   let reading: Steps<void> | undefined
   let isWaiting = false
   let roundMs = Number.NEGATIVE_INFINITY
-  let checkedMs = timer()
   let fault: unknown
 
   function changesFor({ follower, coins, version }: Subscriber): string | undefined {
+    if (printedVersion !== board.version) printed.clear()
+    printedVersion = board.version
     const { timeframe } = follower
     const key = `${version} ${timeframe} ${coins.join()}`
     if (!printed.has(key)) printed.set(key, board.printChanges({ coins, timeframe }, version))
@@ -105,25 +110,28 @@ export function createBoardStream({
     return true
   }
 
-  function sendAll(): void {
-    printed = new Map()
-    for (const subscriber of [...subscribers]) {
+  /** Gives subscribers what is new for some milliseconds; the next call goes on. */
+  function sendOn(): void {
+    const endMs = timer() + SLICE_MS
+    for (let subscriber = queue.pop(); subscriber !== undefined; subscriber = queue.pop()) {
+      check(subscriber)
       const { waiting } = subscriber
-      if (waiting === undefined || !give(subscriber, waiting.sink)) continue
-      subscriber.waiting = undefined
-      waiting.resolve()
+      if (waiting !== undefined && give(subscriber, waiting.sink)) {
+        subscriber.waiting = undefined
+        waiting.resolve()
+      }
+      if (timer() >= endMs) return
     }
   }
 
-  function check(): void {
-    if (timer() - checkedMs < RECHECK_MS) return
-    checkedMs = timer()
-    for (const subscriber of subscribers) {
-      const now = subscriber.follower.coins()
-      if (now instanceof Error) subscriber.end ??= now
-      // A stream that begins anew has the coins of the tier as it is now.
-      else if (now.join() !== subscriber.coins.join()) subscriber.end ??= 'stopped'
-    }
+  /** Ends the stream of a caller who may not follow any more. */
+  function check(subscriber: Subscriber): void {
+    if (timer() - subscriber.checkedMs < RECHECK_MS) return
+    subscriber.checkedMs = timer()
+    const now = subscriber.follower.coins()
+    if (now instanceof Error) subscriber.end ??= now
+    // A stream that begins anew has the coins of the tier as it is now.
+    else if (now.join() !== subscriber.coins.join()) subscriber.end ??= 'stopped'
   }
 
   /** Goes on reading for some milliseconds; returns whether all was read. */
@@ -163,6 +171,7 @@ export function createBoardStream({
         coins,
         version: 0,
         sentMs: timer(),
+        checkedMs: timer(),
         isStale: false,
         waiting: undefined,
         end: undefined,
@@ -192,7 +201,10 @@ export function createBoardStream({
 
     tick(): void {
       if (subscribers.size === 0) return
-      check()
+      if (queue.length > 0) {
+        sendOn()
+        return
+      }
       if (reading === undefined && timer() - roundMs < SEND_MS) return
       try {
         if (!readOn()) return
@@ -201,17 +213,15 @@ export function createBoardStream({
         return
       }
       roundMs = timer()
-      sendAll()
+      queue = [...subscribers]
+      sendOn()
     },
 
     /** Ends every stream; clients connect again. */
     stop(): void {
       for (const subscriber of subscribers) subscriber.end = 'stopped'
-      sendAll()
-    },
-
-    get followers() {
-      return subscribers.size
+      queue = [...subscribers]
+      while (queue.length > 0) sendOn()
     },
   }
 }
