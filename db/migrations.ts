@@ -9,8 +9,10 @@ import historyPostgres from './history/postgres/0000_initial.sql' with { type: '
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import postgresHistoryLog from './history/postgres/0002_logged_tables.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
+import ledgerActivity from './ledger/migrations/0001_activity.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
 import postgresLedgerLog from './ledger/postgres/0001_logged_tables.sql' with { type: 'text' }
+import postgresLedgerActivity from './ledger/postgres/0002_activity.sql' with { type: 'text' }
 import changeLog from './postgres/change_log.sql' with { type: 'text' }
 
 export type Migrations = {
@@ -23,12 +25,15 @@ export const historyMigrations: Migrations = {
   firstFormat: 21,
   sql: [historySqlite, historyWindowOutcomes],
 }
-export const ledgerMigrations: Migrations = { firstFormat: 12, sql: [ledgerSqlite] }
+export const ledgerMigrations: Migrations = {
+  firstFormat: 12,
+  sql: [ledgerSqlite, ledgerActivity],
+}
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
   sql: [historyPostgres, postgresWindowOutcomes, changeLog + postgresHistoryLog],
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,
-  sql: [ledgerPostgres, changeLog + postgresLedgerLog],
+  sql: [ledgerPostgres, changeLog + postgresLedgerLog, postgresLedgerActivity],
 }

@@ -268,6 +268,7 @@ export const payment = sqliteTable(
     index('payment_created').on(table.createdMs, table.id),
     index('payment_state').on(table.state, table.createdMs, table.id),
     index('payment_payer').on(table.payer, table.amount),
+    index('payment_updated').on(table.updatedMs),
   ],
 )
 
@@ -298,6 +299,31 @@ export const scannedBlock = sqliteTable('scanned_block', {
   network: text('network').primaryKey(),
   blockNumber: integer('block_number').notNull(),
 })
+
+/** What a server did in five minutes. A process that ends leaves its row, and the next has its own. */
+export const activity = sqliteTable(
+  'activity',
+  {
+    /** When the five minutes begin. */
+    stepMs: integer('step_ms').notNull(),
+    /** Names the process. */
+    server: text('server').notNull(),
+    requests: integer('requests').notNull(),
+    /** Responses of 500 and above. */
+    errors: integer('errors').notNull(),
+    /** Requests by duration, as JSON: a count for each bound of `src/http/meters.ts`, and one above. */
+    durations: text('durations').notNull(),
+    /** Refusals and failures by their code, as JSON. */
+    problems: text('problems').notNull(),
+    /** When the recorder began that runs on the data folder; null where none does. */
+    recorderStartedMs: integer('recorder_started_ms'),
+    /** States that it stored. */
+    recordedRows: integer('recorded_rows').notNull(),
+    /** The largest lag to the disk that was seen. */
+    recorderLagMs: integer('recorder_lag_ms'),
+  },
+  (table) => [primaryKey({ columns: [table.stepMs, table.server] })],
+)
 
 /** What was done, by whom; each row carries the hash of all before it. Triggers refuse changes. */
 export const audit = sqliteTable(

@@ -35,6 +35,9 @@ export const toChainStatus = (
   tokens: chain.tokens.map((token) => ({ token, reason: findReason(token) })),
 })
 
+/** Why a token cannot be paid with before its chain was first looked at. */
+export const UNCHECKED = 'It is being checked.'
+
 /** Everything counts as unavailable until it was checked. */
 export function createAvailability({
   chains,
@@ -48,7 +51,7 @@ export function createAvailability({
   const findReason = (sold: SoldChain, token: PaymentToken): string | undefined => {
     const key = toKey(sold, token)
     if (reasons.has(key)) return reasons.get(key)
-    return missingPart({ payTo }, sold) ?? 'It is being checked.'
+    return missingPart({ payTo }, sold) ?? UNCHECKED
   }
 
   const drifts = new Map<SoldChain, string>()

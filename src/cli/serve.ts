@@ -20,6 +20,7 @@ import { type App, type AppDeps, createApp } from '#src/server/app.ts'
 import { hasRecorded } from '#src/simulator/moving-market.ts'
 import { makeSample } from '#src/simulator/sample.ts'
 
+import { createActivityLog } from '../server/activity.ts'
 import { createShop, describeBilling } from '../server/billing.ts'
 import { type CliContext, commandError } from '../server/context.ts'
 import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
@@ -122,7 +123,13 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
   const shared = await shareMemory(context, timer, extensions, threads)
-  const operator = createOperator(timed, extensions)
+  const activity = createActivityLog({
+    clock: steady.now,
+    server: shared.server,
+    meterMemory: shared.meterMemory,
+    readRecorder: () => readRecorder(config.dataPath, clock()).status,
+  })
+  const operator = createOperator(timed, extensions, activity)
   const report = operator?.report
   const real: AppDeps & { limits: Limits } = {
     ...timed,
@@ -186,6 +193,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     test,
     startForgetting(timed, ledger, report?.forgetting),
     usageFlush,
+    activity.start(ledger, app.timedNames),
     stream,
     screening.start(report),
     ...(metrics ? [metrics] : []),

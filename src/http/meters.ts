@@ -79,6 +79,42 @@ export function openMeters(memory: SharedArrayBuffer, thread = 0) {
   }
 }
 
+/** What was counted so far at some places, of all threads together. */
+export type Totals = {
+  requests: number
+  /** Responses of 500 and above. */
+  errors: number
+  /** Below each bound, and above the last. */
+  durations: number[]
+  problems: Record<string, number>
+}
+
+export function readTotals(
+  memory: SharedArrayBuffer,
+  isCounted: (place: number) => boolean,
+): Totals {
+  const durations = Array.from({ length: SUM }, () => 0)
+  const problems: Record<string, number> = {}
+  let errors = 0
+  for (let at = 0; at < memory.byteLength; at += COLUMN_BYTES) {
+    const own = new Float64Array(memory, at, CELLS)
+    for (let row = 0; row < LOOP_ROW; row++) {
+      if (!isCounted(Math.floor(row / STATUSES))) continue
+      const isError = (knownStatuses[row % STATUSES] ?? 0) >= 500
+      for (let bound = 0; bound < SUM; bound++) {
+        const count = own[row * WIDTH + bound] ?? 0
+        durations[bound] = (durations[bound] ?? 0) + count
+        if (isError) errors += count
+      }
+    }
+    for (const [index, code] of codes.entries()) {
+      const count = own[CODES_AT + index] ?? 0
+      if (count > 0) problems[code] = (problems[code] ?? 0) + count
+    }
+  }
+  return { requests: durations.reduce((sum, count) => sum + count, 0), errors, durations, problems }
+}
+
 /** All that was counted, of all threads together; gauges and the event loop thread by thread. */
 export function readMeters(memory: SharedArrayBuffer) {
   const columns = Array.from(

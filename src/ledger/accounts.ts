@@ -28,12 +28,14 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
     SELECT 1 FROM offer WHERE account_id = account.id
       AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
 
-/** Both engines know it. An empty text is found nowhere. */
-const has = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
-const MATCHES = `CAST($search AS TEXT) IS NULL OR ${has('id')} OR ${has('address')} OR ${has('lower(label)')}
+/** True of a text that holds `$search`; both engines know it. An empty text is found nowhere. */
+export const contains = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
+const MATCHES = `CAST($search AS TEXT) IS NULL OR ${contains('id')} OR ${contains('address')} OR ${contains('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
-      hint = $search OR ${has('api_key.id')} OR ${has('lower(api_key.label)')}))`
+      hint = $search OR ${contains('api_key.id')} OR ${contains('lower(api_key.label)')}))`
+
+type Steps = { sinceMs: number; stepMs: number }
 
 export type Accounts = ReturnType<typeof createAccounts>
 
@@ -46,6 +48,10 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
   )
   const count = db.prepare<{ count: number }, [sinceMs: number]>(
     'SELECT count(*) AS count FROM account WHERE created_ms >= $1',
+  )
+  const signups = db.prepare<{ stepMs: number; count: number }, [Steps]>(
+    `SELECT created_ms / $stepMs * $stepMs AS "stepMs", count(*) AS count FROM account
+     WHERE created_ms >= $sinceMs AND address IS NOT NULL GROUP BY 1 ORDER BY 1`,
   )
   const isFree = exists<[id: string]>(db, `SELECT 1 FROM account WHERE id = $1 AND ${IS_FREE}`)
   const setBlockedMs = rows.update('blockedMs')
@@ -139,6 +145,7 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
           id: after?.id ?? '',
         }),
       countAccounts: (sinceMs) => count.get(sinceMs)?.count ?? 0,
+      countSignups: (since) => signups.all(since),
       isFree,
 
       createAccount: (draft, by) =>

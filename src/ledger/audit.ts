@@ -43,11 +43,15 @@ export function createAuditChain(db: Database) {
   const list = db.prepare<AuditRow, [afterSeq: number, limit: number]>(
     `${select} WHERE seq > $1 ORDER BY seq LIMIT $2`,
   )
+  const ofOperator = db.prepare<AuditRow, [subject: string, limit: number]>(
+    `${select} WHERE actor = 'operator' AND subject = $1 ORDER BY seq DESC LIMIT $2`,
+  )
   const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
   const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
   return {
     head: (): Head | undefined => head.get() ?? undefined,
     list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
+    listOfOperator: (subject: string, limit: number): AuditRow[] => ofOperator.all(subject, limit),
     all: (): Iterable<AuditRow> => all.iterate(),
 
     /** Needs the transaction of the change. Reads the head: another process may have written. */

@@ -1,5 +1,6 @@
 import type {
   account,
+  activity,
   apiKey,
   audit,
   idempotency,
@@ -60,6 +61,8 @@ export type Ledger = Disposable & {
   }): Account[]
   /** Those made since a moment (inclusive). */
   countAccounts(sinceMs: number): number
+  /** Accounts of wallets that were made since a moment (inclusive), by steps of some length. */
+  countSignups(since: { sinceMs: number; stepMs: number }): { stepMs: number; count: number }[]
   /** Accounts whose subscription to a tier runs at `nowMs`: bought, or granted by the operator. */
   countHolders(tierId: string, nowMs: number): { bought: number; granted: number }
   /** Throws if the address has one. */
@@ -181,11 +184,21 @@ export type Ledger = Disposable & {
   /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
   pruneUsage(beforeDay: string): void
 
+  /**
+   * Writes what a server did, step by step, in place of what it wrote of the same steps before, and
+   * forgets all steps before a moment. Never waits: throws while another process writes.
+   */
+  putActivity(steps: readonly Activity[], keptSinceMs: number): void
+  /** Of all servers, since a moment (inclusive), by step. */
+  listActivity(sinceMs: number): Activity[]
+
   /** Writes into the audit chain that the operator starts a job of the server. */
   noteJob(job: { name: string; acceptsLoss: boolean }, by: AuditContext): void
 
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]
+  /** Rows of what the operator did to a subject, newest first. */
+  listAuditOfOperator(subject: string, limit: number): AuditRow[]
   /**
    * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
    * number left out, a table that differs from the last audited state of one of its rows, and a row
@@ -260,6 +273,19 @@ export type UsageEntry = Omit<Row<typeof usage>, 'seal'> & { lastUsedMs: number 
  * each flush that was done.
  */
 export type UsageFlush = { meter: string; number: number }
+
+export const ACTIVITY_STEP_MS = 300_000
+export const ACTIVITY_KEPT_MS = 30 * 86_400_000
+
+/** What a server did in the five minutes that begin at `stepMs`. */
+export type Activity = Pick<Row<typeof activity>, 'stepMs' | 'server' | 'requests' | 'errors'> & {
+  /** Requests by their duration: below each of `boundsMs` (`src/http/meters.ts`), and above. */
+  durations: readonly number[]
+  /** Refusals and failures by their code. */
+  problems: Readonly<Record<string, number>>
+  /** The recorder on its data folder: when it began, what it stored, and its largest lag. */
+  recorder: { startedMs: number; rows: number; lagMs: number | undefined } | undefined
+}
 
 export type UsageRow = Pick<UsageEntry, 'day' | 'route' | 'requests' | 'bytes'>
 

@@ -94,10 +94,22 @@ export type PaymentStore = {
   ): Payment | undefined
   /** Payments of an account, or all, newest first. */
   listPayments(query: PaymentPage & { accountId?: string }): Payment[]
+  /**
+   * Newest first: payments of which the id, quote, account, payer, transaction or identifier holds
+   * `search`, or the label of the account.
+   */
+  searchPayments(page: { search: string; limit: number }): Payment[]
   /** Payments in any of some states, oldest first. */
   listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
   /** How many are in each state; in `review` only those without a decision. */
   countPayments(): Partial<Record<PaymentState, number>>
+  /**
+   * Payments by what became of them, and by the step of some length in which it did, since a moment
+   * (inclusive): how many, and of how much.
+   */
+  sumPayments(since: { sinceMs: number; stepMs: number }): PaymentSum[]
+  /** Quotes that were made since a moment (inclusive). */
+  countOffers(sinceMs: number): number
   listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
   /** Provisioned payments whose money is in blocks of a range, both inclusive, by block. */
   listPaidIn(network: string, blocks: { from: number; to: number }): Payment[]
@@ -197,6 +209,16 @@ type TokenAmount = { network: string; asset: string; amount: bigint }
 
 /** `after` is exclusive. */
 export type PaymentPage = { limit: number; after?: Pick<Payment, 'createdMs' | 'id'> | undefined }
+
+export type PaymentSum = Pick<Payment, 'state' | 'reason'> & {
+  stepMs: number
+  network: string
+  /** Token contract, lower case. */
+  asset: string
+  count: number
+  /** Atomic units. */
+  amount: number
+}
 
 export type OfferDraft = Omit<Offer, 'requirements' | 'createdMs'> & {
   requirements: Omit<Offer['requirements'], 'amount'>

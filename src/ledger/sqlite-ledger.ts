@@ -5,6 +5,7 @@ import { coins } from '#src/domain/market.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 
 import { createAccounts } from './accounts.ts'
+import { createActivity } from './activity.ts'
 import { createAuditChain, createAuditedRows, type RowAction, verifyAudit } from './audit.ts'
 import { createKeys } from './keys.ts'
 import type { AuditContext, Ledger } from './ledger.ts'
@@ -64,6 +65,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
     ...accounts.verbs,
     ...keys.verbs,
     ...createUsage(db, seals),
+    ...createActivity(db),
     ...createScreenings(core),
     noteJob: (job, by) =>
       atomically(() => {
@@ -71,6 +73,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
         chain.append(by, { action: 'job.started', subject: job.name, state })
       }),
     listAudit: chain.list,
+    listAuditOfOperator: chain.listOfOperator,
     verifyAudit: () => verifyAudit(core),
     auditHead() {
       const head = chain.head()

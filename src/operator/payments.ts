@@ -1,12 +1,50 @@
 /** Payments as the operator sees them, and what can be decided about them. */
 import { formatMillionths } from '#src/domain/decimal.ts'
-import { findChain } from '#src/domain/selling/payment-chain.ts'
+import { findChain, findPaidChain } from '#src/domain/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/domain/selling/payment.ts'
 import { formatTime } from '#src/domain/time.ts'
 import { type AuditRow, byOperator, type Ledger } from '#src/ledger/ledger.ts'
-import type { ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
+import type { PaymentSum, ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
 
 import { wrongState } from './values.ts'
+
+/** Why a payment is where it is, in words; codes of docs/payments.md. */
+const reasons: Readonly<Record<string, string>> = {
+  allowance_required: 'Permit2 may not spend the token of the payer yet',
+  canceled: 'the payer canceled it on the chain',
+  expired: 'it ended before it was made',
+  expires_too_late: 'it is valid for more than a day',
+  expires_too_soon: 'it came too late to be sent',
+  facilitator_token_failed: 'no token for the facilitator could be signed',
+  foreign_payer: 'it was paid by a wallet of another account',
+  gas_exhausted: 'the gas wallet has no coin left',
+  insufficient_balance: 'the wallet holds less than the amount',
+  nonce_used: 'its nonce was spent, and the payment is looked for on the chain',
+  not_final: 'the chain has it, and it is not final yet',
+  not_yet_valid: 'it is not valid yet',
+  offer_used: 'another payment has paid its quote',
+  paid_before_offer: 'it was paid before its quote was made',
+  paid_twice: 'another payment has paid its quote already',
+  payer_blocked: 'the issuer of the token does not let the payer pay',
+  pending: 'sent, and not on the chain yet',
+  received: 'not screened yet',
+  recipient_mismatch: 'it was signed for another recipient',
+  rpc_unavailable: 'the node of the chain did not answer',
+  rpc_unavailable_after_broadcast: 'the node of the chain did not answer after it was sent',
+  sanctioned: 'the payer is on a sanctions list',
+  screened: 'screened, and not sent yet',
+  settling: 'being sent',
+  signature_invalid: 'its signature is not valid',
+  unexpected_settle_error: 'the facilitator could not settle it',
+  unknown: 'the facilitator did not say whether it was sent',
+  used_elsewhere: 'its nonce was spent on something else',
+}
+
+export function describeReason(reason: string): string {
+  const [, status] = /^facilitator_http_(\d+)$/.exec(reason) ?? []
+  if (status !== undefined) return `the facilitator answered with status ${status}`
+  return reasons[reason] ?? reason
+}
 
 /** Rows of the audit chain that are looked through at a time. */
 const AUDIT_PAGE = 1000
@@ -21,6 +59,22 @@ export function findPayments(
   if (states === undefined) return payments.listPayments({ limit }).map(toPaymentJson)
   const open = payments.listPaymentsIn(states).filter(({ resolution }) => resolution === undefined)
   return open.reverse().slice(0, limit).map(toPaymentJson)
+}
+
+/** Newest first: those whose ids, payer, transaction or label of the account hold a text. */
+export const searchPayments = ({ payments }: Ledger, search: string, limit: number) =>
+  payments.searchPayments({ search, limit }).map(toPaymentJson)
+
+/** What was sold since a moment. */
+export function sumSales({ payments }: Pick<Ledger, 'payments'>, sinceMs: number) {
+  const sums = payments.sumPayments({ sinceMs, stepMs: Number.MAX_SAFE_INTEGER })
+  const made = sums.filter(({ state }) => state === 'provisioned')
+  const failed = sums.filter(({ state }) => state === 'rejected' || state === 'void')
+  return {
+    payments: made.reduce((sum, { count }) => sum + count, 0),
+    revenue: formatMillionths(made.reduce((sum, each) => sum + millionthsOf(each), 0)),
+    failed: failed.reduce((sum, { count }) => sum + count, 0),
+  }
 }
 
 /** Transfers to the address that no payment explains, and without a decision. */
@@ -109,6 +163,17 @@ function describeMoney({
   }
 }
 
+/** Money in millionths of a dollar, of the tokens that are sold for; of others 0. */
+export function millionthsOf({
+  network,
+  asset,
+  amount,
+}: Pick<PaymentSum, 'network' | 'asset' | 'amount'>): number {
+  const tokens = findPaidChain(network)?.tokens
+  const token = tokens?.find(({ address }) => address.toLowerCase() === asset)
+  return token === undefined ? 0 : Math.round(amount / 10 ** (token.decimals - 6))
+}
+
 /** Nothing that was signed is shown. */
 const toPaymentJson = ({ signed, ...payment }: Payment) => ({
   id: payment.id,
@@ -141,6 +206,8 @@ const toTransferJson = (transfer: UnmatchedTransfer) => ({
   resolution: transfer.resolution ?? null,
 })
 export type TransferJson = ReturnType<typeof toTransferJson>
+
+export type OfferJson = ReturnType<typeof toOfferJson>
 
 const toOfferJson = ({ id, accountId, requirements, ...offer }: ReservedOffer) => ({
   id,

@@ -9,6 +9,7 @@ import { Fault } from '#src/platform/fault.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
+import type { ActivityLog } from './activity.ts'
 import type { CliContext } from './context.ts'
 import type { ServerExtension } from './extension.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
@@ -36,7 +37,11 @@ function isProxied({ publicUrl, trustedProxies }: Config): boolean {
 }
 
 /** Undefined where there is no such page. */
-export function createOperator(context: CliContext, extensions: readonly ServerExtension[]) {
+export function createOperator(
+  context: CliContext,
+  extensions: readonly ServerExtension[],
+  activity: Pick<ActivityLog, 'listUnwritten'>,
+) {
   const config = context.config()
   const { admin, dataPath, adminToken } = config
   if (admin === 'off') return undefined
@@ -77,6 +82,7 @@ export function createOperator(context: CliContext, extensions: readonly ServerE
     reports,
     recorder: () => readRecorderStatus(dataPath, context.clock()),
     disk: () => diskOf(dataPath),
+    activity,
   }
 }
 

@@ -4,6 +4,7 @@ import { describe } from 'bun:test'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { conformAccounts } from './ledger-conformance-accounts.ts'
+import { conformActivity } from './ledger-conformance-activity.ts'
 import { conformAtomicity } from './ledger-conformance-atomicity.ts'
 import { conformKeyChanges } from './ledger-conformance-key-changes.ts'
 import { conformKeys } from './ledger-conformance-keys.ts'
@@ -35,6 +36,7 @@ export function conformLedger(name: string, open: OpenLedger): void {
     conformKeyChanges(use)
     conformRequests(use)
     conformScreening(use)
+    conformActivity(use)
     conformAtomicity(use)
   })
 }

@@ -9,6 +9,7 @@ import { conformOffers } from './payment-conformance-offers.ts'
 import { conformProvision } from './payment-conformance-provision.ts'
 import { conformReview } from './payment-conformance-review.ts'
 import { conformStates } from './payment-conformance-states.ts'
+import { conformSums } from './payment-conformance-sums.ts'
 import { conformUnquoted } from './payment-conformance-unquoted.ts'
 
 /** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
@@ -33,5 +34,6 @@ export function conformPayments(name: string, open: (nowMs: number) => Ledger): 
     conformProvision(use)
     conformReview(use)
     conformUnquoted(use)
+    conformSums(use)
   })
 }

@@ -1,6 +1,7 @@
 /** A server with the operator's page, and requests to it from wherever a test says. */
 
 import type { OperatorPorts } from '#src/features/admin/routes.ts'
+import type { Activity } from '#src/ledger/ledger.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import type { AppDeps } from '#src/server/app.ts'
 
@@ -28,6 +29,7 @@ export const createOperatorParts = (access: Options['access'] = {}) => {
     startedMs: NOW_MS,
     jobs,
     recorder: (): undefined => undefined,
+    activity: { listUnwritten: (): Activity[] => [] },
     disk: () => ({ files: [{ name: 'history.db', bytes: 1_000_000 }], freeBytes: 5e9 }),
   }
 }

@@ -9,7 +9,7 @@ import { outcomes } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { Ledger } from '#src/ledger/ledger.ts'
+import { ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createRandom } from '#src/platform/random.ts'
 
@@ -166,6 +166,23 @@ function ledgerVerbs(ledger: Ledger): Verb[] {
     () => ledger.addUsage([someUsage(number())], { meter: `2026-11-21 ${seed}`, number: count }),
     () => ledger.pruneUsage(random.integer(20) === 0 ? '2026-11-22' : '2026-11-01'),
     () => ledger.putTimeFloor(NOW_MS + count),
+    () => {
+      const stepMs = NOW_MS + random.integer(9) * ACTIVITY_STEP_MS
+      ledger.putActivity(
+        [
+          {
+            stepMs,
+            server: seed,
+            requests: count,
+            errors: random.integer(3),
+            durations: [count],
+            problems: { internal: count },
+            recorder: random.integer(2) === 0 ? undefined : { startedMs: 1, rows: 2, lagMs: count },
+          },
+        ],
+        random.integer(20) === 0 ? stepMs : 0,
+      )
+    },
     () =>
       ledger.putAnswer(
         { id: `answer ${count % 7}`, fingerprint: 'f', sealed: new Uint8Array([count % 256]) },

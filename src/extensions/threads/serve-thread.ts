@@ -44,8 +44,8 @@ export type ThreadStart = {
   limits: LimitMemory
   /** Names this process where several have the same limits. */
   server: string
-  /** Measurements; undefined where they are not read. */
-  meters: SharedArrayBuffer | undefined
+  /** Measurements of all threads. */
+  meters: SharedArrayBuffer
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
   /** Each live thread increments its counter once a second. */
@@ -110,7 +110,7 @@ async function serveThread(
   const history = openServedHistory(context, config)
   const ledger = openServedLedger(context)
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
-  const meters = start.meters && openMeters(start.meters, thread)
+  const meters = openMeters(start.meters, thread)
   const extensions = await loadExtensions(context.extensions)
   const joint = await shareWindows(extensions, config, {
     server: start.server,
@@ -177,7 +177,7 @@ async function serveThread(
     stream,
     every(FLUSH_MS, postUsage, postUsage),
     every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
-    ...(meters ? [startMeasuring(reader, { meters, timer })] : []),
+    ...(config.metrics === '' ? [] : [startMeasuring(reader, { meters, timer })]),
   ]
 
   const stopped = Promise.withResolvers<void>()

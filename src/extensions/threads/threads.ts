@@ -46,12 +46,11 @@ export function openThreads(context: CliContext): ServingThreads {
 }
 
 async function startThreads(
-  { context, app, meterMemory, limits, replicas, server, timer }: ThreadsOptions,
+  { context, app, meterMemory: meters, limits, replicas, server, timer }: ThreadsOptions,
   threads: number,
   memory: LimitMemory,
 ): Promise<ListeningServer> {
   const config = context.config()
-  const meters = config.metrics === '' ? undefined : meterMemory
   // None of them notices that the port is another program's, because all of them share it.
   const probe = listen(app, config)
   const { url, port = 0 } = probe

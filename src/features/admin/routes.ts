@@ -9,11 +9,11 @@ import { Elysia } from 'elysia'
 import type { Billing } from '#src/billing/billing.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
-import type { Clock } from '#src/domain/time.ts'
+import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type Api, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
 import { createComponents, describeRoutes } from '#src/http/openapi-operation.ts'
-import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { type Activity, byOperator, type Ledger } from '#src/ledger/ledger.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
 import { giveKey, GRANT_DAYS_MAX, sanctionedFault, unknownKeys } from '#src/operator/keys.ts'
 import {
@@ -22,15 +22,20 @@ import {
   listTransfers,
   releaseOffers,
   resolveReview,
+  searchPayments,
   showPayment,
+  sumSales,
 } from '#src/operator/payments.ts'
 import { changeTier, planTier, readTierChange } from '#src/operator/tiers.ts'
 import { integerIn, readAddress, readAs, readText } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
 
+import { toActivitySeries } from './activity.ts'
 import {
   AccountList,
   AccountQuery,
+  ActivityQuery,
+  ActivitySeries,
   AuditList,
   AuditQuery,
   Decision,
@@ -45,11 +50,21 @@ import {
   PaymentList,
   PaymentQuery,
   type Recorder,
+  Sales,
   TierDraft,
   TierList,
   TierPlan,
 } from './schema.ts'
-import { countFollowers, toAccount, toAudit, toJob, toOverview, toTier } from './views.ts'
+import {
+  countFollowers,
+  toAccount,
+  toAudit,
+  toJob,
+  toOffer,
+  toOverview,
+  toPayment,
+  toTier,
+} from './views.ts'
 
 /** What the process that serves knows of itself. */
 export type OperatorPorts = {
@@ -57,6 +72,7 @@ export type OperatorPorts = {
   jobs: Pick<JobBoard, 'list' | 'run'>
   recorder: () => RecorderReport | undefined
   disk: () => Disk
+  activity: { listUnwritten: () => readonly Activity[] }
 }
 
 /** As `bookfeed status --json` has it. */
@@ -82,8 +98,8 @@ export type AdminDeps = {
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   signup: () => SignupState
-  billing: Pick<Billing, 'chains'>
-  config: { keysPerAccountMax: number; sanctionsDaysMax: number }
+  billing: Pick<Billing, 'chains' | 'isOpen' | 'warnings'>
+  config: { keysPerAccountMax: number; sanctionsDaysMax: number; freeBytesMin: number }
   version: string
   operator: OperatorPorts
 }
@@ -136,6 +152,29 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
       answers: { description: 'Now.' },
       detail: { operationId: 'adminOverview', summary: 'How the server does', description: READS },
     })
+    .get(
+      '/admin/api/activity',
+      ({ query: { range = 'day' } }) =>
+        toActivitySeries(
+          {
+            ledger: deps.ledger,
+            unwritten: deps.operator.activity.listUnwritten(),
+            nowMs: deps.clock(),
+          },
+          range,
+        ),
+      {
+        ...reading,
+        query: ActivityQuery,
+        response: { 200: ActivitySeries },
+        answers: { description: 'Steps, and sums of refusals and failures.' },
+        detail: {
+          operationId: 'adminActivity',
+          summary: 'What all servers did over time',
+          description: 'In steps of five minutes over a day, kept for 30 days.',
+        },
+      },
+    )
     .get('/admin/api/jobs', () => ({ data: deps.operator.jobs.list().map(toJob) }), {
       ...reading,
       response: { 200: JobList },
@@ -301,11 +340,19 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
     .use(api)
     .get(
       '/admin/api/payments',
-      ({ query: { state, limit = PAGE } }) => ({
-        payments: findPayments(deps.ledger, { states: state && [state], limit }),
-        transfers: listTransfers(deps.ledger),
-        offers: listOffers(deps.ledger, deps.clock()),
-      }),
+      ({ query: { state, search, limit = PAGE } }) => {
+        const found =
+          search === undefined
+            ? findPayments(deps.ledger, { states: state && [state], limit })
+            : searchPayments(deps.ledger, search, limit)
+        return {
+          payments: found
+            .filter((payment) => state === undefined || payment.state === state)
+            .map((payment) => toPayment(deps, payment)),
+          transfers: listTransfers(deps.ledger),
+          offers: listOffers(deps.ledger, deps.clock()).map((offer) => toOffer(deps, offer)),
+        }
+      },
       {
         ...reading,
         query: PaymentQuery,
@@ -316,6 +363,24 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
           summary: 'Payments, unexplained transfers and held amounts',
           description: READS,
         },
+      },
+    )
+    .get(
+      '/admin/api/sales',
+      () => {
+        const nowMs = deps.clock()
+        return {
+          day: sumSales(deps.ledger, nowMs - DAY_MS),
+          week: sumSales(deps.ledger, nowMs - 7 * DAY_MS),
+          month: sumSales(deps.ledger, nowMs - 30 * DAY_MS),
+          all: sumSales(deps.ledger, 0),
+        }
+      },
+      {
+        ...reading,
+        response: { 200: Sales },
+        answers: { description: 'Sums.' },
+        detail: { operationId: 'adminSales', summary: 'What was sold', description: READS },
       },
     )
     .get(

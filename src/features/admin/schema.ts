@@ -67,10 +67,20 @@ const Held = group('In the history.', {
 })
 const reason = textOrNull('Why not; null if it is.')
 
+export const Finding = object('AdminFinding', {
+  level: choice(['fault', 'warning', 'notice', 'ok'], 'How urgent it is.'),
+  about: choice(['sales', 'sign-ups', 'recorder', 'server'], 'What it is about.'),
+  text: text('What is so, in words.'),
+  todo: textOrNull('What to do; null where the text says it.'),
+  link: textOrNull('The part of the page that shows more; null if none does.'),
+})
+export type Finding = Static<typeof Finding>
+
 export const Overview = object('AdminOverview', {
   version: text('Of the server.'),
   now: time('Of the server.'),
   startedAt: time('Of the server.'),
+  findings: Type.Array(Finding, { description: 'What to know first, most urgent first.' }),
   recorder: nullable(Recorder, 'Null where nothing is recorded.'),
   disk: Disk,
   held: nullable(Held, 'Null where the history is damaged.'),
@@ -101,6 +111,38 @@ export const Overview = object('AdminOverview', {
 })
 export type Overview = Static<typeof Overview>
 
+const measured = (description: string) =>
+  nullable(Type.Number(), `${description} Null where no server ran.`)
+
+export const ActivityQuery = Type.Object({
+  range: Type.Optional(choice(['day', 'week', 'month'], 'How far back; by default a day.')),
+})
+export const ActivitySeries = object('AdminActivity', {
+  from: time('Start of the first step.'),
+  to: time('End of the last step, which is not over yet.'),
+  stepSeconds: count('Length of a step.'),
+  servers: count('Processes that served within a day; each start is another one.'),
+  steps: groups('Of all servers together, oldest first.', {
+    at: time('Start of the step.'),
+    requests: measured('Requests, without those of the operator and of health checks.'),
+    errors: measured('Responses of 500 and above.'),
+    p99Ms: measured('99 of 100 requests took no longer, in milliseconds.'),
+    statesPerSecond: measured('States that recorders stored each second.'),
+    lagMs: measured("The largest time from the venue's to the disk."),
+    payments: count('Payments that bought something.'),
+    failedPayments: count('Payments that ended as `rejected`, `void` or `review`.'),
+    revenue: text('Of these payments, in dollars.'),
+    signups: count('Wallets that got an account.'),
+  }),
+  problems: groups('Refusals and failures in this time, the most frequent first.', {
+    code: text('See docs/errors.md.'),
+    status: count('HTTP status.'),
+    title: text('In words.'),
+    count: count('How many.'),
+  }),
+})
+export type ActivitySeries = Static<typeof ActivitySeries>
+
 export const Key = object('AdminKey', {
   id: text('Name of the key.'),
   label: textOrNull('Its label.'),
@@ -117,6 +159,7 @@ export const Account = object('AdminAccount', {
   createdAt: time('When it was made.'),
   isBlocked: flag('It is on a sanctions list.'),
   tier: text('What it has now.'),
+  tierName: text('Name of the tier.'),
   tierUntil: timeOrNull('Until when; null for ever.'),
   keys: Type.Array(Key),
 })
@@ -195,7 +238,10 @@ export const Payment = object('AdminPayment', {
   id: text('Of the payment.'),
   state: text('See docs/payments.md.'),
   reason: textOrNull('Why it is where it is.'),
+  reasonText: textOrNull('The same in words.'),
   accountId: text('Who bought.'),
+  accountName: text('Its label, its wallet, or else its id.'),
+  product: text('Name of the tier or pack.'),
   payer: text('Who paid.'),
   ...money,
   createdAt: time('When it was submitted.'),
@@ -212,9 +258,11 @@ export type Transfer = Static<typeof Transfer>
 const Offer = object('AdminOffer', {
   id: text('Of the quote.'),
   accountId: text('Who asked for it.'),
+  accountName: text('Its label, its wallet, or else its id.'),
   amount: text('That it holds.'),
   token: text('Token.'),
   tierId: text('What is bought.'),
+  tierName: text('Name of the tier.'),
   reservedUntil: time('Until when the amount is held.'),
 })
 export const PaymentList = object('AdminPayments', {
@@ -225,8 +273,23 @@ export const PaymentList = object('AdminPayments', {
 export type PaymentList = Static<typeof PaymentList>
 export const PaymentQuery = Type.Object({
   state: Type.Optional(choice(paymentStates, 'Those without a decision, in this state.')),
+  search: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
 })
+
+const sold = (description: string) =>
+  group(description, {
+    payments: count('Payments that bought something.'),
+    revenue: text('Of these, in dollars.'),
+    failed: count('Payments that ended as `rejected` or `void`.'),
+  })
+export const Sales = object('AdminSales', {
+  day: sold('In the last 24 hours.'),
+  week: sold('In the last 7 days.'),
+  month: sold('In the last 30 days.'),
+  all: sold('Ever.'),
+})
+export type Sales = Static<typeof Sales>
 export const Decision = Type.Object({
   id: sent('pay_… or transfer_…'),
   note: sent('What was decided.'),
@@ -260,6 +323,7 @@ export const AuditRow = object('AdminAuditRow', {
   actor: text('Who.'),
   action: text('What.'),
   subject: text('Of what.'),
+  subjectName: textOrNull('Its name, where it has one.'),
   state: text('What became of it, as JSON.'),
 })
 export const AuditList = object('AdminAudit', {

@@ -7,10 +7,21 @@ import { DAY_MS, formatTime, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import { type Account as StoredAccount, isStale } from '#src/ledger/ledger.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
 import { toKeyStatus } from '#src/operator/keys.ts'
+import { describeReason, type OfferJson, type PaymentJson } from '#src/operator/payments.ts'
 import { toTierJson } from '#src/operator/tiers.ts'
 
+import { listFindings } from './findings.ts'
 import type { AdminDeps, RecorderReport } from './routes.ts'
-import type { Account, AuditList, Job, Overview, Recorder, Tier } from './schema.ts'
+import type {
+  Account,
+  AuditList,
+  Job,
+  Overview,
+  Payment,
+  PaymentList,
+  Recorder,
+  Tier,
+} from './schema.ts'
 
 export function toOverview(deps: AdminDeps): Overview {
   const { history, ledger, clock, signup, billing, version, operator } = deps
@@ -18,13 +29,15 @@ export function toOverview(deps: AdminDeps): Overview {
   const state = signup()
   const { payments } = ledger
   const waiting = payments.listPaymentsIn(['review'])
+  const held = ifSound(() => history.totals())
   return {
     version,
     now: toIso(nowMs),
     startedAt: toIso(operator.startedMs),
+    findings: listFindings(deps, held === undefined),
     recorder: toRecorder(operator.recorder()),
     disk: operator.disk(),
-    held: ifSound(() => history.totals()) ?? null,
+    held: held ?? null,
     signup: { isOpen: state.isOpen, reason: (state.isOpen ? state.warning : state.reason) ?? null },
     accounts: {
       all: ledger.countAccounts(0),
@@ -91,6 +104,7 @@ export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount):
     createdAt: formatTime(createdMs),
     isBlocked: blockedMs !== undefined,
     tier: standing.terms.tierId,
+    tierName: standing.terms.name,
     tierUntil: formatTime(standing.subscription?.endMs) ?? null,
     keys: ledger.listKeys(id).map((key) => ({
       id: key.id,
@@ -101,6 +115,30 @@ export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount):
       lastUsedAt: formatTime(key.lastUsedMs) ?? null,
       expiresAt: formatTime(key.expiresMs) ?? null,
     })),
+  }
+}
+
+/** What people know an account by. */
+function nameAccount({ ledger }: Pick<AdminDeps, 'ledger'>, id: string): string {
+  const { label, address } = ledger.findAccount(id) ?? {}
+  return label ?? address ?? id
+}
+
+export function toPayment(deps: AdminDeps, payment: PaymentJson): Payment {
+  const { accountId, reason, quoteId } = payment
+  return {
+    ...payment,
+    reasonText: reason === null ? null : describeReason(reason),
+    accountName: nameAccount(deps, accountId),
+    product: deps.ledger.payments.findOffer(quoteId)?.terms.name ?? quoteId,
+  }
+}
+
+export function toOffer(deps: AdminDeps, offer: OfferJson): PaymentList['offers'][number] {
+  return {
+    ...offer,
+    accountName: nameAccount(deps, offer.accountId),
+    tierName: deps.ledger.payments.findOffer(offer.id)?.terms.name ?? offer.tierId,
   }
 }
 
@@ -133,18 +171,39 @@ export const toJob = (job: ReturnType<JobBoard['list']>[number]): Job => ({
   progress: job.progress ?? null,
 })
 
+/** What people know the subject of an audited change by; null where that is its id. */
+function nameSubject(deps: AdminDeps, subject: string): string | null {
+  const { ledger } = deps
+  const tier = [...ledger.listTiers(), ...ledger.listPacks()].find(
+    (each) => each.tierId === subject,
+  )
+  if (tier !== undefined) return tier.name
+  const key = subject.startsWith('key_') ? ledger.findKey(subject) : undefined
+  const accountId =
+    key?.accountId ??
+    (subject.startsWith('pay_') ? ledger.payments.findPayment(subject)?.accountId : undefined) ??
+    (subject.startsWith('quote_') ? ledger.payments.findOffer(subject)?.accountId : undefined) ??
+    (subject.startsWith('acc_') ? subject : undefined)
+  if (accountId === undefined) return null
+  const name = nameAccount(deps, accountId)
+  if (key === undefined) return name === subject ? null : name
+  return `${key.label ?? `…${key.hint}`}, ${name}`
+}
+
 /** Numbers of the chain follow one another, so a page is found by its place. */
 export function toAudit(
-  { ledger }: AdminDeps,
+  deps: AdminDeps,
   { before, limit }: { before: number | undefined; limit: number },
 ): AuditList {
+  const { ledger } = deps
   const head = ledger.auditHead()
   const end = Math.min(before ?? Number.MAX_SAFE_INTEGER, (head?.seq ?? 0) + 1)
   const after = Math.max(0, end - 1 - limit)
   const rows = ledger.listAudit(after, end - 1 - after).reverse()
   return {
     data: rows.map(({ seq, timeMs, actor, action, subject, state }) => {
-      return { seq, time: formatTime(timeMs), actor, action, subject, state }
+      const subjectName = nameSubject(deps, subject)
+      return { seq, time: formatTime(timeMs), actor, action, subject, subjectName, state }
     }),
     next: after === 0 ? null : after + 1,
     head: head === undefined ? null : `${head.seq}:${head.hash}`,

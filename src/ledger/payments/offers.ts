@@ -81,6 +81,10 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
     `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
        AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
+  // What is reserved until then was made before: an index search.
+  const countSince = db.prepare<{ count: number }, [sinceMs: number, reservedMs: number]>(
+    `SELECT count(*) AS count FROM offer WHERE created_ms >= $1 AND reserved_until_ms >= $2`,
+  )
   const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = $1')
   const counts = db.prepare<
     { every: number; uniqueOnes: number },
@@ -180,6 +184,8 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
       listReservedOffers: reservedRows.list<[nowMs: number]>(
         `WHERE reserved_until_ms > $1 AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`,
       ),
+
+      countOffers: (sinceMs) => countSince.get(sinceMs, sinceMs)?.count ?? 0,
 
       releaseOffer: (id, by) =>
         atomically(() => {

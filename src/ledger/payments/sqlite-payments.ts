@@ -15,10 +15,10 @@ import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscr
 import { assert } from '#src/platform/assert.ts'
 import { Fault } from '#src/platform/fault.ts'
 
-import type { Accounts } from '../accounts.ts'
+import { type Accounts, contains } from '../accounts.ts'
 import type { Keys } from '../keys.ts'
 import type { AuditContext } from '../ledger.ts'
-import type { PaymentStore } from '../payments.ts'
+import type { PaymentStore, PaymentSum } from '../payments.ts'
 import { createRows, type Row } from '../rows.ts'
 import type { LedgerCore } from '../sqlite-ledger.ts'
 import { createCredits } from './credits.ts'
@@ -97,6 +97,21 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     `WHERE account_id = $accountId AND ${BEFORE} ${NEWEST_FIRST}`,
   )
   const listAll = rows.list<[Page]>(`WHERE ${BEFORE} ${NEWEST_FIRST}`)
+  const search = rows.list<[{ search: string; limit: number }]>(
+    `WHERE ${[
+      'id',
+      'offer_id',
+      'account_id',
+      'payer',
+      "coalesce(tx_hash, '')",
+      "coalesce(proof_tx_hash, '')",
+      "lower(coalesce(identifier, ''))",
+    ]
+      .map(contains)
+      .join(' OR ')}
+       OR account_id IN (SELECT id FROM account WHERE ${contains('lower(label)')})
+     ${NEWEST_FIRST}`,
+  )
   const listsByState = new Map<string, (page: Page) => Payment[]>()
   // Literals: with one state the index is in order, and a page reads no more than it has.
   const listIn = (states: readonly PaymentState[], page: Page): Payment[] => {
@@ -123,6 +138,14 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
   const counts = db.prepare<{ state: PaymentState; count: number }, []>(
     `SELECT state, count(*) AS count FROM payment WHERE state <> 'review' OR resolution IS NULL
      GROUP BY state`,
+  )
+  const sums = db.prepare<
+    Omit<PaymentSum, 'reason'> & { reason: string | null },
+    [{ sinceMs: number; stepMs: number }]
+  >(
+    `SELECT updated_ms / $stepMs * $stepMs AS "stepMs", state, reason, network, asset,
+       count(*) AS count, CAST(sum(CAST(amount AS BIGINT)) AS BIGINT) AS amount
+     FROM payment WHERE updated_ms >= $sinceMs GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
   )
   const failed = db.prepare<
     { ofOffer: number; ofAccount: number },
@@ -252,6 +275,8 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
       return accountId === undefined ? listAll(page) : listOfAccount({ ...page, accountId })
     },
 
+    searchPayments: search,
+
     listPaymentsIn(states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) {
       const { createdMs, id } = after ?? { createdMs: 0, id: '' }
       return listIn(states, { createdMs, id, limit })
@@ -269,6 +294,9 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
 
     countPayments: () =>
       Object.fromEntries(counts.all().map(({ state, count }) => [state, Number(count)])),
+
+    sumPayments: (since) =>
+      sums.all(since).map(({ reason, ...sum }) => ({ ...sum, reason: reason ?? undefined })),
 
     countFailedPayments: ({ id, accountId }, sinceMs) =>
       failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },

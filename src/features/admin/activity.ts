@@ -1,0 +1,137 @@
+/** What all servers did over a day, a week or a month, and what was sold meanwhile. */
+import { formatMillionths } from '#src/domain/decimal.ts'
+import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
+import { DAY_MS, toIso } from '#src/domain/time.ts'
+import { boundsMs } from '#src/http/meters.ts'
+import { type Activity, ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
+import { millionthsOf } from '#src/operator/payments.ts'
+
+import type { ActivitySeries } from './schema.ts'
+
+/** How long each range is, and its steps: a few hundred of them. */
+export const ranges = {
+  day: { lengthMs: DAY_MS, stepMs: ACTIVITY_STEP_MS },
+  week: { lengthMs: 7 * DAY_MS, stepMs: 6 * ACTIVITY_STEP_MS },
+  month: { lengthMs: 30 * DAY_MS, stepMs: 24 * ACTIVITY_STEP_MS },
+} as const
+export type Range = keyof typeof ranges
+
+/** States of payments by which no money came, or none that bought anything. */
+const failed: readonly string[] = ['rejected', 'void', 'review']
+
+type Sources = {
+  ledger: Pick<Ledger, 'listActivity' | 'countSignups' | 'payments'>
+  /** What this server has not written yet. */
+  unwritten: readonly Activity[]
+  nowMs: number
+}
+
+/** The steps of all servers since a moment; of this server as they are now. */
+export function listActivity(
+  { ledger, unwritten }: Pick<Sources, 'ledger' | 'unwritten'>,
+  sinceMs: number,
+): Activity[] {
+  const steps = new Map<string, Activity>()
+  for (const step of [...ledger.listActivity(sinceMs), ...unwritten])
+    if (step.stepMs >= sinceMs) steps.set(`${step.stepMs} ${step.server}`, step)
+  return [...steps.values()]
+}
+
+export function toActivitySeries(sources: Sources, range: Range): ActivitySeries {
+  const { ledger, nowMs } = sources
+  const { lengthMs, stepMs } = ranges[range]
+  const sinceMs = nowMs - (nowMs % stepMs) - lengthMs + stepMs
+  const activity = listActivity(sources, sinceMs)
+  const byStep = Map.groupBy(activity, (each) => each.stepMs - (each.stepMs % stepMs))
+  const payments = ledger.payments.sumPayments({ sinceMs, stepMs })
+  const paymentsByStep = Map.groupBy(payments, (each) => each.stepMs)
+  const signups = new Map(
+    ledger.countSignups({ sinceMs, stepMs }).map((each) => [each.stepMs, each.count]),
+  )
+  const starts = Array.from({ length: lengthMs / stepMs }, (_, index) => sinceMs + index * stepMs)
+  return {
+    from: toIso(sinceMs),
+    to: toIso(sinceMs + lengthMs),
+    stepSeconds: stepMs / 1000,
+    servers: new Set(
+      activity.filter((each) => each.stepMs >= nowMs - DAY_MS).map((each) => each.server),
+    ).size,
+    steps: starts.map((startMs) => {
+      const own = paymentsByStep.get(startMs) ?? []
+      const made = own.filter(({ state }) => state === 'provisioned')
+      const lengthSeconds = Math.max(1, Math.min(stepMs, nowMs - startMs) / 1000)
+      return {
+        at: toIso(startMs),
+        ...sumActivity(byStep.get(startMs) ?? [], lengthSeconds),
+        payments: made.reduce((sum, { count }) => sum + count, 0),
+        failedPayments: own
+          .filter(({ state }) => failed.includes(state))
+          .reduce((sum, { count }) => sum + count, 0),
+        revenue: formatMillionths(made.reduce((sum, each) => sum + millionthsOf(each), 0)),
+        signups: signups.get(startMs) ?? 0,
+      }
+    }),
+    problems: countProblems(activity),
+  }
+}
+
+/** Null where no server ran. */
+function sumActivity(activity: readonly Activity[], lengthSeconds: number) {
+  if (activity.length === 0)
+    return { requests: null, errors: null, p99Ms: null, statesPerSecond: null, lagMs: null }
+  const total = (name: 'requests' | 'errors'): number =>
+    activity.reduce((sum, each) => sum + each[name], 0)
+  // Several servers on one data folder have counted the same recorder.
+  const recorders = new Map<string, number>()
+  for (const { stepMs, recorder } of activity) {
+    if (recorder === undefined) continue
+    const key = `${stepMs} ${recorder.startedMs}`
+    recorders.set(key, Math.max(recorders.get(key) ?? 0, recorder.rows))
+  }
+  const rows = [...recorders.values()].reduce((sum, count) => sum + count, 0)
+  const lags = activity.flatMap(({ recorder }) => recorder?.lagMs ?? [])
+  return {
+    requests: total('requests'),
+    errors: total('errors'),
+    p99Ms: quantileOf(activity, 0.99),
+    statesPerSecond: recorders.size === 0 ? null : Math.round((rows / lengthSeconds) * 10) / 10,
+    lagMs: lags.length === 0 ? null : Math.max(...lags),
+  }
+}
+
+/** Estimated within its bucket, as Prometheus does; null without requests. */
+function quantileOf(activity: readonly Activity[], quantile: number): number | null {
+  const counts = boundsMs.map((_, bound) =>
+    activity.reduce((sum, { durations }) => sum + (durations[bound] ?? 0), 0),
+  )
+  const total = activity.reduce((sum, { requests }) => sum + requests, 0)
+  if (total === 0) return null
+  let below = 0
+  for (const [bound, count] of counts.entries()) {
+    const rank = quantile * total
+    if (below + count >= rank) {
+      const fromMs = boundsMs[bound - 1] ?? 0
+      const toMs = boundsMs[bound] ?? fromMs
+      return Math.round((fromMs + ((toMs - fromMs) * (rank - below)) / count) * 100) / 100
+    }
+    below += count
+  }
+  return boundsMs.at(-1) ?? null
+}
+
+const isCode = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code)
+
+/** Most frequent first. */
+export function countProblems(activity: readonly Activity[]): ActivitySeries['problems'] {
+  const counts = new Map<string, number>()
+  for (const { problems } of activity)
+    for (const [code, count] of Object.entries(problems))
+      counts.set(code, (counts.get(code) ?? 0) + count)
+  return [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => {
+      // Another version may know others.
+      const { status, title } = isCode(code) ? errorCodes[code] : { status: 0, title: code }
+      return { code, status, title, count }
+    })
+}

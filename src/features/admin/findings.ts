@@ -1,0 +1,340 @@
+/** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
+import { UNCHECKED } from '#src/billing/offers.ts'
+import { formatMillionths } from '#src/domain/decimal.ts'
+import { openStates } from '#src/domain/selling/payment.ts'
+import { DAY_MS } from '#src/domain/time.ts'
+import { type Activity, isStale } from '#src/ledger/ledger.ts'
+import type { PaymentSum } from '#src/ledger/payments.ts'
+import { describeReason } from '#src/operator/payments.ts'
+import { count, formatCount } from '#src/platform/count.ts'
+
+import { countProblems, listActivity } from './activity.ts'
+import type { AdminDeps, RecorderReport } from './routes.ts'
+import type { Finding } from './schema.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const WEEK_MS = 7 * DAY_MS
+/** A payment is usually decided within a minute. */
+const LATE_MS = 15 * MINUTE_MS
+/** Payments in a week from which their number says how often one is to be expected. */
+const USUAL_MIN = 3
+
+/** Most urgent first. */
+const levels = ['fault', 'warning', 'notice', 'ok'] as const
+
+export function listFindings(deps: AdminDeps, isDamaged: boolean): Finding[] {
+  const nowMs = deps.clock()
+  const unwritten = deps.operator.activity.listUnwritten()
+  const lastHour = listActivity({ ledger: deps.ledger, unwritten }, nowMs - HOUR_MS)
+  const found = [
+    ...findSales(deps, nowMs, lastHour),
+    ...findSignups(deps, nowMs, lastHour),
+    ...findRecorder(deps.operator.recorder()),
+    ...findServer(deps, lastHour, isDamaged),
+  ]
+  return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))
+}
+
+type Draft = Omit<Finding, 'todo' | 'link'> & Partial<Pick<Finding, 'todo' | 'link'>>
+
+const toFinding = ({ level, about, text, todo = null, link = null }: Draft): Finding => ({
+  level,
+  about,
+  text,
+  todo,
+  link,
+})
+
+function* findSales(
+  deps: AdminDeps,
+  nowMs: number,
+  lastHour: readonly Activity[],
+): Generator<Finding> {
+  const { ledger, billing } = deps
+  const sums = ledger.payments.sumPayments({ sinceMs: nowMs - 2 * WEEK_MS, stepMs: HOUR_MS })
+  const made = sums.filter(({ state }) => state === 'provisioned')
+  const found = [
+    ...findChains(deps, made.length > 0),
+    ...findPrices(deps, nowMs),
+    ...findFailed(sums, nowMs),
+    ...findOpen(deps, nowMs),
+    ...findLull(deps, made, nowMs),
+    ...findRefused(lastHour, 'billing_unavailable', 'Payments and quotes could not be taken'),
+    ...findRefused(lastHour, 'screening_unavailable', 'Addresses could not be screened'),
+  ]
+  for (const text of billing.warnings())
+    found.push(
+      toFinding({
+        level: 'warning',
+        about: 'sales',
+        text,
+        todo: 'Compare both with a third clock. Payments are judged by the time of the chain.',
+      }),
+    )
+  yield* found
+  if (!billing.isOpen || found.some(({ level }) => level === 'fault' || level === 'warning')) return
+  const today = countOf(made.filter(({ stepMs }) => stepMs >= nowMs - DAY_MS))
+  yield toFinding({
+    level: 'ok',
+    about: 'sales',
+    text: `Everything that sales need works. ${count(today, 'payment')} in the last 24 hours.`,
+  })
+}
+
+/** Whether anything can be bought, and with what. */
+function* findChains({ billing }: AdminDeps, hasSold: boolean): Generator<Finding> {
+  const tokens = billing
+    .chains()
+    .flatMap(({ chain, tokens: own }) =>
+      own.map(({ token, reason }) => ({ name: `${token.symbol} on ${chain.name}`, reason })),
+    )
+  const failing = Map.groupBy(
+    tokens.filter(({ reason }) => reason !== undefined && reason !== UNCHECKED),
+    ({ reason }) => reason,
+  )
+  if (!billing.isOpen) {
+    const [reason] = failing.keys()
+    const level = hasSold ? 'fault' : 'notice'
+    const todo = hasSold ? 'See docs/configuration.md, “Selling tiers”.' : null
+    yield toFinding({ level, about: 'sales', text: `Nothing is sold: ${reason}`, todo })
+    return
+  }
+  const isClosed = tokens.every(({ reason }) => reason !== undefined)
+  for (const [reason, of] of failing) {
+    const names = of.map(({ name }) => name).join(', ')
+    yield toFinding({
+      level: isClosed ? 'fault' : 'warning',
+      about: 'sales',
+      text: `Buyers cannot pay with ${names}: ${reason}`,
+      todo: 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network with bookfeed doctor.',
+    })
+  }
+}
+
+function* findPrices({ ledger, billing }: AdminDeps, nowMs: number): Generator<Finding> {
+  if (!billing.isOpen) return
+  const tiers = [...ledger.listTiers(), ...ledger.listPacks()]
+  if (!tiers.some(({ isForSale }) => isForSale))
+    yield toFinding({
+      level: 'fault',
+      about: 'sales',
+      text: 'No tier and no pack is for sale.',
+      todo: 'Put one up for sale.',
+      link: '/admin?tab=tiers',
+    })
+  for (const { tierId, name } of tiers) {
+    const [newest, before] = ledger.listAuditOfOperator(tierId, 2)
+    if (newest === undefined || newest.timeMs < nowMs - WEEK_MS) continue
+    const price = describePrice(newest.state)
+    const was = before && describePrice(before.state)
+    if (price === UNSOLD && (was ?? UNSOLD) === UNSOLD) continue
+    const change = was === undefined || was === price ? `it is ${price}` : `${was} → ${price}`
+    yield toFinding({
+      level: 'notice',
+      about: 'sales',
+      text: `The tier ${name} was changed ${toAgo(nowMs - newest.timeMs)}: ${change}.`,
+      link: '/admin?tab=audit',
+    })
+  }
+}
+
+const UNSOLD = 'not for sale'
+
+/** Of a tier as the audit chain has it. */
+function describePrice(state: string): string {
+  const { amountMicros, isForSale } = JSON.parse(state) as Record<string, number | undefined>
+  if (isForSale !== 1) return UNSOLD
+  return amountMicros === undefined ? 'without a price' : `${formatMillionths(amountMicros)} USDC`
+}
+
+const countOf = (sums: readonly PaymentSum[]): number =>
+  sums.reduce((all, sum) => all + sum.count, 0)
+
+/** Payments of the last day that bought nothing, and why. */
+function* findFailed(sums: readonly PaymentSum[], nowMs: number): Generator<Finding> {
+  const recent = sums.filter(({ stepMs }) => stepMs >= nowMs - DAY_MS)
+  const failed = recent.filter(({ state }) => state === 'rejected' || state === 'void')
+  if (failed.length === 0) return
+  const made = countOf(recent.filter(({ state }) => state === 'provisioned'))
+  const reasons = [...Map.groupBy(failed, ({ reason }) => reason ?? 'unknown')]
+    .map(([reason, own]) => ({ reason, times: countOf(own) }))
+    .sort((a, b) => b.times - a.times)
+    .map(({ reason, times }) => `${describeReason(reason)} (${times})`)
+  yield toFinding({
+    level: made === 0 ? 'fault' : 'warning',
+    about: 'sales',
+    text: `${count(countOf(failed), 'payment')} failed in the last 24 hours, and ${made} succeeded. Why: ${reasons.join('; ')}.`,
+    link: `/admin?tab=payments&state=${failed[0]?.state}`,
+  })
+}
+
+/** Payments that are on their way for too long, and those that wait for the operator. */
+function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generator<Finding> {
+  const late = payments
+    .listPaymentsIn(openStates)
+    .filter(({ createdMs }) => createdMs < nowMs - LATE_MS)
+  const [oldest] = late
+  if (oldest !== undefined) {
+    const reasons = new Set(late.map(({ state, reason }) => describeReason(reason ?? state)))
+    yield toFinding({
+      level: 'warning',
+      about: 'sales',
+      text: `On the way for more than 15 minutes: ${count(late.length, 'payment')}, the oldest for ${toLength(nowMs - oldest.createdMs)} (${[...reasons].join('; ')}).`,
+      todo: 'They are looked at on the chain again and again. Check the facilitator and the node.',
+      link: `/admin?tab=payments&state=${oldest.state}`,
+    })
+  }
+  const review = payments
+    .listPaymentsIn(['review'])
+    .filter(({ resolution }) => resolution === undefined).length
+  const transfers = payments.listUnmatchedTransfers(false).length
+  if (review + transfers === 0) return
+  const waiting = [
+    ...(review > 0 ? [`${count(review, 'payment')} in review`] : []),
+    ...(transfers > 0 ? [`${count(transfers, 'transfer')} that no payment explains`] : []),
+  ]
+  yield toFinding({
+    level: 'warning',
+    about: 'sales',
+    text: `Your decision is needed: ${waiting.join(' and ')}.`,
+    link: '/admin?tab=payments&state=review',
+  })
+}
+
+/** No payment for much longer than usual, and whether buyers asked for one. */
+function* findLull(
+  { ledger, billing }: AdminDeps,
+  made: readonly PaymentSum[],
+  nowMs: number,
+): Generator<Finding> {
+  const last = made.at(-1)
+  if (last === undefined || !billing.isOpen) return
+  // Payments are known by the hour in which they were made.
+  const endMs = last.stepMs + HOUR_MS
+  const usual = countOf(made.filter(({ stepMs }) => stepMs > endMs - WEEK_MS))
+  const lullMs = nowMs - endMs
+  if (usual < USUAL_MIN || lullMs < Math.max(DAY_MS / 4, (3 * WEEK_MS) / usual)) return
+  const quotes = ledger.payments.countOffers(endMs)
+  const demand =
+    quotes === 0
+      ? 'No quote was asked for since then: buyers do not get as far as the price.'
+      : `Quotes asked for since then: ${formatCount(quotes)}, none of them paid. Buyers see the price, and do not pay or cannot.`
+  yield toFinding({
+    level: 'fault',
+    about: 'sales',
+    text: `No payment for ${toLength(lullMs)}; in the week before, there was one every ${toLength(WEEK_MS / usual)}. ${demand}`,
+    link: '/admin?tab=payments&state=all',
+  })
+}
+
+function* findRefused(
+  lastHour: readonly Activity[],
+  refusal: string,
+  text: string,
+  level: Finding['level'] = 'fault',
+): Generator<Finding> {
+  const problem = countProblems(lastHour).find(({ code }) => code === refusal)
+  if (problem === undefined) return
+  yield toFinding({
+    level,
+    about: 'sales',
+    text: `${text} ${count(problem.count, 'time')} in the last hour (${refusal}).`,
+  })
+}
+
+function* findSignups(
+  { ledger, signup, billing, config }: AdminDeps,
+  nowMs: number,
+  lastHour: readonly Activity[],
+): Generator<Finding> {
+  const state = signup()
+  const isRefusing = countProblems(lastHour).some(({ code }) => code === 'signup_closed')
+  if (!state.isOpen)
+    yield toFinding({
+      level: billing.isOpen || isRefusing ? 'warning' : 'notice',
+      about: 'sign-ups',
+      text: `Sign-ups are closed: ${state.reason}`,
+      todo: 'See docs/configuration.md, “Opening signup”.',
+    })
+  else if (state.warning !== undefined)
+    yield toFinding({
+      level: 'fault',
+      about: 'sign-ups',
+      text: state.warning,
+      link: '/admin?tab=jobs',
+    })
+  const list = ledger.sanctionsList()
+  const staleAfterMs = config.sanctionsDaysMax * DAY_MS
+  if (list === undefined || !isStale(list, { nowMs, staleAfterMs })) return
+  yield toFinding({
+    level: 'fault',
+    about: 'sign-ups',
+    text: `The sanctions list of ${list.publishedOn} is stale: it was confirmed ${toAgo(nowMs - list.confirmedMs)}. Without another source, sign-ups and payments are refused.`,
+    todo: 'Start the job sanctions-list, and read how it ends.',
+    link: '/admin?tab=jobs',
+  })
+}
+
+function* findRecorder(recorder: RecorderReport | undefined): Generator<Finding> {
+  if (recorder === undefined) {
+    const text = 'No recorder runs on the data folder of this server.'
+    yield toFinding({ level: 'notice', about: 'recorder', text })
+    return
+  }
+  const { fault, warning } = recorder
+  if (fault !== undefined) yield toFinding({ level: 'fault', about: 'recorder', text: fault })
+  if (warning !== undefined) yield toFinding({ level: 'warning', about: 'recorder', text: warning })
+}
+
+function* findServer(
+  { operator, config }: AdminDeps,
+  lastHour: readonly Activity[],
+  isDamaged: boolean,
+): Generator<Finding> {
+  if (isDamaged)
+    yield toFinding({
+      level: 'fault',
+      about: 'server',
+      text: 'Part of the history is damaged.',
+      todo: 'Start the job verify, and restore a backup.',
+      link: '/admin?tab=jobs',
+    })
+  const { freeBytes } = operator.disk()
+  if (freeBytes !== null && freeBytes < config.freeBytesMin)
+    yield toFinding({
+      level: 'fault',
+      about: 'server',
+      text: 'The disk has less room than BOOKFEED_FREE_MB: nothing is recorded or backed up to it.',
+      todo: 'Free space, or delete the oldest markets with bookfeed prune.',
+    })
+  for (const { name, isFailed, isRunning, outcome } of operator.jobs.list())
+    if (isFailed && !isRunning)
+      yield toFinding({
+        level: 'warning',
+        about: 'server',
+        text: `The job ${name} failed: ${outcome ?? 'no reason was given'}`,
+        link: '/admin?tab=jobs',
+      })
+  const requests = lastHour.reduce((sum, step) => sum + step.requests, 0)
+  const errors = lastHour.reduce((sum, step) => sum + step.errors, 0)
+  if (errors === 0) return
+  const codes = countProblems(lastHour)
+    .filter(({ status }) => status >= 500)
+    .map((problem) => `${problem.code} (${problem.count})`)
+  const share = `${((100 * errors) / Math.max(1, requests)).toFixed(1)} % of all`
+  yield toFinding({
+    level: 'warning',
+    about: 'server',
+    text: `${count(errors, 'request')} failed with 500 or above in the last hour, ${share}${codes.length === 0 ? '' : `: ${codes.join(', ')}`}.`,
+  })
+}
+
+/** `3 hours`: in the largest unit that is there at least twice. */
+function toLength(ms: number): string {
+  if (ms >= 2 * DAY_MS) return count(Math.floor(ms / DAY_MS), 'day')
+  if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')
+  return count(Math.max(1, Math.floor(ms / MINUTE_MS)), 'minute')
+}
+
+const toAgo = (ms: number): string => (ms < MINUTE_MS ? 'just now' : `${toLength(ms)} ago`)

@@ -1,0 +1,315 @@
+/** What the operator sees over time, and is told first. */
+import { describe, expect, test } from 'bun:test'
+
+import { type Billing, closedBilling } from '#src/billing/billing.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
+import type { ActivitySeries, Overview, PaymentList, Sales } from '#src/features/admin/schema.ts'
+import { boundsMs } from '#src/http/meters.ts'
+import { type Activity, ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
+
+import { NOW_MS } from '../support/harness.ts'
+import { createOperatorServer } from '../support/operator-server.ts'
+import { addPayment } from '../support/payment-records.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const STEP_MS = NOW_MS - (NOW_MS % ACTIVITY_STEP_MS)
+/** Of a bound in milliseconds: one request that took as long. */
+const took = (ms: number, count = 1) =>
+  [...boundsMs, Infinity].map((bound) => (bound === ms ? count : 0))
+
+const aStep = (changes: Partial<Activity> = {}): Activity => ({
+  stepMs: STEP_MS,
+  server: 'one',
+  requests: 1,
+  errors: 0,
+  durations: took(1),
+  problems: {},
+  recorder: undefined,
+  ...changes,
+})
+
+/** Billing that takes payments with each token, unless there is a reason. */
+function openBilling(reason?: string): Billing {
+  const tokens = homeChain.tokens.map((token) => ({ token, reason }))
+  return { ...closedBilling(''), isOpen: true, chains: () => [{ chain: homeChain, tokens }] }
+}
+
+function createShop(options: Parameters<typeof createOperatorServer>[0] = {}) {
+  const unwritten: Activity[] = []
+  const server = createOperatorServer(options)
+  server.operator.activity.listUnwritten = () => unwritten
+  // As if it had been started an hour ago.
+  server.operator.startedMs = NOW_MS - HOUR_MS
+  const json = async <T>(path: string): Promise<T> => {
+    const response = await server.ask(path)
+    expect([path, response.status]).toEqual([path, 200])
+    return (await response.json()) as T
+  }
+  const findings = async () => (await json<Overview>('/overview')).findings
+  const textsOf = async (about: string) =>
+    (await findings()).filter((each) => each.about === about).map((each) => each.text)
+  return { ...server, unwritten, json, findings, textsOf }
+}
+
+/** Makes a payment that is provisioned, or fails, at a moment. */
+function pay(ledger: Ledger, name: string, atMs: number, reason?: string): void {
+  const by = { actor: 'system', nowMs: atMs } as const
+  const { payment } = addPayment(ledger, name)
+  const { payments } = ledger
+  if (reason !== undefined) {
+    payments.move(payment.id, { from: ['received'], to: 'rejected', reason }, by)
+    return
+  }
+  const proof = { txHash: `0x${name}`, blockNumber: 1, logIndex: 1 }
+  payments.move(payment.id, { from: ['received'], to: 'screened' }, by)
+  payments.lease(payment.id, atMs + 60_000, by)
+  payments.move(payment.id, { from: ['settling'], to: 'settled', proof }, by)
+  payments.provision(payment.id, { subscriptionId: `sub_${name}`, restId: `rest_${name}` }, by)
+}
+
+describe('GET /admin/api/activity', () => {
+  test('default: adds servers up, counts a recorder once, and knows nothing of time without a server', async () => {
+    const { json, ledger, unwritten } = createShop()
+    const recorder = { startedMs: 7, rows: 600, lagMs: 20 }
+    ledger.putActivity(
+      [
+        aStep({ requests: 98, durations: took(1, 98), recorder }),
+        aStep({
+          server: 'two',
+          requests: 2,
+          errors: 2,
+          durations: took(500, 2),
+          recorder: { ...recorder, lagMs: 90 },
+          problems: { internal: 2 },
+        }),
+        aStep({
+          stepMs: STEP_MS - ACTIVITY_STEP_MS,
+          server: 'one',
+          requests: 0,
+          durations: took(0),
+        }),
+      ],
+      0,
+    )
+    // What this server has counted since it wrote its last row.
+    unwritten.push(
+      aStep({ requests: 198, durations: took(1, 198), recorder, problems: { stale: 1 } }),
+    )
+    const series = await json<ActivitySeries>('/activity')
+    expect(series).toMatchObject({ stepSeconds: 300, servers: 2 })
+    expect(series.steps).toHaveLength(288)
+    const last = series.steps.at(-1)
+    expect(last).toMatchObject({
+      at: new Date(STEP_MS).toISOString(),
+      requests: 200,
+      errors: 2,
+      lagMs: 90,
+      statesPerSecond: Math.round((600 / ((NOW_MS - STEP_MS) / 1000)) * 10) / 10,
+    })
+    // 198 of 200 took a millisecond at most, which is exactly 99 of 100.
+    expect(last?.p99Ms).toBe(1)
+    expect(series.steps.at(-2)).toMatchObject({ requests: 0, p99Ms: null, lagMs: null })
+    expect(series.steps.at(-3)).toMatchObject({ requests: null, errors: null, signups: 0 })
+    expect(series.problems).toEqual([
+      { code: 'internal', status: 500, title: 'Internal error', count: 2 },
+      { code: 'stale', status: 404, title: 'Nothing recent enough', count: 1 },
+    ])
+  })
+
+  test('default: has what was sold and who signed up, in each range', async () => {
+    const { json, ledger } = createShop()
+    pay(ledger, 'one', STEP_MS - 6 * DAY_MS)
+    pay(ledger, 'two', STEP_MS)
+    pay(ledger, 'odd', STEP_MS, 'expired')
+    const wallet = { id: 'acc_wallet', address: `0x${'a'.repeat(40)}` }
+    ledger.createAccount(wallet, { actor: 'operator', nowMs: STEP_MS })
+    const day = await json<ActivitySeries>('/activity?range=day')
+    expect(day.steps.at(-1)).toMatchObject({ payments: 1, failedPayments: 1, signups: 1 })
+    expect(Number(day.steps.at(-1)?.revenue)).toBeCloseTo(49, 1)
+    for (const [range, payments] of [
+      ['day', 1],
+      ['week', 2],
+      ['month', 2],
+    ] as const) {
+      const { steps, from, to, stepSeconds } = await json<ActivitySeries>(
+        `/activity?range=${range}`,
+      )
+      expect(steps.reduce((sum, each) => sum + each.payments, 0)).toBe(payments)
+      expect(Date.parse(to) - Date.parse(from)).toBe(steps.length * stepSeconds * 1000)
+    }
+    const { day: today, all } = await json<Sales>('/sales')
+    expect([today.payments, today.failed, all.payments]).toEqual([1, 1, 2])
+    expect(Number(all.revenue)).toBeCloseTo(98, 1)
+  })
+})
+
+describe('findings of GET /admin/api/overview', () => {
+  test('default: where all works, one sentence says so', async () => {
+    const { findings, ledger } = createShop({ billing: openBilling() })
+    pay(ledger, 'one', NOW_MS - HOUR_MS)
+    expect((await findings()).filter(({ about }) => about === 'sales')).toEqual([
+      {
+        level: 'ok',
+        about: 'sales',
+        text: 'Everything that sales need works. 1 payment in the last 24 hours.',
+        todo: null,
+        link: null,
+      },
+    ])
+  })
+
+  test('behavior: what is not configured is a note, until something was sold', async () => {
+    const closed = closedBilling('BOOKFEED_PAY_TO is not set.')
+    const { findings, ledger } = createShop({ billing: closed })
+    const levelsOf = async () =>
+      (await findings())
+        .filter(({ about }) => about === 'sales')
+        .map(({ level, text }) => [level, text])
+    const text = 'Nothing is sold: BOOKFEED_PAY_TO is not set.'
+    expect(await levelsOf()).toEqual([['notice', text]])
+    pay(ledger, 'one', NOW_MS)
+    expect(await levelsOf()).toEqual([['fault', text]])
+  })
+
+  test.each([
+    ['a node that does not answer', 'The node of Polygon does not answer.'],
+    ['a facilitator that does not', 'The facilitator does not answer: timeout.'],
+  ])('behavior: %s comes first, with what to do', async (_, reason) => {
+    const { findings } = createShop({ billing: openBilling(reason) })
+    const [first] = await findings()
+    expect(first).toMatchObject({ level: 'fault', about: 'sales' })
+    expect(first?.text).toMatch(/^Buyers cannot pay with USDC on Polygon, USDT on Polygon: The /)
+    expect(first?.text).toContain(reason)
+    expect(first?.todo).toContain('BOOKFEED_RPC_URL')
+  })
+
+  test('behavior: payments that failed are counted by their reason, in words', async () => {
+    const { textsOf, ledger } = createShop({ billing: openBilling() })
+    pay(ledger, 'one', NOW_MS, 'insufficient_balance')
+    pay(ledger, 'two', NOW_MS, 'insufficient_balance')
+    pay(ledger, 'odd', NOW_MS, 'expired')
+    expect(await textsOf('sales')).toEqual([
+      '3 payments failed in the last 24 hours, and 0 succeeded. Why: the wallet holds less than the amount (2); it ended before it was made (1).',
+    ])
+  })
+
+  test('behavior: a longer time without a payment than usual is told, and whether buyers asked', async () => {
+    const { textsOf, ledger, findings } = createShop({ billing: openBilling() })
+    for (let index = 0; index < 14; index++)
+      pay(ledger, `p${index}`, NOW_MS - 2 * DAY_MS - index * 12 * HOUR_MS)
+    const lull = /^No payment for 47 hours; in the week before, there was one every 12 hours\./
+    // The quotes of these payments were made just now.
+    expect(await textsOf('sales')).toEqual([expect.stringMatching(lull)])
+    expect((await textsOf('sales'))[0]).toContain(
+      'Quotes asked for since then: 14, none of them paid.',
+    )
+    expect((await findings())[0]?.level).toBe('fault')
+    pay(ledger, 'now', NOW_MS)
+    expect(await textsOf('sales')).toEqual([
+      expect.stringContaining('Everything that sales need works'),
+    ])
+  })
+
+  test('behavior: prices that changed and screening that failed are told', async () => {
+    const { textsOf, ledger, unwritten } = createShop({ billing: openBilling() })
+    unwritten.push(aStep({ problems: { screening_unavailable: 3, billing_unavailable: 1 } }))
+    const pro = ledger.listTiers().find(({ tierId }) => tierId === 'pro')
+    if (pro === undefined) throw new Error('There is no Pro tier.')
+    const change = (amountMillionths: number, atMs: number) =>
+      ledger.putTier({ ...pro, amountMillionths }, { actor: 'operator', nowMs: atMs })
+    change(49e6, NOW_MS - 9 * DAY_MS)
+    change(59e6, NOW_MS - 3 * HOUR_MS)
+    const told = await textsOf('sales')
+    expect(told).toContain(
+      'Addresses could not be screened 3 times in the last hour (screening_unavailable).',
+    )
+    expect(told).toContain(
+      'Payments and quotes could not be taken 1 time in the last hour (billing_unavailable).',
+    )
+    expect(told).toContain('The tier Pro was changed 3 hours ago: 49 USDC → 59 USDC.')
+  })
+
+  test('behavior: a payment that hangs for long is told with where', async () => {
+    const { textsOf, ledger, time } = createShop({ billing: openBilling() })
+    const { payment } = addPayment(ledger, 'hung')
+    const by = { actor: 'system', nowMs: NOW_MS } as const
+    ledger.payments.move(
+      payment.id,
+      { from: ['received'], to: 'screened', reason: 'gas_exhausted' },
+      by,
+    )
+    time.nowMs += 2 * HOUR_MS
+    expect(await textsOf('sales')).toEqual([
+      'On the way for more than 15 minutes: 1 payment, the oldest for 2 hours (the gas wallet has no coin left).',
+    ])
+  })
+
+  test('behavior: faults of recorder, jobs, disk and requests are told', async () => {
+    const { findings, operator, unwritten } = createShop({
+      recorder: () => ({
+        ...recorderOf(),
+        fault: 'The disk is full.',
+        warning: 'The catalogue is down.',
+      }),
+    })
+    unwritten.push(aStep({ requests: 40, errors: 2, problems: { internal: 2 } }))
+    operator.jobs.add('backup', 'Backs up.').failed('The bucket does not answer.')
+    operator.disk = () => ({ files: [], freeBytes: 1000 })
+    const told = (await findings()).map(({ level, text }) => `${level}: ${text}`)
+    expect(told).toContain('fault: The disk is full.')
+    expect(told).toContain('warning: The catalogue is down.')
+    expect(told).toContain('warning: The job backup failed: The bucket does not answer.')
+    expect(told).toContain(
+      'warning: 2 requests failed with 500 or above in the last hour, 5.0 % of all: internal (2).',
+    )
+    expect(told.some((text) => text.startsWith('fault: The disk has less room'))).toBe(true)
+    expect(told.findIndex((text) => text.startsWith('warning'))).toBeGreaterThan(
+      told.findLastIndex((text) => text.startsWith('fault')),
+    )
+  })
+})
+
+const recorderOf = () => ({
+  startedMs: NOW_MS,
+  writtenMs: NOW_MS,
+  perSecond: { messages: 0, rows: 0 },
+  messages: 0,
+  faults: 0,
+  sink: { rows: 0, waiting: 0, dropped: 0 },
+  connections: [],
+  markets: [],
+})
+
+describe('names and search', () => {
+  test('default: payments are found by wallet, and name their account and product', async () => {
+    const { json, ledger } = createShop()
+    pay(ledger, 'one', NOW_MS)
+    pay(ledger, 'odd', NOW_MS, 'expired')
+    const found = await json<PaymentList>('/payments?search=pay_odd')
+    expect(found.payments).toEqual([
+      expect.objectContaining({
+        id: 'pay_odd',
+        accountName: 'acc_odd',
+        product: 'Pro',
+        reason: 'expired',
+        reasonText: 'it ended before it was made',
+      }),
+    ])
+    const none = await json<PaymentList>('/payments?search=pay_odd&state=provisioned')
+    expect(none.payments).toEqual([])
+  })
+
+  test('default: rows of the audit log name what they are about', async () => {
+    const { json, ledger } = createShop()
+    pay(ledger, 'one', NOW_MS)
+    ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, { actor: 'operator', nowMs: NOW_MS })
+    type Audit = { data: { subject: string; subjectName: string | null }[] }
+    const { data } = await json<Audit>('/audit?limit=100')
+    const nameOf = (subject: string) => data.find((row) => row.subject === subject)?.subjectName
+    expect(nameOf('acc_desk')).toBe('Desk 4')
+    expect(nameOf('pro')).toBe('Pro')
+    expect(nameOf('pay_one')).toBe('acc_one')
+    expect(nameOf('acc_one')).toBeNull()
+  })
+})
