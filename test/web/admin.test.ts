@@ -1,6 +1,9 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { closedBilling } from '#src/billing/billing.ts'
+import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { Overview } from '#src/features/admin/schema.ts'
+import { ACTIVITY_STEP_MS } from '#src/ledger/ledger.ts'
 
 import {
   accessFaults,
@@ -24,6 +27,19 @@ addPayment(ledger, 'odd')
 ledger.payments.move('pay_odd', { from: ['received'], to: 'review', reason: 'paid_twice' }, by)
 addKey(ledger, 'pro')
 for (let index = 0; index < 30; index++) addKey(ledger, index % 3 === 0 ? 'starter' : undefined)
+const stepMs = NOW_MS - (NOW_MS % ACTIVITY_STEP_MS)
+ledger.putActivity(
+  Array.from({ length: 200 }, (_, index) => ({
+    stepMs: stepMs - index * ACTIVITY_STEP_MS,
+    server: 'one',
+    requests: index === 0 ? 7 : 100 + (index % 9),
+    errors: index % 50 === 1 ? 3 : 0,
+    durations: [90, 10],
+    problems: index === 5 ? { billing_unavailable: 12 } : {},
+    recorder: { startedMs: 1, rows: 9000, lagMs: 40 + (index % 7) },
+  })),
+  0,
+)
 operator.jobs.add('forgetting', 'Deletes accounts that never paid.').ended('None.', NOW_MS + 60_000)
 operator.jobs.add('verify', 'Re-reads the whole history.', async (report) => {
   report.progress(1, 2)
@@ -40,15 +56,41 @@ const site = Bun.serve({
     return app.fetch(request, { requestIP: (asked) => peers.requestIP(asked) })
   },
 })
+const reason = 'The facilitator does not answer: timeout.'
+const tokens = homeChain.tokens.map((token) => ({ token, reason }))
+const shop = createOperatorServer({
+  billing: {
+    ...closedBilling(reason),
+    isOpen: true,
+    chains: () => [{ chain: homeChain, tokens }],
+  },
+})
+for (const name of ['one', 'two']) {
+  const { payment } = addPayment(shop.ledger, name)
+  const change = { from: ['received'], to: 'rejected', reason: 'insufficient_balance' } as const
+  shop.ledger.payments.move(payment.id, change, by)
+}
+const shopSite = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch(request, peers) {
+    request.headers.delete('x-forwarded-for')
+    return shop.app.fetch(request, { requestIP: (asked) => peers.requestIP(asked) })
+  },
+})
+const selling = createBrowser(shopSite.url.origin)
 const strict = createOperatorServer({ access: { trustsLoopback: false } })
 const guarded = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: strict.app.fetch })
 const browser = createBrowser(site.url.origin)
 const stranger = createBrowser(guarded.url.origin)
 afterEach(browser.closeTabs)
 afterEach(stranger.closeTabs)
+afterEach(selling.closeTabs)
 afterAll(async () => {
   await browser.close()
   await stranger.close()
+  await selling.close()
+  await shopSite.stop(true)
   await site.stop(true)
   await guarded.stop(true)
 })
@@ -74,6 +116,62 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
       await route.fulfill({ response, json: { ...overview, recorder } })
     })
     await page.waitForSelector('.tag.warn:has-text("Records no market yet")')
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: the first page says why nothing is sold, and shows the payments that failed', async () => {
+    const page = await selling.open('/')
+    await page.click('footer >> text=Admin')
+    const first = await page.textContent('.findings li')
+    expect(first).toContain('Buyers cannot pay with USDC on Polygon')
+    expect(first).toContain('The facilitator does not answer: timeout.')
+    await page.click('.findings li:has-text("2 payments failed") a')
+    await page.waitForSelector('td >> text=the wallet holds less than the amount')
+    expect(page.url()).toContain('state=rejected')
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: charts show one moment, by pointer and by keyboard', async () => {
+    const page = await browser.open('/admin')
+    const requests = page.locator('.activity figure').first()
+    await page.waitForSelector('.activity figure')
+    expect(await page.locator('.activity figure').count()).toBe(8)
+    const sum = (await requests.locator('strong').textContent()) ?? ''
+    expect(Number(sum.replaceAll(',', ''))).toBeGreaterThan(20_000)
+    await page.focus('.activity-slider input')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowRight')
+    expect(await requests.locator('strong').textContent()).toBe('7')
+    const last = new Date(stepMs).toISOString().slice(11, 16)
+    expect(await page.textContent('.activity-moment')).toContain(last)
+    await page.keyboard.press('Tab')
+    expect(await requests.locator('strong').textContent()).toBe(sum)
+    await requests.locator('svg').hover({ position: { x: 2, y: 20 } })
+    // Then no server ran.
+    expect(await requests.locator('strong').textContent()).toBe('–')
+    await page.click('.tabs button:has-text("Week")')
+    await page.waitForSelector('h2:has-text("The last 7 days")')
+    await page.waitForSelector('td:has-text("billing_unavailable")')
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: one search finds accounts by the end of a key, and payments by their id', async () => {
+    const key = addKey(ledger, undefined)
+    const page = await browser.open('/admin?tab=jobs')
+    const find = async (text: string) => {
+      await page.fill('input[name=find]', text)
+      await page.click('button:has-text("Find")')
+      await page.waitForSelector(`h2:has-text("Payments with “${text}”")`)
+    }
+    await find(key.slice(-4))
+    await page.waitForSelector(`td:has-text("…${key.slice(-4)}")`)
+    await page.waitForSelector('text=No payment matches.')
+    await find('pay_odd')
+    await page.waitForSelector('td:has-text("another payment has paid its quote already")')
+    await page.waitForSelector('text=No account matches.')
+    await page.click('td a:has-text("acc_odd")')
+    await page.waitForSelector('h2:has-text("Accounts and keys with “acc_odd”")')
+    expect(await accessFaults(page)).toEqual([])
     expect(page.faults).toEqual([])
   })
 

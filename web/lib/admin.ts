@@ -14,12 +14,14 @@ import { createStore, useStore } from './store.ts'
 
 export type {
   Account,
+  ActivitySeries,
   AuditList,
   Job,
   MadeKey,
   Overview,
   Payment,
   PaymentList,
+  Sales,
   Tier,
   TierPlan,
   Transfer,

@@ -7,14 +7,14 @@ import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { Pager, Records } from '../../parts/records.tsx'
-import { Confirm, Field, Shown, textsOf } from './parts.tsx'
+import { Confirm, Field, Name, Shown, textsOf } from './parts.tsx'
 
-type Page = { data: Account[]; next: string | null }
+export type AccountPage = { data: Account[]; next: string | null }
 
 export function Accounts() {
   const [search, setSearch] = useState<string>()
   const [after, setAfter] = useState<string>()
-  const page = useAdmin<Page>('/accounts', { search, after })
+  const page = useAdmin<AccountPage>('/accounts', { search, after })
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     setAfter(undefined)
@@ -33,14 +33,9 @@ export function Accounts() {
           <Button text="Search" type="submit" />
         </form>
         <Shown asked={page}>
-          {({ data, next }: Page) => (
+          {({ data, next }: AccountPage) => (
             <>
-              <Records
-                caption="Accounts and their keys"
-                columns={['Account', 'Tier', 'Key', 'Status', 'Last used', '']}
-                none="No account matches."
-                rows={data.flatMap(toRows)}
-              />
+              <AccountTable accounts={data} />
               <Pager isFirst={after === undefined} next={next} onTurn={setAfter} />
             </>
           )}
@@ -50,16 +45,28 @@ export function Accounts() {
   )
 }
 
+export const AccountTable = ({ accounts }: { accounts: readonly Account[] }) => (
+  <Records
+    caption="Accounts and their keys"
+    columns={['Account', 'Tier', 'Key', 'Status', 'Last used', '']}
+    none="No account matches."
+    rows={accounts.flatMap(toRows)}
+  />
+)
+
 function toRows(account: Account) {
-  const { id, address, label, tier, tierUntil, isBlocked, keys, createdAt } = account
+  const { id, address, label, tierName, tierUntil, isBlocked, keys, createdAt } = account
   const name = (
     <div>
-      <code>{id}</code> {label}
+      <Name name={label ?? address ?? 'without a wallet'} />{' '}
       {isBlocked && <span class="tag down">blocked</span>}
-      <div class="note">{address ?? `made ${showStamp(createdAt)}`}</div>
+      <div class="note">
+        {label !== null && address !== null && <Name name={address} />} made {showStamp(createdAt)}
+      </div>
+      <div class="note mono">{id}</div>
     </div>
   )
-  const has = `${tier}${tierUntil === null ? '' : ` until ${showStamp(tierUntil)}`}`
+  const has = `${tierName}${tierUntil === null ? '' : ` until ${showStamp(tierUntil)}`}`
   if (keys.length === 0) return [{ key: id, cells: [name, has, 'no key', '', '', ''] }]
   return keys.map((key) => ({
     key: key.id,
@@ -67,8 +74,8 @@ function toRows(account: Account) {
       name,
       has,
       <div>
-        <code>…{key.hint}</code> {key.label}
-        <div class="note">{key.id}</div>
+        {key.label ?? 'Key'} <code>…{key.hint}</code>
+        <div class="note mono">{key.id}</div>
       </div>,
       <span class={key.status === 'valid' ? 'tag up' : 'tag'}>{key.status}</span>,
       showStamp(key.lastUsedAt),

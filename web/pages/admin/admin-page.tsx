@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import { type Overview, useAdmin } from '../../lib/admin.ts'
 import { facts } from '../../lib/facts.ts'
 import { tokenStore } from '../../lib/key.ts'
-import { useLocation } from '../../lib/location.ts'
+import { navigate, useLocation } from '../../lib/location.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -15,6 +15,7 @@ import { Audit, Backups, Jobs } from './jobs.tsx'
 import { OverviewPart } from './overview.tsx'
 import { textsOf } from './parts.tsx'
 import { Payments } from './payments.tsx'
+import { Search } from './search.tsx'
 import { Tiers } from './tiers.tsx'
 import './admin.css'
 
@@ -45,7 +46,9 @@ export function AdminPage() {
 
 function Parts() {
   const overview = useAdmin<Overview>('/overview', undefined, EVERY_MS)
-  const chosen = useLocation().query.get('tab') ?? 'overview'
+  const { query } = useLocation()
+  const chosen = query.get('tab') ?? 'overview'
+  const searched = query.get('search') ?? ''
   const { data, problem } = overview
   const isRefused = problem !== undefined && [403, 404, 429].includes(problem.status)
   const waiting = data === undefined ? 0 : data.review.payments + data.review.transfers
@@ -67,9 +70,24 @@ function Parts() {
         <Gate detail={problem.detail} isOff={problem.status === 404} />
       ) : (
         <>
+          <form class="admin-search" role="search" onSubmit={search}>
+            <label class="field broad">
+              <span>Search accounts, keys and payments</span>
+              <input
+                key={searched}
+                name="find"
+                type="search"
+                defaultValue={searched}
+                placeholder="name, wallet, id, end of a key, transaction"
+                autocomplete="off"
+              />
+            </label>
+            <Button text="Find" type="submit" />
+          </form>
           <nav class="tabs admin-tabs" aria-label="Parts of this page">
             <Links links={tabs.map(toLink)} here={`/admin?tab=${chosen}`} />
           </nav>
+          {chosen === 'search' && searched !== '' && <Search key={searched} text={searched} />}
           {chosen === 'overview' && <OverviewPart asked={overview} />}
           {chosen === 'accounts' && <Accounts />}
           {chosen === 'tiers' && <Tiers />}
@@ -81,6 +99,12 @@ function Parts() {
       )}
     </div>
   )
+}
+
+function search(event: SubmitEvent): void {
+  event.preventDefault()
+  const { find } = textsOf(event.currentTarget)
+  if (find !== undefined) navigate(`/admin?tab=search&search=${encodeURIComponent(find)}`)
 }
 
 function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {

@@ -15,7 +15,7 @@ import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { Pager, Records } from '../../parts/records.tsx'
-import { Confirm, Shown } from './parts.tsx'
+import { Confirm, Name, Shown } from './parts.tsx'
 
 type Sanctions = Overview['sanctions'] | undefined
 
@@ -137,14 +137,17 @@ export function Audit() {
               caption="Changes, newest first"
               columns={['No.', 'Time', 'Actor', 'Action', 'Subject', 'State']}
               none="No changes yet."
-              rows={data.map(({ seq, time, actor, action, subject, state }) => ({
+              rows={data.map(({ seq, time, actor, action, subject, subjectName, state }) => ({
                 key: String(seq),
                 cells: [
                   seq,
                   showStamp(time),
                   actor,
                   action,
-                  <code>{subject}</code>,
+                  <div>
+                    {subjectName !== null && <Name name={subjectName} />}
+                    <div class="note mono">{subject}</div>
+                  </div>,
                   <details>
                     <summary>show</summary>
                     <code>{state}</code>

@@ -3,6 +3,8 @@ import { showBytes, showCount, showSome, showStamp } from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Records } from '../../parts/records.tsx'
+import { ActivityPart } from './activity.tsx'
+import { Findings } from './findings.tsx'
 import { Shown } from './parts.tsx'
 
 const age = (now: string, ms: number | undefined): string =>
@@ -14,6 +16,8 @@ export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
   <Shown asked={asked}>
     {(overview) => (
       <>
+        <Findings findings={overview.findings} />
+        <ActivityPart />
         <div class="admin-grid">
           <Recording overview={overview} />
           <Storage overview={overview} />
@@ -38,18 +42,10 @@ function Recording({ overview: { recorder, now } }: Props) {
       </Card>
     )
   }
-  const { sink, perSecond, markets, driftMs, faults, fault, warning } = recorder
+  const { sink, perSecond, markets, driftMs, faults } = recorder
   const gaps = markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
   return (
     <Card title="Recorder" look="">
-      {[fault, warning].map(
-        (text) =>
-          text && (
-            <p key={text} class="fault" role="alert">
-              {text}
-            </p>
-          ),
-      )}
       <Facts
         rows={[
           ['Messages', `${showCount(perSecond.messages)} a second`],
@@ -99,7 +95,6 @@ const People = ({ overview: { accounts, signup, sanctions, version, startedAt } 
         ['Server', `${version}, since ${showStamp(startedAt)}`],
       ]}
     />
-    {signup.reason !== null && <p class="note">{signup.reason}</p>}
   </Card>
 )
 
@@ -118,13 +113,6 @@ const Sales = ({ overview: { chains, review } }: Props) => (
         ),
       ]}
     />
-    {[...new Set(chains.flatMap(({ tokens }) => tokens.flatMap(({ reason }) => reason ?? [])))].map(
-      (reason) => (
-        <p key={reason} class="note">
-          {reason}
-        </p>
-      ),
-    )}
   </Card>
 )
 

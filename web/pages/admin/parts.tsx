@@ -70,6 +70,22 @@ export function Confirm({ name, title, children, onConfirm, isDisabled }: Confir
   )
 }
 
+const isWallet = (name: string): boolean => /^0x[0-9a-f]{40}$/i.test(name)
+
+/** A name of an account; of a wallet its ends, with all of it for those who point at it. */
+export const Name = ({ name }: { name: string }) => (
+  <span title={name} class={isWallet(name) ? 'name' : undefined}>
+    {isWallet(name) ? `${name.slice(0, 6)}…${name.slice(-4)}` : name}
+  </span>
+)
+
+/** Where all of an account is. */
+export const AccountLink = ({ id, name }: { id: string; name: string }) => (
+  <a href={`/admin?tab=search&search=${encodeURIComponent(id)}`}>
+    <Name name={name} />
+  </a>
+)
+
 /** The texts of a form; what is empty is not there. */
 export function textsOf(form: EventTarget | null): Record<string, string> {
   if (!(form instanceof HTMLFormElement)) return {}

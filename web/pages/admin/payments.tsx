@@ -1,12 +1,21 @@
 import { useState } from 'preact/hooks'
 
-import { act, type Payment, type PaymentList, type Transfer, useAdmin } from '../../lib/admin.ts'
-import { showStamp } from '../../lib/format.ts'
+import {
+  act,
+  type Payment,
+  type PaymentList,
+  type Sales,
+  type Transfer,
+  useAdmin,
+} from '../../lib/admin.ts'
+import { showCount, showDollars, showStamp } from '../../lib/format.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
 import { Card } from '../../parts/card.tsx'
 import { Records } from '../../parts/records.tsx'
-import { Confirm, Shown } from './parts.tsx'
+import { AccountLink, Confirm, Name, Shown } from './parts.tsx'
 
 const states = ['review', 'received', 'screened', 'settling', 'pending', 'unknown', 'settled']
+const ALL = 'all'
 const ended = ['provisioned', 'rejected', 'void']
 
 /** As docs/payments.md has it. */
@@ -23,90 +32,137 @@ const TRANSFER =
   'The tokens were sent by hand. Identify the sender; then grant a tier, or send them back.'
 
 export function Payments() {
-  const [state, setState] = useState('review')
+  const state = useLocation().query.get('state') ?? 'review'
   const asked = useAdmin<PaymentList>(
     '/payments',
-    { state: state === '' ? undefined : state },
+    { state: state === ALL ? undefined : state },
     5_000,
   )
   const choice = (
     <label class="field">
       <span>State</span>
-      <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
+      <select value={state} onChange={(event) => setQuery({ state: event.currentTarget.value })}>
         {[...states, ...ended].map((name) => (
           <option key={name}>{name}</option>
         ))}
-        <option value="">all, newest first</option>
+        <option value={ALL}>all, newest first</option>
       </select>
     </label>
   )
   return (
-    <Card title="Payments" tools={choice}>
+    <>
+      <SalesCard />
+      <Card title="Payments" tools={choice}>
+        <Shown asked={asked}>
+          {({ payments, transfers, offers }: PaymentList) => (
+            <>
+              <PaymentTable
+                payments={payments}
+                none={
+                  state === 'review'
+                    ? 'No payment needs your decision.'
+                    : 'No payment is in this state.'
+                }
+              />
+              <h2>Transfers without a payment</h2>
+              <Records
+                caption="Transfers without a payment"
+                columns={['Transfer', 'Amount', 'From', 'Found', 'What to do', '']}
+                none="None."
+                rows={transfers.map((transfer) => ({
+                  key: transfer.id,
+                  cells: toTransferCells(transfer),
+                }))}
+              />
+              <h2>Quotes that hold an amount</h2>
+              <Records
+                caption="Quotes that hold an amount of their own"
+                columns={['Quote', 'Account', 'Amount', 'Tier', 'Held until', '']}
+                none="None."
+                rows={offers.map(({ id, amount, token, reservedUntil, ...offer }) => ({
+                  key: id,
+                  cells: [
+                    <code>{id}</code>,
+                    <AccountLink id={offer.accountId} name={offer.accountName} />,
+                    `${amount} ${token}`,
+                    offer.tierName,
+                    showStamp(reservedUntil),
+                    <Confirm
+                      name="Release"
+                      title="Release this amount?"
+                      onConfirm={() => act('/offers/release', { id })}
+                    >
+                      <p>A buyer who has signed {id} must request another quote.</p>
+                    </Confirm>,
+                  ],
+                }))}
+              />
+            </>
+          )}
+        </Shown>
+      </Card>
+    </>
+  )
+}
+
+const periods = [
+  ['day', 'Last 24 hours'],
+  ['week', 'Last 7 days'],
+  ['month', 'Last 30 days'],
+  ['all', 'Ever'],
+] as const
+
+function SalesCard() {
+  const asked = useAdmin<Sales>('/sales', undefined, 60_000)
+  return (
+    <Card title="Sales">
       <Shown asked={asked}>
-        {({ payments, transfers, offers }: PaymentList) => (
-          <>
-            <Records
-              caption="Payments"
-              columns={['Payment', 'State', 'Amount', 'Payer', 'What to do', '']}
-              none={
-                state === 'review'
-                  ? 'No payment needs your decision.'
-                  : 'No payment is in this state.'
-              }
-              rows={payments.map((payment) => ({ key: payment.id, cells: toCells(payment) }))}
-            />
-            <h2>Transfers without a payment</h2>
-            <Records
-              caption="Transfers without a payment"
-              columns={['Transfer', 'Amount', 'From', 'Found', 'What to do', '']}
-              none="None."
-              rows={transfers.map((transfer) => ({
-                key: transfer.id,
-                cells: toTransferCells(transfer),
-              }))}
-            />
-            <h2>Quotes that hold an amount</h2>
-            <Records
-              caption="Quotes that hold an amount of their own"
-              columns={['Quote', 'Account', 'Amount', 'Tier', 'Held until', '']}
-              none="None."
-              rows={offers.map(({ id, accountId, amount, token, tierId, reservedUntil }) => ({
-                key: id,
-                cells: [
-                  <code>{id}</code>,
-                  <code>{accountId}</code>,
-                  `${amount} ${token}`,
-                  tierId,
-                  showStamp(reservedUntil),
-                  <Confirm
-                    name="Release"
-                    title="Release this amount?"
-                    onConfirm={() => act('/offers/release', { id })}
-                  >
-                    <p>A buyer who has signed {id} must request another quote.</p>
-                  </Confirm>,
-                ],
-              }))}
-            />
-          </>
+        {(sales: Sales) => (
+          <Records
+            caption="Sales"
+            columns={['Time', 'Payments', 'Revenue', 'Failed payments']}
+            none="Nothing was sold."
+            rows={periods.map(([period, name]) => ({
+              key: period,
+              cells: [
+                name,
+                showCount(sales[period].payments),
+                showDollars(Number(sales[period].revenue)),
+                showCount(sales[period].failed),
+              ],
+            }))}
+          />
         )}
       </Shown>
     </Card>
   )
 }
 
+type PaymentTableProps = { payments: readonly Payment[]; none: string }
+
+export const PaymentTable = ({ payments, none }: PaymentTableProps) => (
+  <Records
+    caption="Payments"
+    columns={['Payment', 'State', 'Amount', 'Account', 'Payer', 'What to do', '']}
+    none={none}
+    rows={payments.map((payment) => ({ key: payment.id, cells: toCells(payment) }))}
+  />
+)
+
 const toCells = (payment: Payment) => {
-  const { id, state, accountId, amount, token, payer, reason, createdAt, resolution } = payment
+  const { id, state, amount, token, payer, reason, reasonText, createdAt, resolution } = payment
   const waits = state === 'review' && resolution === null
   return [
     <div>
-      <code>{id}</code>
-      <div class="note">
-        {accountId}, {showStamp(createdAt)}
-      </div>
+      {payment.product}, {showStamp(createdAt)}
+      <div class="note mono">{id}</div>
     </div>,
-    <span class={waits ? 'tag warn' : 'tag'}>{[state, reason].filter(Boolean).join(': ')}</span>,
+    <div>
+      <span class={waits ? 'tag warn' : 'tag'}>{state}</span>
+      {reasonText !== null && <div class="note">{reasonText}</div>}
+    </div>,
     `${amount} ${token}`,
+    <AccountLink id={payment.accountId} name={payment.accountName} />,
     <Where address={payer} transaction={payment.transaction} />,
     waits ? (advice[reason ?? ''] ?? 'Investigate this payment.') : (resolution ?? 'nothing'),
     waits ? <Resolve id={id} /> : '',
@@ -124,8 +180,10 @@ const toTransferCells = ({ id, amount, token, from, transaction, foundAt }: Tran
 
 const Where = (props: { address: string; transaction: string | null }) => (
   <div>
-    <code>{props.address}</code>
-    {props.transaction !== null && <div class="note">in {props.transaction}</div>}
+    <code>
+      <Name name={props.address} />
+    </code>
+    {props.transaction !== null && <div class="note mono">in {props.transaction}</div>}
   </div>
 )
 

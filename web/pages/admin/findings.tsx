@@ -1,0 +1,37 @@
+/** What the operator should know first. */
+import type { Overview } from '../../lib/admin.ts'
+import { Card } from '../../parts/card.tsx'
+
+const looks = { fault: 'tag down', warning: 'tag warn', notice: 'tag', ok: 'tag up' } as const
+const words = { fault: 'Fault', warning: 'Warning', notice: 'Note', ok: 'Works' } as const
+const abouts = {
+  sales: 'Sales',
+  'sign-ups': 'Sign-ups',
+  recorder: 'Recorder',
+  server: 'Server',
+} as const
+export function Findings({ findings }: Pick<Overview, 'findings'>) {
+  const urgent = findings.filter(({ level }) => level === 'fault' || level === 'warning').length
+  return (
+    <Card title={urgent === 0 ? 'Nothing needs your attention' : 'What needs your attention'}>
+      <ul class="findings">
+        {findings.map(({ level, about, text, todo, link }) => (
+          <li key={text}>
+            <span class={looks[level]}>{words[level]}</span>
+            <div>
+              <p>
+                <strong>{abouts[about]}.</strong> {text}
+              </p>
+              {todo !== null && <p class="note">{todo}</p>}
+            </div>
+            {link !== null && (
+              <a href={link}>
+                Show<span class="sr"> more about: {text}</span>
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
