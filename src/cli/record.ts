@@ -21,7 +21,8 @@ const STATUS_MS = 2000
 const help = `
 Finds and records markets until SIGTERM or SIGINT. bookfeed serve does the same beside serving, unless
 BOOKFEED_RECORD is off; run this command if another process serves the same folder.
-bookfeed status shows the state of the recorder, from any terminal.`
+bookfeed status shows the state of the recorder, from any terminal. With BOOKFEED_RECORD_METRICS,
+Prometheus and probes can ask it: /metrics, /readyz and /healthz.`
 
 /** `bookfeed record`: records the venue and serves nothing. */
 export const recordCommand = (context: CliContext): Command =>

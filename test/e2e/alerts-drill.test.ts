@@ -158,6 +158,9 @@ describe.skipIf(
         const used = familiesIn(await Bun.file(join(root, 'deploy', file)).text())
         expect([file, used.filter((name) => !names.has(name))]).toEqual([file, []])
       }
+      const sizes = (await readAt(first.at)).samples
+      for (const file of ['replica-history.db', 'replica-ledger.db', 'chunks.db'])
+        expect(sizes.get(`bookfeed_file_bytes{file="${file}"}`), file).toBeGreaterThan(0)
       for (const name of ['bookfeed_postgres_up{store="history"}', 'bookfeed_recorder_up'])
         expect((await readAt(recorder.at)).samples.get(name)).toBe(1)
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { isChosen } from './engines/chosen.ts'
 import { findFreePort } from './free-port.ts'
 
 const DOWNLOAD_MS_MAX = 180_000
@@ -12,8 +13,10 @@ const LOOKS_MAX = 300
 const SCRAPE_SECONDS = 5
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
 
-/** The folder of its programs; undefined where they cannot be had. */
-export const prometheusPrograms: string | undefined = findInPath() ?? unpack()
+/** The folder of its programs; undefined if `ENGINES` leaves out what it watches, or they cannot be had. */
+export const prometheusPrograms: string | undefined = isChosen('postgres')
+  ? (findInPath() ?? unpack())
+  : undefined
 
 function findInPath(): string | undefined {
   const path = Bun.which('promtool')

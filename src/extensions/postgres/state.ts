@@ -14,7 +14,7 @@ import { formats, TAKE_ROOM } from './replica.ts'
 
 const ANSWER_MS_MAX = 2000
 /** How long the answer about room holds: a look writes 16 MiB. */
-const ROOM_MS = 30_000
+const ROOM_MS = 60_000
 /** A copy has what is older than this. */
 const COPIED_MS = 10_000
 const DISK_FULL = '53100'
