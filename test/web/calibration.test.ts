@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { join } from 'node:path'
 
 import { PUBLIC_TEST_KEY as computedTestKey } from '#src/domain/selling/api-key.ts'
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 import {
@@ -20,6 +22,7 @@ import { calibrate, meanOf, type Observation, verdictOf, wilson } from '#web/lib
 import { toPython } from '#web/pages/calibration/python-code.ts'
 import { callOf, readView } from '#web/pages/calibration/view.ts'
 
+import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
@@ -64,7 +67,39 @@ function createHistory() {
   return history
 }
 
+const MANY = 510
+/** More markets than a page of the panel, each with one book a minute before its end. */
+function addMany(history: MarketHistory): void {
+  const books: Snapshot[] = []
+  for (let number = 1; number <= MANY; number++) {
+    const conditionId = conditionIdOf(number)
+    const windowStartMs = START_MS - number * WINDOW_MS
+    const windowEndMs = windowStartMs + WINDOW_MS
+    history.putMarket({
+      conditionId,
+      coin: 'eth',
+      timeframe: '5m',
+      source: 'simulated',
+      windowStartMs,
+      windowEndMs,
+      winner: number % 2 === 0 ? 'up' : 'down',
+      winnerSource: 'simulated',
+    })
+    books.push(
+      aSnapshot({
+        conditionId,
+        coin: 'eth',
+        timestampMs: windowEndMs - 60_000,
+        bids: { prices: [300_000], sizes: [1_000_000] },
+        asks: { prices: [400_000, 500_000], sizes: [500_000, 1_000_000_000] },
+      }),
+    )
+  }
+  history.append({ id: 'many', source: 'simulated', snapshots: books })
+}
+
 const history = createHistory()
+addMany(history)
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
@@ -88,6 +123,7 @@ afterAll(async () => {
   await guestServer.stop(true)
 })
 
+const FIRST_LOAD_BYTES_MAX = 120_000
 const momentsMs = [240_000, 120_000, 60_000, 10_000, 37_000]
 const call = {
   coin: 'btc',
@@ -515,6 +551,26 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: reads the panel page by page, and the books of entries in batches', async () => {
+    const page = await browser.open('/llms.txt', { prepare: keepKey(key) })
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (/panel|snapshots/.test(pathname)) asked.push(`${request.method()} ${pathname}`)
+    })
+    await page.goto(new URL('/calibration/eth', server.url).href)
+    await page.waitForSelector(`.calibration-count:has-text("${MANY} markets of 5m")`)
+    // Each buys half a share at 40¢ and the rest at 50¢.
+    const paid = 49.95 + 0.07 * (0.5 * 0.4 * 0.6 + 99.5 * 0.5 * 0.5)
+    const profit = (MANY / 2) * 100 - MANY * paid
+    await page.waitForSelector(`.readout dd:has-text("−$${(-profit).toFixed(2)}")`)
+    expect(await page.textContent('.readout dd >> nth=0')).toBe(`${MANY}`)
+    const panel = 'GET /v1/eth/panel'
+    const books = 'POST /v1/eth/snapshots/at'
+    expect(asked).toEqual([panel, panel, books, books])
+    expect(page.faults).toEqual([])
+  })
+
   test.skipIf(!hasPython)('default: the code that is copied is what Python runs', async () => {
     const page = await browser.open(place, { prepare: keepKey(key) })
     await page.waitForSelector('.calibration-grid tbody td small')
@@ -582,6 +638,37 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     expect((await saved).suggestedFilename()).toBe('equity-btc-5m.png')
     expect(page.faults).toEqual([])
   })
+
+  test.each([390, 820, 1440])(
+    'behavior: nothing moves when the panel arrives, and the page is light, %d px wide',
+    async (width) => {
+      const sizes: Promise<number>[] = []
+      const page = await browser.open('/llms.txt', { width, prepare: keepKey(key) })
+      // Slow enough that the page is painted before its data is there.
+      await page.route('**/v1/**', async (route) => {
+        await Bun.sleep(200)
+        await route.continue()
+      })
+      page.on('requestfinished', (request) => {
+        const { pathname } = new URL(request.url())
+        if (pathname.startsWith('/v1/')) return
+        sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
+      })
+      await page.goto(new URL(place, server.url).href)
+      await page.waitForSelector(ready)
+      await page.waitForLoadState('networkidle')
+      const shift = await page.evaluate(`new Promise((resolve) => {
+        new PerformanceObserver((list) => {
+          const moved = ({ value, sources }) => value + ' ' + sources.map(({ node }) => node?.outerHTML)
+          resolve(list.getEntries().map(moved).join())
+        }).observe({ type: 'layout-shift', buffered: true })
+        setTimeout(() => resolve(''), 500)
+      })`)
+      expect(shift).toBe('')
+      const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+      expect(bytes).toBeWithin(5_000, FIRST_LOAD_BYTES_MAX)
+    },
+  )
 
   test('default: looks right at every width, in both themes', async () => {
     expect(

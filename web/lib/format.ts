@@ -83,8 +83,6 @@ export const showProfit = (usdc: number): string =>
 export const showReturn = (part: number): string =>
   `${part < 0 ? '−' : '+'}${(Math.abs(part) * 100).toFixed(1)} %`
 
-export const showOutcome = (outcome: 'up' | 'down'): string => (outcome === 'up' ? 'Up' : 'Down')
-
 /** 300000 is `5 min`, 30000 is `30 s`. */
 export function showSpan(ms: number): string {
   if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000} h`

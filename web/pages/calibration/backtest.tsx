@@ -20,9 +20,9 @@ import {
 import type { Observation } from '../../lib/calibration.ts'
 import { type Call, toCode } from '../../lib/calls.ts'
 import {
+  outcomeNames,
   showCount,
   showDollars,
-  showOutcome,
   showPrice,
   showProfit,
   showReturn,
@@ -180,7 +180,7 @@ function RunSummary({ entries, run, rule }: SummaryProps) {
     <>
       <div class="num" aria-live="polite">
         <Facts
-          look="readout"
+          look="readout rule-results"
           rows={[
             ['Trades', run && showCount(run.trades.length)],
             ['Won', sum ? showShare(sum.wins / sum.count) : none],
@@ -245,7 +245,7 @@ function EquityFigure({ coin, view, call, guestToken, source, run }: EquityProps
   const equity = useMemo(() => equityOf(run?.trades ?? []), [run])
   const last = equity.net.at(-1)
   const { rule, timeframe } = view
-  const title = `Sum of profits: ${showOutcome(rule.outcome)}, ${showSpan(rule.beforeMs)} before the end`
+  const title = `Sum of profits: ${outcomeNames[rule.outcome]}, ${showSpan(rule.beforeMs)} before the end`
   return (
     <Figure
       title={title}

@@ -113,12 +113,16 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
           problem === undefined && `Reading the panel: ${showSome(progress, 'market')} so far …`
         ) : (
           <>
-            {showSome(panel.markets, 'market')} of {view.timeframe} from {view.fromDay} to{' '}
-            {view.toDay} <SimulatedTag source={source} />
+            {panel.markets === 0
+              ? `No market of ${view.timeframe} that is over`
+              : `${showSome(panel.markets, 'market')} of ${view.timeframe}`}{' '}
+            from {view.fromDay} to {view.toDay}. <SimulatedTag source={source} />
             {guestToken !== undefined && ' These are the simulated hours of the public test key.'}
             {panel.isCut &&
               ` There are more: the page reads the first ${showCount(MARKETS_MAX)}. Choose fewer days.`}
-            {panel.markets < FEW_MARKETS && ' Counts are small, so the intervals are wide.'}
+            {panel.markets > 0 &&
+              panel.markets < FEW_MARKETS &&
+              ' Counts are small, so the intervals are wide.'}
           </>
         )}
       </p>

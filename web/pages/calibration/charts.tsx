@@ -2,7 +2,6 @@
 
 import { useLayoutEffect, useState } from 'preact/hooks'
 
-import { indexAt } from '../../charts/find-at.ts'
 import type { Equity } from '../../lib/backtest.ts'
 import { type Column, verdictOf } from '../../lib/calibration.ts'
 import { showDay, showProfit, showTime } from '../../lib/format.ts'
@@ -15,8 +14,7 @@ type Draw = (context: CanvasRenderingContext2D, size: Size) => void
 
 const FONT = '11px system-ui, sans-serif'
 const MARGIN = { left: 46, right: 18, top: 10, bottom: 34 }
-const DAY_MS = 86_400_000
-const LABEL_PX = 84
+const LABEL_PX = 72
 
 /** A canvas that is painted again when its size, the theme or what it shows changes. */
 function useCanvas(canvasRef: CanvasRef, draw: Draw, shown: readonly unknown[]): void {
@@ -130,13 +128,14 @@ function drawReliability(context: CanvasRenderingContext2D, size: Size, { bins }
 
 type EquityProps = { equity: Equity; label: string; canvasRef: CanvasRef }
 
-/** The sum of profits over time, after fees and before them, and what it was where it is pointed at. */
+/** The sum of profits, trade by trade, after fees and before them, and what it was where it is pointed at. */
 export function EquityChart({ equity, label, canvasRef }: EquityProps) {
   const [pointed, setPointed] = useState<number>()
-  const draw: Draw = (context, size) => drawEquity(context, size, equity, pointed)
-  useCanvas(canvasRef, draw, [equity, pointed])
   const last = equity.times.length - 1
   const at = Math.min(pointed ?? last, last)
+  const draw: Draw = (context, size) =>
+    drawEquity(context, size, equity, pointed === undefined ? undefined : at)
+  useCanvas(canvasRef, draw, [equity, pointed])
   return (
     <>
       <p class="note num" aria-live="off">
@@ -148,8 +147,7 @@ export function EquityChart({ equity, label, canvasRef }: EquityProps) {
         role="img"
         aria-label={label}
         onPointerMove={({ offsetX, currentTarget }) => {
-          const { toMs } = timeAxisOf(equity, currentTarget.clientWidth)
-          setPointed(Math.max(0, indexAt(equity.times, toMs(offsetX))))
+          setPointed(tradeAt(offsetX, equity, currentTarget.clientWidth))
         }}
         onPointerLeave={() => setPointed(undefined)}
       />
@@ -163,17 +161,13 @@ function describePoint({ times, net }: Equity, at: number): string {
   return `${showDay(ms)}, ${showTime(ms).slice(0, 5)}: ${showProfit(net[at] ?? 0)} after ${at + 1} of ${times.length} trades`
 }
 
-type TimeAxis = { fromMs: number; toX: (ms: number) => number; toMs: (x: number) => number }
+/** Trades stand side by side: windows without one take no room. `count` is how many are before. */
+const toTradeX = (count: number, { times }: Equity, width: number): number =>
+  EQUITY_LEFT + (count / Math.max(1, times.length)) * (width - EQUITY_LEFT - MARGIN.right)
 
-function timeAxisOf({ times }: Equity, width: number): TimeAxis {
-  const fromMs = times[0] ?? 0
-  const length = Math.max(1, (times.at(-1) ?? 0) - fromMs)
-  const room = width - EQUITY_LEFT - MARGIN.right
-  return {
-    fromMs,
-    toX: (ms) => EQUITY_LEFT + ((ms - fromMs) / length) * room,
-    toMs: (x) => fromMs + ((x - EQUITY_LEFT) / room) * length,
-  }
+const tradeAt = (x: number, { times }: Equity, width: number): number => {
+  const part = (x - EQUITY_LEFT) / (width - EQUITY_LEFT - MARGIN.right)
+  return Math.min(times.length - 1, Math.max(0, Math.ceil(part * times.length) - 1))
 }
 
 /** Room for dollars. */
@@ -192,7 +186,7 @@ function drawEquity(
   pointed: number | undefined,
 ): void {
   const { times, net, gross } = equity
-  const { fromMs, toX, toMs } = timeAxisOf(equity, size.width)
+  const toX = (count: number) => toTradeX(count, equity, size.width)
   const low = Math.min(0, ...net)
   const high = Math.max(0, ...gross)
   const range = Math.max(high - low, 0.01)
@@ -218,26 +212,27 @@ function drawEquity(
     context.fillText(isZero ? '$0' : showProfit(usdc), EQUITY_LEFT - 6, y + 4)
   }
   if (times.length === 0) return
-  const labels = Math.max(1, Math.floor((right - EQUITY_LEFT) / LABEL_PX))
-  for (let index = 0; index < labels; index++) {
-    const x = EQUITY_LEFT + ((index + 0.5) / labels) * (right - EQUITY_LEFT)
-    const ms = toMs(x)
-    const isShort = (times.at(-1) ?? 0) - fromMs < 2 * DAY_MS
-    context.textAlign = 'center'
-    context.fillText(isShort ? showTime(ms).slice(0, 5) : showDay(ms), x, size.height - 6)
+  const labels = Math.min(times.length, Math.floor((right - EQUITY_LEFT) / LABEL_PX))
+  context.textAlign = 'center'
+  let day = ''
+  for (let label = 0; label < labels; label++) {
+    const index = Math.floor(((label + 0.5) / labels) * times.length)
+    const ms = times[index] ?? 0
+    const text = showDay(ms) === day ? showTime(ms).slice(0, 5) : showDay(ms)
+    day = showDay(ms)
+    context.fillText(text, toX(index + 1), size.height - 6)
   }
   const lineOf = (sums: readonly number[]) => {
-    const points: [number, number][] = [[toX(fromMs), toY(0)]]
+    const points: [number, number][] = [[toX(0), toY(0)]]
     for (const [index, sum] of sums.entries()) {
-      const x = toX(times[index] ?? 0)
-      points.push([x, points.at(-1)?.[1] ?? 0], [x, toY(sum)])
+      points.push([toX(index + 1), toY(sum)])
     }
     return points
   }
   drawLine(context, lineOf(gross), { color: soft, dash: [4, 3] })
   drawLine(context, lineOf(net), { color: colorOf('--accent'), width: 1.8 })
   if (pointed === undefined) return
-  const x = toX(times[pointed] ?? 0)
+  const x = toX(pointed + 1)
   drawLine(
     context,
     [

@@ -11,8 +11,8 @@ import {
   verdictOf,
 } from '../../lib/calibration.ts'
 import {
+  outcomeNames,
   showCount,
-  showOutcome,
   showPrice,
   showShare,
   showSome,
@@ -80,7 +80,7 @@ export function GridFigure({ coin, view, call, guestToken, source, grid }: GridP
     toCents: (index + 1) * widthCents,
     bins: columns.map(({ bins }) => bins[index]),
   })).toReversed()
-  const title = `How often ${showOutcome(outcome)} won, by its mid and the time before the end`
+  const title = `How often ${outcomeNames[outcome]} won, by its mid and the time before the end`
   return (
     <Figure
       title={title}
@@ -178,7 +178,7 @@ export function ReliabilityFigure({ coin, view, call, guestToken, source, grid }
   const canvasRef = useRef<HTMLCanvasElement>(null)
   const { outcome, momentMs, length, timeframe } = view
   const column = grid?.columns.find(({ offsetMs }) => offsetMs === (-momentMs || 0)) ?? emptyColumn
-  const title = `${showOutcome(outcome)} ${showSpan(momentMs)} before the end`
+  const title = `${outcomeNames[outcome]} ${showSpan(momentMs)} before the end`
   const found = column.bins.filter((bin) => bin !== undefined)
   return (
     <Figure

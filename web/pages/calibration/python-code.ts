@@ -2,7 +2,7 @@
 
 import { limitOf, type Rule, toDecimal } from '../../lib/backtest.ts'
 import type { Outcome } from '../../lib/bodies.ts'
-import { showOutcome } from '../../lib/format.ts'
+import { outcomeNames } from '../../lib/format.ts'
 import type { PanelCall } from './view.ts'
 
 type Counted = {
@@ -42,7 +42,7 @@ def interval(wins, count, z=1.959964):
     return f"{max(middle - half, 0):.4f} to {min(middle + half, 1):.4f}"
 
 
-# How often ${showOutcome(outcome)} won, by the time before the end and by its mid.
+# How often ${outcomeNames[outcome]} won, by the time before the end and by its mid.
 cells = {}
 for row in rows:
     state = row["${outcome}"]
@@ -54,7 +54,7 @@ for (offset, cents), results in cells.items():
     wins, count = sum(results), len(results)
     print(offset, f"{cents}-{cents + ${widthCents}}", wins, "of", count, interval(wins, count))
 
-# Buy ${toDecimal(rule.size)} shares of ${showOutcome(rule.outcome)} ${rule.beforeMs / 1000} s before the end if ${when}, and hold.
+# Buy ${toDecimal(rule.size)} shares of ${outcomeNames[rule.outcome]} ${rule.beforeMs / 1000} s before the end if ${when}, and hold.
 size, price, rate = Decimal("${toDecimal(rule.size)}"), Decimal("${toDecimal(rule.price)}"), Decimal("${toDecimal(rule.feeRate)}")
 entries = [
     row for row in rows
