@@ -2,9 +2,15 @@
 
 import { createStore } from './store.ts'
 
-/** A value under a name of local storage; `read` says what of the stored JSON is one. */
+/**
+ * A value under a name of local storage, which other tabs of the browser have, too; `read` says what
+ * of the stored JSON is one.
+ */
 export function createKept<T>(name: string, read: (stored: unknown) => T) {
   const store = createStore<T>(read(parse(name)))
+  window.addEventListener('storage', ({ key }) => {
+    if (key === name) store.set(read(parse(name)))
+  })
   return {
     store,
     set(value: T): void {

@@ -1,7 +1,7 @@
 /** Markets that the visitor opened, and those that were marked. They are kept in this browser alone. */
 
 import type { Market } from './bodies.ts'
-import { createStore, type Store } from './store.ts'
+import { createKept } from './kept.ts'
 
 export type SavedMarket = Pick<
   Market,
@@ -14,31 +14,12 @@ const FAVOURITES_MAX = 50
 const isSaved = (entry: Partial<SavedMarket> | null): entry is SavedMarket =>
   typeof entry?.conditionId === 'string' && typeof entry.symbol === 'string'
 
-function read(name: string): SavedMarket[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(name) ?? '[]')
-    return Array.isArray(kept) ? kept.filter(isSaved) : []
-  } catch {
-    return []
-  }
-}
-
-/** A list that other tabs of the browser have, too. */
+/** A list of at most `max` markets. */
 function createSavedList(name: string, max: number) {
-  const store: Store<readonly SavedMarket[]> = createStore<readonly SavedMarket[]>(read(name))
-  window.addEventListener('storage', ({ key }) => {
-    if (key === name) store.set(read(name))
-  })
-  const set = (markets: readonly SavedMarket[]) => {
-    const kept = markets.slice(0, max)
-    try {
-      localStorage.setItem(name, JSON.stringify(kept))
-    } catch {
-      // A browser without storage keeps it as long as the page.
-    }
-    store.set(kept)
-  }
-  return { store, set }
+  const { store, set } = createKept<readonly SavedMarket[]>(name, (stored) =>
+    Array.isArray(stored) ? stored.filter(isSaved) : [],
+  )
+  return { store, set: (markets: readonly SavedMarket[]) => set(markets.slice(0, max)) }
 }
 
 const recent = createSavedList('bookfeed.recent', RECENT_MAX)

@@ -13,7 +13,7 @@ import { useSeen } from '../../lib/seen.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
-import { favourites, seriesOf } from './order.ts'
+import { pinned, seriesOf } from './order.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -130,10 +130,10 @@ const coveredOf = ({ outcomes }: Market): number =>
 
 function Summary({ markets, fromMs }: { markets: readonly Market[]; fromMs: number }) {
   const count = (result: string) => markets.filter((each) => each.result === result).length
-  const liked = favourites.store.get()
+  const first = pinned.store.get()
   const newest = markets
     .toSorted((a, b) => (b.windowEnd ?? '').localeCompare(a.windowEnd ?? ''))
-    .toSorted((a, b) => Number(liked.includes(seriesOf(b))) - Number(liked.includes(seriesOf(a))))
+    .toSorted((a, b) => Number(first.includes(seriesOf(b))) - Number(first.includes(seriesOf(a))))
   const moved = markets
     .filter((market) => moveOf(market) !== 0)
     .toSorted((a, b) => Math.abs(moveOf(b)) - Math.abs(moveOf(a)))

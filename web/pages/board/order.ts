@@ -15,8 +15,8 @@ export type Arrangement = {
   isReversed: boolean
 }
 
-/** Series of windows, such as `btc-5m`. */
-export const favourites = createKept<readonly string[]>('bookfeed.favourites', (stored) =>
+/** Series of windows that come first, such as `btc-5m`. */
+export const pinned = createKept<readonly string[]>('bookfeed.pinned', (stored) =>
   Array.isArray(stored) ? stored.filter((each) => typeof each === 'string') : [],
 )
 
@@ -45,11 +45,11 @@ const ranks: Record<SortName, (row: Row) => number> = {
 }
 
 function compare(a: Row, b: Row, { sort, isReversed }: Arrangement): number {
-  const liked = favourites.store.get()
-  const isLiked = (row: Row) => Number(liked.includes(seriesOf(row)))
+  const first = pinned.store.get()
+  const isFirst = (row: Row) => Number(first.includes(seriesOf(row)))
   const order = ranks[sort](a) - ranks[sort](b) || 0
   return (
-    isLiked(b) - isLiked(a) ||
+    isFirst(b) - isFirst(a) ||
     (isReversed ? -order : order) ||
     ranks.window(a) - ranks.window(b) ||
     endOf(a) - endOf(b)
@@ -85,7 +85,7 @@ export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
     arrange(true)
     const look = () => arrange(!isHeld.current)
     const timer = setInterval(look, AGAIN_MS)
-    const ends = [board.changes.subscribe(look), favourites.store.subscribe(look)]
+    const ends = [board.changes.subscribe(look), pinned.store.subscribe(look)]
     return () => {
       clearInterval(timer)
       for (const end of ends) end()

@@ -18,7 +18,7 @@ import { navigate } from '../../lib/location.ts'
 import { type Store, useStore } from '../../lib/store.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import type { FollowedBoard, Row, Shown } from './follow-board.ts'
-import { favourites, moveOf, seriesOf } from './order.ts'
+import { moveOf, pinned, seriesOf } from './order.ts'
 
 const reasons: Record<string, string> = {
   recorder_down: 'recorder down',
@@ -48,7 +48,7 @@ export function WindowRow({ board, store, ink }: RowProps) {
     >
       <th scope="row">
         <div class="board-window">
-          <Favourite row={row} name={name} />
+          <Pin row={row} name={name} />
           <div>
             <a href={href}>{name}</a> <SimulatedTag source={row.source} />
             <span class="note num">{showWindow(windowStart, windowEnd)}</span>
@@ -130,22 +130,22 @@ function Recording({ row: { recording } }: { row: Row }) {
   )
 }
 
-function Favourite({ row, name }: { row: Row; name: string }) {
-  const liked = useStore(favourites.store)
+function Pin({ row, name }: { row: Row; name: string }) {
   const series = seriesOf(row)
-  const isLiked = liked.includes(series)
+  const all = useStore(pinned.store)
+  const isPinned = all.includes(series)
   return (
     <button
       type="button"
       class="star"
-      aria-pressed={isLiked}
+      aria-pressed={isPinned}
       aria-label={`${name} first`}
       onClick={(event) => {
         event.stopPropagation()
-        favourites.set(isLiked ? liked.filter((each) => each !== series) : [...liked, series])
+        pinned.set(isPinned ? all.filter((each) => each !== series) : [...all, series])
       }}
     >
-      {isLiked ? '★' : '☆'}
+      {isPinned ? '★' : '☆'}
     </button>
   )
 }
