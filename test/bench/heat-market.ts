@@ -1,6 +1,10 @@
-/** A complete market of 5 minutes: 3,500 states of up, each of 99 levels of which four change. */
+/**
+ * A complete market of 5 minutes: 3,500 states of up, each of 99 levels of which four change, and
+ * 2,500 trades, as many as a busy market has.
+ */
 
 import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
 
@@ -44,6 +48,22 @@ function* states(): Generator<Snapshot> {
   }
 }
 
+const TRADES = 2_500
+
+function* trades(): Generator<Trade> {
+  const { uniform: random } = createRandom('trades')
+  for (let index = 0; index < TRADES; index++) {
+    const size = Math.floor(random() ** 3 * 2_000 * 100) * 10_000 + 10_000
+    yield {
+      timestampMs: START_MS + Math.floor((index * WINDOW_MS) / TRADES),
+      price: (20 + Math.floor(random() * 60)) * TICK,
+      outcome: random() < 0.5 ? 'up' : 'down',
+      side: random() < 0.5 ? 'buy' : 'sell',
+      size,
+    }
+  }
+}
+
 /** Adds it, closed; returns its conditionId. */
 export function addHeatMarket(history: MarketHistory): string {
   history.putMarket({
@@ -55,6 +75,7 @@ export function addHeatMarket(history: MarketHistory): string {
     windowEndMs: START_MS + WINDOW_MS,
   })
   history.append({ id: 'all', source: 'simulated', snapshots: [...states()] })
+  history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
   history.close(conditionId)
   return conditionId
 }

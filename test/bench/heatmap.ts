@@ -37,7 +37,7 @@ async function time(agg: string, extra: string): Promise<Sample> {
 }
 
 console.log(describeMachine())
-for (const agg of ['max', 'last', 'time-weighted']) {
+for (const agg of ['max', 'last', 'time-weighted', 'max&include=removed']) {
   const times: Sample[] = []
   for (let round = 0; round < ROUNDS; round++) {
     times.push(await time(agg, `&from=${START_MS}&to=${START_MS + WINDOW_MS + round}`))

@@ -97,6 +97,7 @@ test('default: cells are what a walk by the millisecond gives, whatever is not k
       stepMs: random.pick([1, 7, 25, 100]),
       priceBins: random.pick([10, 100]),
       agg: random.pick(aggregations),
+      withRemoved: true,
     }
     const known = randomSpans(random)
     const states = randomStates(random)

@@ -114,6 +114,7 @@ class GetHeatmap(TypedDict, total=False):
     price_bins: int
     time_bins: int
     agg: Literal["max", "last", "time-weighted"]
+    include: Literal["removed"]
 
 
 class GetManifest(TypedDict, total=False):
@@ -537,6 +538,7 @@ Heatmap = TypedDict(
         "to": str,
         "stepMs": int,
         "priceStep": Amount,
+        "trades": Optional[dict[str, Any]],
         "columns": list[Optional[dict[str, Any]]],
     },
 )

@@ -329,7 +329,7 @@ export interface paths {
         };
         /**
          * Liquidity by price and time
-         * @description The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths.
+         * @description The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths. With `include=removed` each column says what was pulled and what was traded, exactly.
          */
         get: operations["getHeatmap"];
         put?: never;
@@ -2300,6 +2300,19 @@ export interface components {
             stepMs: number;
             /** @description Width of a bin of price. */
             priceStep: number;
+            /** @description Between which trades of the market the server knows what was traded; null if it holds none. Only with `include=removed` and for a tier with `prices`. */
+            trades?: {
+                /**
+                 * Format: date-time
+                 * @description The first one.
+                 */
+                from: string;
+                /**
+                 * Format: date-time
+                 * @description The last one.
+                 */
+                to: string;
+            } | null;
             /** @description In order of time. */
             columns: ({
                 /** @description Share of the column in which the book is known, rounded down. */
@@ -2320,6 +2333,36 @@ export interface components {
                     from: number;
                     sizes: number[];
                 };
+                /** @description Shares by which a cell fell since the end of the column before, beyond what was traded: orders that were withdrawn. Only with `include=removed` and for a tier with `prices`. Null in the first column, where the book is not known from the end of the column before to the end of this one, outside of `trades`, and where the source of a trade does not say its outcome, side or size. */
+                pulled?: {
+                    /** @description Of the bids. */
+                    bids: {
+                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        from: number;
+                        sizes: number[];
+                    };
+                    /** @description Of the asks. */
+                    asks: {
+                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        from: number;
+                        sizes: number[];
+                    };
+                } | null;
+                /** @description Shares of that fall that trades of the column took, at prices of the cell and from its side; a trade of the other outcome at p counts at 1 − p. Only with `include=removed` and for a tier with `prices`. Null in the first column, where the book is not known from the end of the column before to the end of this one, outside of `trades`, and where the source of a trade does not say its outcome, side or size. */
+                traded?: {
+                    /** @description Of the bids. */
+                    bids: {
+                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        from: number;
+                        sizes: number[];
+                    };
+                    /** @description Of the asks. */
+                    asks: {
+                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        from: number;
+                        sizes: number[];
+                    };
+                } | null;
             } | null)[];
         };
         Export: {
@@ -4122,6 +4165,8 @@ export interface operations {
                 timeBins?: number;
                 /** @description Of the sizes that a cell had during its column: the largest one, the last one, or their average weighted by time. To see liquidity being pulled, compare `max` with `last`. */
                 agg?: "max" | "last" | "time-weighted";
+                /** @description Adds `trades`, and to each column `pulled` and `traded`: by how much each cell fell since the end of the column before it, without the trades that took it and by them. */
+                include?: "removed";
             };
             header?: never;
             path: {

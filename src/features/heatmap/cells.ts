@@ -9,7 +9,13 @@ import type { RowRun } from '#src/history/history.ts'
 export const aggregations = ['max', 'last', 'time-weighted'] as const
 export type Aggregation = (typeof aggregations)[number]
 
-export type Grid = Span & { stepMs: number; priceBins: number; agg: Aggregation }
+export type Grid = Span & {
+  stepMs: number
+  priceBins: number
+  agg: Aggregation
+  /** Whether columns say what was removed: the sizes at the end of each column are kept for that. */
+  withRemoved: boolean
+}
 
 /** A side of one state, or of many: a size for each bin of price. */
 export type Side = 'bids' | 'asks'
@@ -35,6 +41,8 @@ const nothing = (): Levels => ({
 /** What prevails on one side, and what becomes of it: a bin is looked at when it changes. */
 class SideCells {
   readonly cells: Float64Array
+  /** The sizes at the end of each column, where the book is known then. */
+  readonly ends: Float64Array
   best = NONE
   readonly #now: Float64Array
   /** Up to when a bin is in its cell, in known milliseconds. */
@@ -46,8 +54,9 @@ class SideCells {
   #column = 0
   #knownMs = 0
 
-  constructor({ priceBins, agg }: Grid, columns: number, worse: 1 | -1) {
+  constructor({ priceBins, agg, withRemoved }: Grid, columns: number, worse: 1 | -1) {
     this.cells = new Float64Array(priceBins * columns)
+    this.ends = new Float64Array(withRemoved ? priceBins * columns : 0)
     this.#now = new Float64Array(priceBins)
     this.#joined = new Float64Array(priceBins)
     this.#binWidth = MILLIONTHS_PER_UNIT / priceBins
@@ -60,6 +69,11 @@ class SideCells {
     if (column !== this.#column) this.endColumn()
     this.#column = column
     this.#knownMs += ms
+  }
+
+  /** What prevails does so at the end of a column. */
+  keepEnd(column: number): void {
+    if (this.ends.length > 0) this.ends.set(this.#now, column * this.#now.length)
   }
 
   endColumn(): void {
@@ -180,8 +194,10 @@ export class HeatCells {
       let atMs = Math.max(known.fromMs, startMs)
       while (atMs < knownEndMs) {
         const column = Math.floor((atMs - fromMs) / stepMs)
-        const nextMs = Math.min(knownEndMs, fromMs + (column + 1) * stepMs)
+        const columnEndMs = Math.min(toMs, fromMs + (column + 1) * stepMs)
+        const nextMs = Math.min(knownEndMs, columnEndMs)
         this.#fill(column, nextMs - atMs)
+        if (nextMs === columnEndMs) this.#keepEnd(column)
         atMs = nextMs
       }
     }
@@ -193,6 +209,16 @@ export class HeatCells {
       this.#sides[side].hold(column, ms)
       this.#bests[side][column] = this.#sides[side].best
     }
+  }
+
+  #keepEnd(column: number): void {
+    for (const side of Object.values(this.#sides)) side.keepEnd(column)
+  }
+
+  /** The sizes at the end of one column; with `withRemoved`, of a column whose end is known. */
+  endsOf(side: Side, column: number): Float64Array {
+    const { priceBins } = this.#grid
+    return this.#sides[side].ends.subarray(column * priceBins, (column + 1) * priceBins)
   }
 
   /** Of one column; sums weighted by milliseconds where they are to be averaged. */

@@ -10,6 +10,7 @@ import {
 } from '#src/domain/coverage.ts'
 import { formatMillionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Market } from '#src/domain/market.ts'
+import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { historyTagOf } from '#src/domain/tag.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
@@ -30,6 +31,7 @@ import type { MadePage, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type Grid, HeatCells } from './cells.ts'
+import { RemovedSizes } from './removed.ts'
 import { HeatmapBody, HeatmapQuery } from './schema.ts'
 
 type Deps = {
@@ -37,7 +39,7 @@ type Deps = {
   pages: PageCache
   served: () => ServedMoment
 }
-type Asked = { market: Market; query: HeatmapQuery; request: Request }
+type Asked = { market: Market; query: HeatmapQuery; request: Request; caller: Caller }
 
 /** Columns that are printed at once: a millisecond. */
 const COLUMNS_A_STEP = 64
@@ -49,8 +51,8 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/heatmap',
-      ({ reply, request, market, query }) =>
-        reply.page(request, answerHeatmap(deps, { request, market, query })),
+      ({ reply, request, market, query, caller }) =>
+        reply.page(request, answerHeatmap(deps, { request, market, query, caller })),
       {
         access: 'snapshots',
         market: true,
@@ -63,24 +65,26 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
           operationId: 'getHeatmap',
           summary: 'Liquidity by price and time',
           description:
-            'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths.',
+            'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths. With `include=removed` each column says what was pulled and what was traded, exactly.',
           tags: ['snapshots'],
         },
       },
     )
 
 function answerHeatmap({ history, pages, served }: Deps, asked: Asked): PageAnswer {
-  const { market, query, request } = asked
+  const { market, query, request, caller } = asked
   const { nowMs, isStale } = served()
   const { outcome, agg } = query
   const priceBins = Number(query.priceBins)
   const { fromMs, toMs } = pictureOf(market, query, nowMs)
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / query.timeBins))
-  const grid = { fromMs, toMs, stepMs, priceBins, agg }
+  const withRemoved = query.include === 'removed' && readsPrices(caller)
+  const grid = { fromMs, toMs, stepMs, priceBins, agg, withRemoved }
   const gaps = history.gaps(market)
   const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale }
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-  const name = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
+  const what = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
+  const name = withRemoved ? `${what}.removed` : what
   // How much of it is known changes with time as long as the market is open.
   const version = market.isClosed ? market.revision : `${market.revision}.${nowMs}`
   const tag = `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}${isGzip ? '.gzip' : ''}`
@@ -93,7 +97,9 @@ function answerHeatmap({ history, pages, served }: Deps, asked: Asked): PageAnsw
     *make(): Steps<MadePage> {
       const known = coverageOf(question)[0]?.intervals ?? []
       const cells = yield* readCells(history, asked, { grid, known })
-      return { tag, body: yield* print(cells, { market, outcome, grid }) }
+      const trades = withRemoved ? tradeSpanOf(history, market) : undefined
+      const removed = trades && (yield* readRemoved(history, asked, { grid, trades }))
+      return { tag, body: yield* print(cells, { asked, grid, known, trades, removed }) }
     },
   }
 }
@@ -130,13 +136,47 @@ function* readCells(
   return cells
 }
 
-type Shown = { market: Market; outcome: string; grid: Grid }
+/** The time between the first and the last trade of a market that is held. */
+function tradeSpanOf(history: MarketHistory, market: Market): Span | undefined {
+  const [first] = history.trades({ market, first: 1 })
+  const [last] = history.trades({ market, last: 1 })
+  return first && last && { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
+}
 
-function* print(
-  cells: HeatCells,
-  { market, outcome, grid }: Shown,
-): Steps<Uint8Array<ArrayBuffer>> {
-  const { fromMs, toMs, stepMs, priceBins, agg } = grid
+/** Trades that are read at once: a millisecond of work. */
+const TRADES_A_STEP = 500
+
+function* readRemoved(
+  history: MarketHistory,
+  { market, query: { outcome } }: Asked,
+  { grid, trades }: { grid: Grid; trades: Span },
+): Steps<RemovedSizes> {
+  const removed = new RemovedSizes(grid, outcome, trades)
+  const { toMs } = grid
+  for (let { fromMs } = grid; ;) {
+    const block = history.trades({ market, fromMs, toMs, first: TRADES_A_STEP })
+    for (const trade of block) removed.add(trade)
+    const last = block.at(-1)
+    if (last === undefined || block.length < TRADES_A_STEP) return removed
+    fromMs = last.timestampMs + 1
+    yield
+  }
+}
+
+type Shown = {
+  asked: Asked
+  grid: Grid
+  known: readonly Span[]
+  /** The time in which trades are held; undefined also where what was removed is not shown. */
+  trades: Span | undefined
+  removed: RemovedSizes | undefined
+}
+
+function* print(cells: HeatCells, shown: Shown): Steps<Uint8Array<ArrayBuffer>> {
+  const { asked, grid, trades } = shown
+  const { market, query } = asked
+  const { outcome } = query
+  const { fromMs, toMs, stepMs, priceBins, agg, withRemoved } = grid
   const head = JSON.stringify({
     conditionId: market.conditionId,
     symbol: market.coin,
@@ -150,28 +190,37 @@ function* print(
   })
   const priceStep = formatMillionths(MILLIONTHS_PER_UNIT / priceBins)
   const out = new ByteWriter(cells.columns * priceBins * 8)
-  out.text(`${head.slice(0, -1)},"priceStep":${priceStep},"columns":[`)
-  const bytes = new Uint8Array(COLUMN_BYTES + 2 * priceBins * (MILLIONTHS_BYTES_MAX + 1))
+  out.text(`${head.slice(0, -1)},"priceStep":${priceStep}`)
+  if (withRemoved) out.text(`,"trades":${spanText(trades)}`)
+  out.text(',"columns":[')
+  const sizes = withRemoved ? 6 : 2
+  const bytes = new Uint8Array(COLUMN_BYTES + sizes * priceBins * (MILLIONTHS_BYTES_MAX + 1))
   for (let column = 0; column < cells.columns; column++) {
     if (column > 0) out.text(',')
-    out.bytes(bytes.subarray(0, putColumn(bytes, cells, { column, grid })))
+    out.bytes(bytes.subarray(0, putColumn(bytes, cells, { column, shown })))
     if (column % COLUMNS_A_STEP === 0) yield
   }
   out.text(']}')
   return out.view()
 }
 
+/** The moments of the first and the last trade; `toMs` is exclusive. */
+const spanText = (trades: Span | undefined): string =>
+  trades === undefined
+    ? 'null'
+    : JSON.stringify({ from: toIso(trades.fromMs), to: toIso(trades.toMs - 1) })
+
 /** Of a column without its sizes. */
-const COLUMN_BYTES = 256
+const COLUMN_BYTES = 512
 const sides = ['bids', 'asks'] as const
 const bestNames = { bids: 'bid', asks: 'ask' } as const
 
 function putColumn(
   bytes: Uint8Array,
   cells: HeatCells,
-  { column, grid }: { column: number; grid: Grid },
+  { column, shown }: { column: number; shown: Shown },
 ): number {
-  const { fromMs, toMs, stepMs, agg } = grid
+  const { fromMs, toMs, stepMs, agg, withRemoved } = shown.grid
   const knownMs = cells.knownMs[column] ?? 0
   if (knownMs === 0) return putNull(bytes, 0)
   const startMs = fromMs + column * stepMs
@@ -187,7 +236,31 @@ function putColumn(
     at = putText(bytes, at, `,"${side}":`)
     at = putSizes(bytes, at, { cells: cells.cellsOf(side, column), averagedMs })
   }
+  if (withRemoved) at = putRemoved(bytes, at, cells, { column, shown })
   return putText(bytes, at, '}')
+}
+
+function putRemoved(
+  bytes: Uint8Array,
+  start: number,
+  cells: HeatCells,
+  { column, shown: { removed, known } }: { column: number; shown: Shown },
+): number {
+  let at = start
+  const isKnown = removed?.isKnown(column, known) ?? false
+  for (const kind of ['pulled', 'traded'] as const) {
+    at = putText(bytes, at, `,"${kind}":`)
+    if (removed === undefined || !isKnown) {
+      at = putNull(bytes, at)
+      continue
+    }
+    for (const side of sides) {
+      at = putText(bytes, at, side === 'bids' ? '{"bids":' : ',"asks":')
+      at = putSizes(bytes, at, { cells: removed.of(cells, side, column)[kind], averagedMs: 0 })
+    }
+    at = putText(bytes, at, '}')
+  }
+  return at
 }
 
 type Sizes = { cells: Float64Array; averagedMs: number }

@@ -43,6 +43,12 @@ export const HeatmapQuery = Type.Object({
     description:
       'Of the sizes that a cell had during its column: the largest one, the last one, or their average weighted by time. To see liquidity being pulled, compare `max` with `last`.',
   }),
+  include: Type.Optional(
+    choice(
+      ['removed'],
+      'Adds `trades`, and to each column `pulled` and `traded`: by how much each cell fell since the end of the column before it, without the trades that took it and by them.',
+    ),
+  ),
 })
 export type HeatmapQuery = Static<typeof HeatmapQuery>
 
@@ -55,12 +61,26 @@ const side = (text: string) =>
     { description: text },
   )
 
+const removed = (text: string) =>
+  Type.Optional(
+    nullable(
+      Type.Object({ bids: side('Of the bids.'), asks: side('Of the asks.') }),
+      `${text} Only with \`include=removed\` and for a tier with \`prices\`. Null in the first column, where the book is not known from the end of the column before to the end of this one, outside of \`trades\`, and where the source of a trade does not say its outcome, side or size.`,
+    ),
+  )
+
 const Column = Type.Object({
   covered: decimal('Share of the column in which the book is known, rounded down.', 1),
   bid: decimalOrNull('Best bid at the end of what is known of the column.', 0.53),
   ask: decimalOrNull('Best ask then.', 0.54),
   bids: side('Sizes of the bids; outside of the list there are none.'),
   asks: side('Sizes of the asks.'),
+  pulled: removed(
+    'Shares by which a cell fell since the end of the column before, beyond what was traded: orders that were withdrawn.',
+  ),
+  traded: removed(
+    'Shares of that fall that trades of the column took, at prices of the cell and from its side; a trade of the other outcome at p counts at 1 − p.',
+  ),
 })
 
 export const HeatmapBody = object('Heatmap', {
@@ -71,6 +91,12 @@ export const HeatmapBody = object('Heatmap', {
   to: time('End of the last column, exclusive.', '2026-04-14T08:05:00.000Z'),
   stepMs: positive('Length of a column in milliseconds; the last one may be shorter.', 1000),
   priceStep: decimal('Width of a bin of price.', 0.01),
+  trades: Type.Optional(
+    nullable(
+      Type.Object({ from: time('The first one.'), to: time('The last one.') }),
+      'Between which trades of the market the server knows what was traded; null if it holds none. Only with `include=removed` and for a tier with `prices`.',
+    ),
+  ),
   columns: Type.Array(
     nullable(Column, 'Null where no book is known: a gap is not an empty book.'),
     { description: 'In order of time.' },
