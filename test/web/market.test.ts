@@ -102,9 +102,9 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
       heights.push((await save('PNG')).readUInt32BE(20) - shown)
       expect(page.faults).toEqual([])
     }
-    // A line of title and one of legend; more of each.
-    expect(heights[0]).toBe(48)
-    expect(heights[1]).toBeGreaterThanOrEqual(88)
+    // A line of title, one of legend and four of notes; more of each.
+    expect(heights[0]).toBe(136)
+    expect(heights[1]).toBeGreaterThanOrEqual(216)
   })
 
   test('behavior: coverage ends with the last recorded day, and the address says which', async () => {

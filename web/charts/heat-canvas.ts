@@ -1,22 +1,23 @@
 /**
- * Draws a heat map. The cells are a picture of their own, a pixel each, made again when they or
- * the colours change; to pan and zoom only draws it elsewhere.
+ * Draws heat maps over one another, the finest one last. The cells of each are a picture of their
+ * own, a pixel each, made again when they or the colours change; to pan and zoom only draws it
+ * elsewhere.
  */
 
-import type { Heatmap, Trade } from '../lib/bodies.ts'
+import type { Heatmap } from '../lib/bodies.ts'
 import { nowMs } from '../lib/clock.ts'
+import { showMoment, showPrice, showTime } from '../lib/format.ts'
 import { colorOf } from '../lib/theme.ts'
 import { rampOf, stepOf, toRgb } from './heat-colors.ts'
+import { binOf, columnsIn, priceOfBin, spanOfHeat } from './heat-columns.ts'
+import { type Marks, marksIn, tradeGroups } from './heat-marks.ts'
 import type { Range } from './time-axis.ts'
 
 export const AXIS_WIDTH = 48
 export const AXIS_HEIGHT = 22
 const PRICE_LINES = [0, 0.25, 0.5, 0.75, 1]
-const DOT_MIN = 1.5
-const DOT_MAX = 5.5
 const STRIPES = 8
 
-export type Cells = { picture: HTMLCanvasElement; known: boolean[] }
 type Colors = ReturnType<typeof readColors>
 
 export const readColors = () => ({
@@ -27,10 +28,12 @@ export const readColors = () => ({
   soft: colorOf('--ink-soft'),
   ink: colorOf('--ink'),
   raised: colorOf('--raised'),
+  pulled: colorOf('--warn'),
+  traded: colorOf('--accent'),
 })
 
 /** The cells as a picture; a column in which nothing is known stays clear. */
-export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): Cells {
+export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): HTMLCanvasElement {
   const { columns, priceStep } = heat
   const height = Math.round(1 / priceStep)
   const picture = document.createElement('canvas')
@@ -38,7 +41,7 @@ export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): Cells
   picture.height = height
   const context = picture.getContext('2d')
   const image = context?.createImageData(picture.width, height)
-  if (context == null || image === undefined) return { picture, known: [] }
+  if (context == null || image === undefined) return picture
   const pixels = new Uint32Array(image.data.buffer)
   const ground = toRgb(colors.ground)
   const ramps = {
@@ -57,7 +60,7 @@ export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): Cells
     }
   }
   context.putImageData(image, 0, 0)
-  return { picture, known: columns.map((column) => column !== null) }
+  return picture
 }
 
 function paintSide(
@@ -71,12 +74,16 @@ function paintSide(
   }
 }
 
+/** A heat map that is drawn, with what left its cells. */
+export type Layer = { heat: Heatmap; cells: HTMLCanvasElement; removed: Marks }
+
 export type Scene = {
-  heat: Heatmap
-  cells: Cells
-  trades: readonly Trade[]
+  layers: readonly Layer[]
+  trades: Marks
   view: Range
   cursorMs: number
+  /** The price under the pointer; undefined while there is none. */
+  price: number | undefined
   colors: Colors
 }
 
@@ -84,7 +91,8 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
   const context = canvas.getContext('2d')
   if (context === null) return
   const ratio = devicePixelRatio
-  const [width, height] = [canvas.width / ratio, canvas.height / ratio]
+  const width = canvas.width / ratio
+  const height = canvas.height / ratio
   const plot = { width: width - AXIS_WIDTH, height: height - AXIS_HEIGHT }
   const { fromMs, toMs } = scene.view
   const toX = (ms: number) => ((ms - fromMs) / (toMs - fromMs)) * plot.width
@@ -92,16 +100,19 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
   const draw: Drawing = { context, scene, plot, toX, toY }
   context.setTransform(ratio, 0, 0, ratio, 0, 0)
   context.clearRect(0, 0, width, height)
-  context.save()
-  context.beginPath()
-  context.rect(0, 0, plot.width, plot.height)
-  context.clip()
-  drawUnknown(draw)
-  drawCells(draw)
-  drawBest(draw)
-  drawTrades(draw)
-  drawCursor(draw)
-  context.restore()
+  drawIn(draw, scene.view, () => {
+    drawUnknown(draw)
+    const parts = visibleParts(scene)
+    for (const [range, layer] of parts)
+      drawIn(draw, range, () => {
+        drawCells(draw, layer)
+        drawBest(draw, layer, range)
+      })
+    drawTrades(draw)
+    // Where liquidity was traded is the dot of a trade too.
+    for (const [range, { removed }] of parts) drawRemoved(draw, removed, range)
+    drawCrosshair(draw)
+  })
   drawAxes(draw)
 }
 
@@ -111,6 +122,32 @@ type Drawing = {
   plot: { width: number; height: number }
   toX: (ms: number) => number
   toY: (price: number) => number
+}
+
+/** Draws only within a range of time. */
+function drawIn({ context, plot, toX }: Drawing, { fromMs, toMs }: Range, draw: () => void): void {
+  context.save()
+  context.beginPath()
+  context.rect(toX(fromMs), 0, toX(toMs) - toX(fromMs), plot.height)
+  context.clip()
+  draw()
+  context.restore()
+}
+
+/** The parts of the view, each with the finest layer that has it. */
+function visibleParts({ layers, view }: Scene): [Range, Layer][] {
+  const [whole, finer] = layers
+  if (whole === undefined) return []
+  if (finer === undefined) return [[view, whole]]
+  const span = spanOfHeat(finer.heat)
+  const fromMs = Math.min(Math.max(span.fromMs, view.fromMs), view.toMs)
+  const toMs = Math.max(fromMs, Math.min(span.toMs, view.toMs))
+  const parts: [Range, Layer][] = [
+    [{ fromMs: view.fromMs, toMs: fromMs }, whole],
+    [{ fromMs, toMs }, finer],
+    [{ fromMs: toMs, toMs: view.toMs }, whole],
+  ]
+  return parts.filter(([range]) => range.toMs > range.fromMs)
 }
 
 /** Stripes over all of the past; what is known covers them. */
@@ -131,28 +168,26 @@ function drawUnknown({ context, plot, scene, toX }: Drawing): void {
   context.restore()
 }
 
-function drawCells({ context, scene, plot, toX }: Drawing): void {
-  const { heat, cells } = scene
+function drawCells({ context, plot, toX }: Drawing, { heat, cells }: Layer): void {
   const startMs = Date.parse(heat.from)
-  const endMs = startMs + cells.picture.width * heat.stepMs
+  const endMs = startMs + cells.width * heat.stepMs
   context.imageSmoothingEnabled = false
   const x = toX(startMs)
-  context.drawImage(cells.picture, x, 0, toX(endMs) - x, plot.height)
+  context.drawImage(cells, x, 0, toX(endMs) - x, plot.height)
 }
 
 /** Best bid and ask as steps, broken where nothing is known. */
-function drawBest({ context, scene, toX, toY }: Drawing): void {
-  const { heat, view, colors } = scene
+function drawBest({ context, scene, toX, toY }: Drawing, { heat }: Layer, range: Range): void {
   const startMs = Date.parse(heat.from)
+  const { first, end } = columnsIn(heat, range)
   for (const side of ['bid', 'ask'] as const) {
-    context.strokeStyle = colors[side]
+    context.strokeStyle = scene.colors[side]
     context.lineWidth = 1.75
     context.beginPath()
     let isDown = false
-    for (const [index, column] of heat.columns.entries()) {
+    for (let index = first; index < end; index++) {
       const fromMs = startMs + index * heat.stepMs
-      if (fromMs + heat.stepMs < view.fromMs || fromMs > view.toMs) continue
-      const price = column?.[side] ?? null
+      const price = heat.columns[index]?.[side] ?? null
       if (price === null) {
         isDown = false
         continue
@@ -167,25 +202,73 @@ function drawBest({ context, scene, toX, toY }: Drawing): void {
   }
 }
 
+const HALO = 1.5
+
+/** A cross where liquidity was pulled, a diamond where it was traded. */
+function drawRemoved({ context, scene, toX, toY }: Drawing, marks: Marks, range: Range): void {
+  const { first, end } = marksIn(marks, range)
+  const crosses = new Path2D()
+  const diamonds = new Path2D()
+  for (let index = first; index < end; index++) {
+    const x = toX(marks.times[index] ?? 0)
+    const y = toY(marks.prices[index] ?? 0)
+    const radius = marks.radii[index] ?? 0
+    if (marks.groups[index] === 0) {
+      crosses.moveTo(x - radius, y - radius)
+      crosses.lineTo(x + radius, y + radius)
+      crosses.moveTo(x - radius, y + radius)
+      crosses.lineTo(x + radius, y - radius)
+    } else {
+      diamonds.moveTo(x, y - radius * HALO)
+      diamonds.lineTo(x + radius * HALO, y)
+      diamonds.lineTo(x, y + radius * HALO)
+      diamonds.lineTo(x - radius * HALO, y)
+      diamonds.closePath()
+    }
+  }
+  const { ground, pulled, traded } = scene.colors
+  context.strokeStyle = ground
+  context.lineWidth = 1.6 + 2 * HALO
+  context.stroke(crosses)
+  context.lineWidth = 2 * HALO
+  context.stroke(diamonds)
+  context.strokeStyle = pulled
+  context.lineWidth = 1.6
+  context.stroke(crosses)
+  context.fillStyle = traded
+  context.fill(diamonds)
+}
+
+/** Smaller dots have no edge, which would hide them. */
+const EDGED_MIN = 2.5
+
 function drawTrades({ context, scene, toX, toY }: Drawing): void {
-  const { heat, view, colors, trades } = scene
-  for (const { timestamp, price, size, side, outcome } of trades) {
-    const ms = Date.parse(timestamp)
-    if (ms < view.fromMs || ms > view.toMs) continue
-    const isOwn = outcome === null || outcome === heat.outcome
-    const isBuy = (side === 'buy') === isOwn
-    const radius = Math.min(DOT_MAX, DOT_MIN + Math.log10(1 + (size ?? 0)) * 1.1)
-    context.beginPath()
-    context.arc(toX(ms), toY(isOwn ? price : 1 - price), radius, 0, 2 * Math.PI)
-    context.fillStyle = side === null ? colors.soft : colors[isBuy ? 'bid' : 'ask']
-    context.fill()
+  const { view, colors, trades } = scene
+  const { first, end } = marksIn(trades, view)
+  for (const [group, color] of tradeGroups.entries()) {
+    const dots = new Path2D()
+    const edged = new Path2D()
+    for (let index = first; index < end; index++) {
+      if (trades.groups[index] !== group) continue
+      const x = toX(trades.times[index] ?? 0)
+      const y = toY(trades.prices[index] ?? 0)
+      const radius = trades.radii[index] ?? 0
+      const path = radius < EDGED_MIN ? dots : edged
+      path.moveTo(x + radius, y)
+      path.arc(x, y, radius, 0, 2 * Math.PI)
+    }
+    context.fillStyle = colors[color]
+    context.fill(dots)
+    context.globalAlpha = 0.8
+    context.fill(edged)
+    context.globalAlpha = 1
     context.lineWidth = 1
     context.strokeStyle = colors.ground
-    context.stroke()
+    context.stroke(edged)
   }
 }
 
-function drawCursor({ context, scene, plot, toX }: Drawing): void {
+function drawCrosshair({ context, scene, plot, toX, toY }: Drawing): void {
   const x = Math.round(toX(scene.cursorMs)) + 0.5
   context.strokeStyle = scene.colors.ink
   context.lineWidth = 1
@@ -193,29 +276,63 @@ function drawCursor({ context, scene, plot, toX }: Drawing): void {
   context.beginPath()
   context.moveTo(x, 0)
   context.lineTo(x, plot.height)
+  if (scene.price !== undefined) {
+    const y = Math.round(toY(scene.price)) + 0.5
+    context.moveTo(0, y)
+    context.lineTo(plot.width, y)
+  }
   context.stroke()
   context.setLineDash([])
 }
 
-const TICK_LENGTHS_MS = [1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400].map((s) => s * 1000)
+const TICK_LENGTHS_MS = [
+  ...[10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400].map((s) => s * 1000),
+]
 const TICK_PX = 90
+const LABEL_HALF = 26
 
 function drawAxes({ context, scene, plot, toX, toY }: Drawing): void {
-  const { view, colors } = scene
+  const { view, colors, price, cursorMs } = scene
   context.fillStyle = colors.soft
   context.font = '11px system-ui, sans-serif'
   context.textBaseline = 'middle'
   context.textAlign = 'left'
-  for (const price of PRICE_LINES) {
-    const y = Math.min(plot.height - 6, Math.max(6, toY(price)))
-    context.fillText(`${price * 100}¢`, plot.width + 6, y)
+  for (const line of PRICE_LINES) {
+    const y = Math.min(plot.height - 6, Math.max(6, toY(line)))
+    context.fillText(`${line * 100}¢`, plot.width + 6, y)
   }
   context.textAlign = 'center'
   const wantedMs = ((view.toMs - view.fromMs) * TICK_PX) / plot.width
   const stepMs = TICK_LENGTHS_MS.find((length) => length >= wantedMs) ?? 86_400_000
+  const show = stepMs < 1000 ? showMoment : showTime
+  const middle = plot.height + AXIS_HEIGHT / 2 + 2
   for (let ms = Math.ceil(view.fromMs / stepMs) * stepMs; ms <= view.toMs; ms += stepMs) {
     const x = toX(ms)
-    if (x < 26 || x > plot.width - 26) continue
-    context.fillText(new Date(ms).toISOString().slice(11, 19), x, plot.height + AXIS_HEIGHT / 2 + 2)
+    if (x < LABEL_HALF || x > plot.width - LABEL_HALF) continue
+    context.fillText(show(ms), x, middle)
   }
+  if (price === undefined) return
+  const y = Math.min(plot.height - 8, Math.max(8, toY(price)))
+  const label = { x: plot.width + AXIS_WIDTH / 2, y, width: AXIS_WIDTH - 2 }
+  const [whole] = scene.layers
+  const shown = whole ? priceOfBin(whole.heat, binOf(whole.heat, price)) : price
+  drawLabel(context, colors, { ...label, text: showPrice(shown) })
+  const x = Math.min(plot.width - 40, Math.max(40, toX(cursorMs)))
+  drawLabel(context, colors, { x, y: middle, width: 80, text: showMoment(cursorMs) })
+}
+
+type Label = { x: number; y: number; width: number; text: string }
+
+/** Where the crosshair meets an axis. */
+function drawLabel(
+  context: CanvasRenderingContext2D,
+  colors: Colors,
+  { x, y, width, text }: Label,
+): void {
+  context.fillStyle = colors.ink
+  context.fillRect(x - width / 2, y - 8, width, 16)
+  context.fillStyle = colors.ground
+  context.textAlign = 'center'
+  context.fillText(text, x, y + 0.5)
 }

@@ -50,6 +50,13 @@ function join(
   }
 }
 
+/** What left a column left no other one. */
+function withoutRemoved(column: HeatColumn | null | undefined): HeatColumn | null {
+  if (!column) return null
+  const { pulled: _, traded: __, ...rest } = column
+  return rest
+}
+
 /**
  * An average cannot be continued without its parts: of a new column it shows the last size. What
  * was there goes on until the next book, or until a gap of the outcome begins.
@@ -57,21 +64,22 @@ function join(
 export function withBooks(heat: Heatmap, books: readonly Book[], gaps: readonly Gap[]): Heatmap {
   if (books.length === 0) return heat
   const columns = [...heat.columns]
+  const last = columns.length - 1
   const startMs = Date.parse(heat.from)
   const columnAt = (ms: number) => Math.floor((ms - startMs) / heat.stepMs)
   let beforeMs = Date.parse(books[0]?.timestamp ?? heat.to)
   for (const { timestamp, bids, asks } of books) {
     const ms = Date.parse(timestamp)
     const index = columnAt(ms)
-    if (index < 0 || index >= columns.length) continue
     const before = columnAt(beforeMs)
-    const former = columns[before] ?? null
-    for (let between = before + 1; between <= index; between++) {
+    for (let between = Math.max(0, before + 1); between <= Math.min(index, last); between++) {
       const isKnown = !gapBetween(gaps, beforeMs, startMs + between * heat.stepMs)
-      columns[between] = isKnown ? former : null
+      columns[between] = isKnown ? (columns[between] ?? withoutRemoved(columns[between - 1])) : null
     }
     beforeMs = ms
-    columns[index] = join(columns[index] ?? null, { bids, asks }, heat)
+    // A heat map of a part has books of before and after it too.
+    if (index >= 0 && index <= last)
+      columns[index] = join(columns[index] ?? null, { bids, asks }, heat)
   }
   return { ...heat, columns }
 }

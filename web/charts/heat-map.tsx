@@ -1,28 +1,69 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 
 import type { Heatmap, Trade } from '../lib/bodies.ts'
-import { useStore } from '../lib/store.ts'
+import { outcomeNames } from '../lib/format.ts'
+import { createStore, type Store, useStore } from '../lib/store.ts'
 import { themeStore } from '../lib/theme.ts'
-import { AXIS_WIDTH, drawScene, paintCells, readColors, type Scene } from './heat-canvas.ts'
+import {
+  AXIS_HEIGHT,
+  AXIS_WIDTH,
+  drawScene,
+  type Layer,
+  paintCells,
+  readColors,
+  type Scene,
+} from './heat-canvas.ts'
+import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
+import { type Marks, markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
+import { readoutAt } from './heat-readout.ts'
 import { pan, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {
   axis: TimeAxis
   heat: Heatmap
+  /** Finer columns of a part of it. */
+  finer: Heatmap | undefined
   trades: readonly Trade[]
   cutOff: number
+  /** Whether what left the cells is marked. */
+  hasMarks: boolean
   canvasRef: { current: HTMLCanvasElement | null }
 }
 
 const ZOOM = 1.2
 
-export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
+export function HeatMap({ axis, heat, finer, trades, cutOff, hasMarks, canvasRef }: Props) {
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
-  const cells = useMemo(() => paintCells(heat, cutOff, colors), [heat, cutOff, colors])
-  const scene = useRef<Omit<Scene, 'view' | 'cursorMs'>>({ heat, cells, trades, colors })
-  scene.current = { heat, cells, trades, colors }
+  const toLayer = (each: Heatmap | undefined): Layer | undefined =>
+    each && {
+      heat: each,
+      cells: paintCells(each, cutOff, colors),
+      removed: hasMarks ? removedMarks(each, markSizes(cutOff)) : nothing,
+    }
+  const wholeLayer = useMemo(() => toLayer(heat), [heat, cutOff, hasMarks, colors])
+  const finerLayer = useMemo(() => toLayer(finer), [finer, cutOff, hasMarks, colors])
+  const dots = useMemo(() => tradeMarks(trades, heat), [trades, heat.outcome])
+  const price = useMemo(() => createStore<number | undefined>(undefined), [axis])
+  const readout = useRef<HTMLOutputElement>(null)
+  const spoken = useRef<HTMLParagraphElement>(null)
+  const layers = [wholeLayer, finerLayer].filter((layer) => layer !== undefined)
+  const scene = useRef<Pick<Scene, 'layers' | 'trades' | 'colors'>>({
+    layers,
+    trades: dots,
+    colors,
+  })
+  scene.current = { layers, trades: dots, colors }
+
+  const crosshair: Crosshair = {
+    axis,
+    price,
+    heats: () => scene.current.layers.map((layer) => layer.heat),
+    say: (text) => {
+      if (spoken.current) spoken.current.textContent = text
+    },
+  }
 
   useLayoutEffect(() => {
     const canvas = canvasRef.current
@@ -30,8 +71,16 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
     let frame = 0
     const draw = () => {
       frame = 0
-      const [view, cursorMs] = [axis.view.get(), axis.cursorMs.get()]
-      drawScene(canvas, { ...scene.current, view, cursorMs })
+      const cursorMs = axis.cursorMs.get()
+      drawScene(canvas, {
+        ...scene.current,
+        view: axis.view.get(),
+        cursorMs,
+        price: price.get(),
+      })
+      const text = readoutAt(crosshair.heats(), cursorMs, price.get())
+      if (readout.current && readout.current.textContent !== text)
+        readout.current.textContent = text
       performance.mark('heat-drawn')
     }
     const ask = () => {
@@ -39,7 +88,12 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
     }
     const resize = new ResizeObserver(() => fit(canvas) && draw())
     resize.observe(canvas)
-    const ends = [axis.view.subscribe(ask), axis.cursorMs.subscribe(ask), steer(canvas, axis)]
+    const ends = [
+      axis.view.subscribe(ask),
+      axis.cursorMs.subscribe(ask),
+      price.subscribe(ask),
+      steer(canvas, crosshair),
+    ]
     fit(canvas)
     draw()
     return () => {
@@ -47,16 +101,30 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
       cancelAnimationFrame(frame)
       for (const end of ends) end()
     }
-  }, [axis, heat, cells, trades])
+  }, [axis, wholeLayer, finerLayer, dots])
 
   return (
-    <canvas
-      ref={canvasRef}
-      class="heat"
-      role="img"
-      aria-label={`Sizes of bids and asks of ${heat.outcome} by price and time; the ladder shows the numbers of a moment`}
-    />
+    <>
+      <output ref={readout} class="heat-readout note num" aria-live="off" />
+      <div
+        class="heat-frame"
+        tabIndex={0}
+        role="application"
+        aria-label={`Sizes of bids and asks of ${outcomeNames[heat.outcome]} by price and time. Arrow keys move the crosshair, plus and minus zoom.`}
+        onKeyDown={(event) => press(event, crosshair)}
+      >
+        <canvas ref={canvasRef} class="heat" />
+      </div>
+      <p ref={spoken} class="sr" role="status" />
+    </>
   )
+}
+
+const nothing: Marks = {
+  times: new Float64Array(0),
+  prices: new Float64Array(0),
+  radii: new Float64Array(0),
+  groups: new Uint8Array(0),
 }
 
 /** Gives the picture as many pixels as it is shown with; true where they were other ones. */
@@ -68,24 +136,39 @@ export function fit(canvas: HTMLCanvasElement): boolean {
   return true
 }
 
+/** A moment, which all pictures share, and a price. */
+type Crosshair = {
+  axis: TimeAxis
+  price: Store<number | undefined>
+  /** As they are drawn, the finest one last. */
+  heats: () => Heatmap[]
+  /** Tells a screen reader where it is. */
+  say: (text: string) => void
+}
+
 /** Points with the mouse or a finger, drags to pan, zooms with the wheel. */
-function steer(canvas: HTMLCanvasElement, axis: TimeAxis): () => void {
+function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => void {
   let draggedX: number | undefined
   const width = () => canvas.clientWidth - AXIS_WIDTH
+  const height = () => canvas.clientHeight - AXIS_HEIGHT
   const timeAt = (x: number) => {
     const { fromMs, toMs } = axis.view.get()
     return fromMs + (Math.min(Math.max(x, 0), width()) / width()) * (toMs - fromMs)
+  }
+  const point = ({ offsetX, offsetY }: MouseEvent) => {
+    axis.cursorMs.set(timeAt(offsetX))
+    price.set(Math.min(1, Math.max(0, 1 - offsetY / height())))
   }
   const aborter = new AbortController()
   const { signal } = aborter
   canvas.addEventListener(
     'pointermove',
-    ({ offsetX, buttons }) => {
-      if (buttons === 1 && draggedX !== undefined) {
+    (event) => {
+      if (event.buttons === 1 && draggedX !== undefined) {
         const { fromMs, toMs } = axis.view.get()
-        pan(axis, ((draggedX - offsetX) / width()) * (toMs - fromMs))
-        draggedX = offsetX
-      } else axis.cursorMs.set(timeAt(offsetX))
+        pan(axis, ((draggedX - event.offsetX) / width()) * (toMs - fromMs))
+        draggedX = event.offsetX
+      } else point(event)
     },
     { signal },
   )
@@ -93,12 +176,18 @@ function steer(canvas: HTMLCanvasElement, axis: TimeAxis): () => void {
     'pointerdown',
     (event) => {
       draggedX = event.offsetX
-      axis.cursorMs.set(timeAt(event.offsetX))
+      point(event)
       canvas.setPointerCapture(event.pointerId)
     },
     { signal },
   )
   canvas.addEventListener('pointerup', () => (draggedX = undefined), { signal })
+  canvas.addEventListener(
+    'pointerleave',
+    // A finger that is lifted leaves the crosshair where it was.
+    ({ pointerType }) => pointerType !== 'touch' && price.set(undefined),
+    { signal },
+  )
   canvas.addEventListener(
     'wheel',
     (event) => {
@@ -108,4 +197,48 @@ function steer(canvas: HTMLCanvasElement, axis: TimeAxis): () => void {
     { signal, passive: false },
   )
   return () => aborter.abort()
+}
+
+/** Moves by columns, and by bins of price. */
+function move({ axis, price, heats }: Crosshair, columns: number, bins: number): void {
+  const { whole, view, cursorMs } = axis
+  const ms = cursorMs.get()
+  const heat = finestOf(heats(), { fromMs: ms, toMs: ms })
+  if (heat === undefined) return
+  const nextMs = Math.min(whole.toMs, Math.max(whole.fromMs, ms + columns * heat.stepMs))
+  const { fromMs, toMs } = view.get()
+  if (nextMs < fromMs || nextMs > toMs) pan(axis, nextMs - (fromMs + toMs) / 2)
+  cursorMs.set(nextMs)
+  const now = price.get()
+  // It appears at the best bid.
+  const start = cellAt(heat, nextMs, 0)?.column?.bid ?? 0.5
+  const bin = now === undefined ? binOf(heat, start) : binOf(heat, now) + bins
+  const last = Math.round(1 / heat.priceStep) - 1
+  // The middle of a bin.
+  price.set(priceOfBin(heat, Math.min(last, Math.max(0, bin)) + 0.5))
+}
+
+/** Arrow keys move by a column or a bin of price, with Shift by ten; plus, minus and zero zoom. */
+function press(event: KeyboardEvent, crosshair: Crosshair): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  const { axis, price, heats, say } = crosshair
+  const steps = event.shiftKey ? 10 : 1
+  const deeds: Record<string, () => void> = {
+    ArrowLeft: () => move(crosshair, -steps, 0),
+    ArrowRight: () => move(crosshair, steps, 0),
+    ArrowUp: () => move(crosshair, 0, steps),
+    ArrowDown: () => move(crosshair, 0, -steps),
+    '+': () => zoom(axis, axis.cursorMs.get(), 1 / ZOOM),
+    '=': () => zoom(axis, axis.cursorMs.get(), 1 / ZOOM),
+    '-': () => zoom(axis, axis.cursorMs.get(), ZOOM),
+    '0': () => axis.view.set(axis.whole),
+    Escape: () => price.set(undefined),
+  }
+  const deed = deeds[event.key]
+  if (deed === undefined) return
+  event.preventDefault()
+  // The player moves by seconds.
+  event.stopPropagation()
+  deed()
+  say(readoutAt(heats(), axis.cursorMs.get(), price.get()))
 }

@@ -57,6 +57,19 @@ function mirrorSide({ from, sizes }: HeatColumn['bids'], bins: number): HeatColu
   return { from: first, sizes: kept }
 }
 
+type BothSides = Pick<HeatColumn, 'bids' | 'asks'>
+
+const mirrorSides = ({ bids, asks }: BothSides, bins: number): BothSides => ({
+  bids: mirrorSide(asks, bins),
+  asks: mirrorSide(bids, bins),
+})
+
+/** What left the cells, where it was requested and is known. */
+function mirrorRemoved({ pulled, traded }: HeatColumn, bins: number) {
+  if (!pulled || !traded) return {}
+  return { pulled: mirrorSides(pulled, bins), traded: mirrorSides(traded, bins) }
+}
+
 export function mirrorHeat(heat: Heatmap): Heatmap {
   const bins = Math.round(1 / heat.priceStep)
   return {
@@ -68,8 +81,8 @@ export function mirrorHeat(heat: Heatmap): Heatmap {
           ...column,
           bid: complementOf(column.ask),
           ask: complementOf(column.bid),
-          bids: mirrorSide(column.asks, bins),
-          asks: mirrorSide(column.bids, bins),
+          ...mirrorSides(column, bins),
+          ...mirrorRemoved(column, bins),
         },
     ),
   }

@@ -1,5 +1,7 @@
 /** What the pictures of a market share: the time that they show, and the moment pointed at. */
 
+import { useEffect, useState } from 'preact/hooks'
+
 import { createStore, type Store } from '../lib/store.ts'
 
 export type Range = { fromMs: number; toMs: number }
@@ -28,6 +30,27 @@ export function zoom({ whole, view }: TimeAxis, aroundMs: number, factor: number
 export function pan({ whole, view }: TimeAxis, byMs: number): void {
   const { fromMs, toMs } = view.get()
   setView({ whole, view }, fromMs + byMs, toMs - fromMs)
+}
+
+/** Of rest, before anything is requested for what is seen. */
+const REST_MS = 250
+
+/** The time that is seen, when it has been the same for a moment. */
+export function useSettledView({ view }: TimeAxis): Range {
+  const [settled, settle] = useState(view.get())
+  useEffect(() => {
+    let timer = 0
+    const end = view.subscribe(() => {
+      clearTimeout(timer)
+      timer = window.setTimeout(() => settle(view.get()), REST_MS)
+    })
+    settle(view.get())
+    return () => {
+      clearTimeout(timer)
+      end()
+    }
+  }, [view])
+  return settled
 }
 
 function setView(

@@ -39,6 +39,10 @@ export function showCompact(count: number): string {
   return `${Number((count / size).toFixed(1))}${unit}`
 }
 
+/** 1240.499 is `1,240.5 shares`: hundredths at most. */
+export const showShares = (size: number): string =>
+  `${showCount(Math.round(size * 100) / 100)} shares`
+
 /** With two to four decimals, or six below a dollar. */
 export const showDollars = (price: number | null | undefined): string => {
   if (price === null || price === undefined) return DASH

@@ -19,8 +19,8 @@ export function saveCsv(rows: Iterable<readonly Cell[]>, name: string): void {
   save(new Blob([text], { type: 'text/csv' }), `${name}.csv`)
 }
 
-/** What is written above a picture: of what it is, and what its colours mean. */
-export type Caption = { title: string; legend: readonly Meaning[] }
+/** Above a picture, what it is and what its colours mean; below it, of when it is and where it is from. */
+export type Caption = { title: string; legend: readonly Meaning[]; notes: readonly string[] }
 type Meaning = { text: string; color: string; alpha: number }
 const LINE = 20
 const MARGIN = 8
@@ -37,6 +37,29 @@ function flow(widths: readonly number[], gap: number, room: number) {
     left += width + gap
     return place
   })
+}
+
+/** Where addresses may be broken, which have no spaces. */
+const BREAKS = /(?<=[ /?&])/
+
+/** Finds room for lines below a picture of a width, and returns how they are painted. */
+function layOutNotes(context: CanvasRenderingContext2D, notes: readonly string[], width: number) {
+  const lines: string[] = []
+  for (const note of notes) {
+    let line = ''
+    for (const piece of note.split(BREAKS)) {
+      const isFull = context.measureText(line + piece).width > width - 2 * MARGIN
+      if (isFull && line !== '') lines.push(line)
+      line = isFull ? piece : line + piece
+    }
+    lines.push(line)
+  }
+  const paint = (ink: string, top: number) => {
+    context.fillStyle = ink
+    for (const [at, line] of lines.entries())
+      context.fillText(line.trimEnd(), MARGIN, top + (at + 1) * LINE - 3, width - 2 * MARGIN)
+  }
+  return { height: lines.length * LINE + MARGIN, paint }
 }
 
 /** Finds room for a caption above a picture of a width, and returns how it is painted. */
@@ -67,7 +90,7 @@ function layOut(context: CanvasRenderingContext2D, { title, legend }: Caption, w
   return { height: lines * LINE + MARGIN, paint }
 }
 
-/** The picture on the ground that it is seen on, below its caption. */
+/** The picture on the ground that it is seen on, between its caption and its notes. */
 export function savePng(picture: HTMLCanvasElement, caption: Caption, name: string): void {
   // A picture that is shown has more pixels than its place, on a fine screen.
   const scale = picture.clientWidth > 0 ? picture.width / picture.clientWidth : 1
@@ -76,9 +99,10 @@ export function savePng(picture: HTMLCanvasElement, caption: Caption, name: stri
   if (context === null) return
   context.font = FONT
   const { height, paint } = layOut(context, caption, picture.width / scale)
+  const notes = layOutNotes(context, caption.notes, picture.width / scale)
   const head = Math.ceil(height * scale)
   canvas.width = picture.width
-  canvas.height = picture.height + head
+  canvas.height = picture.height + head + Math.ceil(notes.height * scale)
   context.fillStyle = colorOf('--surface')
   context.fillRect(0, 0, canvas.width, canvas.height)
   context.drawImage(picture, 0, head)
@@ -86,5 +110,6 @@ export function savePng(picture: HTMLCanvasElement, caption: Caption, name: stri
   // Another size of a canvas takes it away.
   context.font = FONT
   paint(colorOf('--ink'))
+  notes.paint(colorOf('--ink-soft'), (picture.height + head) / scale)
   canvas.toBlob((blob) => blob && save(blob, `${name}.png`))
 }

@@ -19,6 +19,8 @@ type Props = {
   /** The canvas to be saved, as it is then. */
   canvas?: () => HTMLCanvasElement | null | undefined
   rows: () => Iterable<readonly Cell[]>
+  /** What a saved picture states below it, such as the time that it shows. */
+  notes?: () => readonly string[]
   tools?: ComponentChildren
   legend?: ComponentChildren
   children: ComponentChildren
@@ -37,6 +39,9 @@ const legendIn = (section: HTMLElement | null): Caption['legend'] =>
     return { text: part.textContent.trim(), ...shown }
   })
 
+const sourceText = (source: string | undefined): string =>
+  source === 'recorded' ? 'Polymarket, recorded by Bookfeed' : 'Bookfeed'
+
 /** Rows that say what they are. */
 function* withSource(rows: Iterable<readonly Cell[]>): Generator<readonly Cell[]> {
   let isHead = true
@@ -47,7 +52,8 @@ function* withSource(rows: Iterable<readonly Cell[]>): Generator<readonly Cell[]
 }
 
 export function Figure(props: Props) {
-  const { title, name, source, calls, guestToken, canvas, rows, tools, legend, children } = props
+  const { title, name, source, calls, guestToken, canvas, rows, notes } = props
+  const { tools, legend, children } = props
   const isSimulated = source === 'simulated'
   const [isOpen, setOpen] = useState(false)
   const id = useId()
@@ -56,7 +62,8 @@ export function Figure(props: Props) {
     const picture = canvas?.()
     if (picture === null || picture === undefined) return
     const whole = `${pageTitle()}: ${title}${isSimulated ? ' (simulated)' : ''}`
-    savePng(picture, { title: whole, legend: legendIn(section.current) }, name)
+    const below = [...(notes?.() ?? []), sourceText(source), location.href]
+    savePng(picture, { title: whole, legend: legendIn(section.current), notes: below }, name)
   }
   const saveRows = () => saveCsv(isSimulated ? withSource(rows()) : rows(), name)
   return (

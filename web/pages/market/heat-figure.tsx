@@ -1,21 +1,23 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 
 import { quantileOf } from '../../charts/heat-colors.ts'
+import { cellRows, finestOf, hasRemoved, rangeQuery, sizesOf } from '../../charts/heat-columns.ts'
 import { withBooks } from '../../charts/heat-live.ts'
 import { HeatMap } from '../../charts/heat-map.tsx'
+import { dotRadius, largestOf, markSizes } from '../../charts/heat-marks.ts'
+import { HeatScale } from '../../charts/heat-scale.tsx'
 import type { Gap } from '../../charts/line-data.ts'
 import { mirrorOf } from '../../charts/mirror.ts'
-import { type TimeAxis, zoom } from '../../charts/time-axis.ts'
+import { type Range, type TimeAxis, useSettledView, zoom } from '../../charts/time-axis.ts'
 import type { ShownTrade } from '../../charts/trade-outcomes.ts'
-import type { Book, Heatmap, Market, Outcome } from '../../lib/bodies.ts'
+import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { outcomeNames, showCompact } from '../../lib/format.ts'
+import { outcomeNames, showCompact, showDay, showMoment } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
-import type { Cell } from '../../lib/save.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
-import type { Aggregation } from './load-market.ts'
+import { type Aggregation, useFinerHeatmap } from './load-market.ts'
 import { readNumber } from './shared-view.ts'
 
 type Props = {
@@ -25,12 +27,17 @@ type Props = {
   /** The other outcome's books are shown, mirrored. */
   isMirrored: boolean
   agg: Aggregation
+  /** Of the whole window. */
   heat: Heatmap | undefined
   books: readonly Book[]
   /** Of the outcome. */
   gaps: readonly Gap[]
   trades: readonly ShownTrade[]
-  calls: readonly Call[]
+  /** The request of `heat`. */
+  call: Call
+  tradesCall: Call
+  /** Requests again when it is another one. */
+  again: string
 }
 
 const modes = [
@@ -42,27 +49,30 @@ const CUT_OFF_SHARE = 96
 const SHARE_MIN = 50
 const ZOOM = 1.6
 
-export function HeatFigure({
-  axis,
-  market,
-  outcome,
-  isMirrored,
-  agg,
-  heat,
-  books,
-  gaps,
-  trades,
-  calls,
-}: Props) {
+export function HeatFigure(props: Props) {
+  const { axis, market, outcome, isMirrored, agg, heat, books, gaps, trades } = props
+  const { call, tradesCall, again } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const [share, setShare] = useState(readNumber('full', SHARE_MIN, 100) ?? CUT_OFF_SHARE)
+  const [hasMarks, setMarks] = useState(readNumber('marks', 0, 0) === undefined)
   const sizes = useMemo(() => {
     if (heat) performance.mark('heat-data')
     return heat ? sizesOf(heat) : new Float64Array(0)
   }, [heat])
+  const seen = useSettledView(axis)
+  const finer = useFinerHeatmap({ heat, isMirrored, call, whole: axis.whole, shown: seen, again })
   const shown = useMemo(() => heat && withBooks(heat, books, gaps), [heat, books, gaps])
+  const shownFiner = useMemo(() => finer && withBooks(finer, books, gaps), [finer, books, gaps])
   const cutOff = quantileOf(sizes, share / 100)
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
+  /** The heat map that has all that is seen, in its finest columns. */
+  const seenHeat = (range: Range) =>
+    finestOf(
+      [shown, shownFiner].filter((each) => each !== undefined),
+      range,
+    )
+  const isWhole = seen.fromMs === axis.whole.fromMs && seen.toMs === axis.whole.toMs
+  const calls = isWhole ? [call, tradesCall] : callsOf(call, tradesCall, seenHeat(seen), seen)
   return (
     <Figure
       title={`${outcomeNames[outcome]} heat map${isMirrored ? mirrorOf(outcome) : ''}`}
@@ -70,7 +80,11 @@ export function HeatFigure({
       source={market.source}
       calls={calls}
       canvas={() => canvas.current}
-      rows={() => toRows(shown)}
+      rows={() => cellRows(seenHeat(axis.view.get()), axis.view.get())}
+      notes={() => [
+        spanText(axis.view.get()),
+        `Full colour from ${showCompact(cutOff)} shares (percentile ${share})`,
+      ]}
       tools={
         <>
           <Choice
@@ -98,68 +112,109 @@ export function HeatFigure({
           <span>
             <i class="key stripes" /> not recorded
           </span>
-          {/* Its room is kept: nothing moves when there are some. */}
-          <span class={trades.length > 0 ? '' : 'unseen'}>
-            <i class="key dot-key" /> trades by side
-          </span>
-          {trades.some(({ isGuessed }) => isGuessed) && (
-            <span>outcome of trades not stated: placed at the price nearer to the mid</span>
-          )}
-          <label class="cut-off">
-            Full colour from
-            <input
-              type="range"
-              min={SHARE_MIN}
-              max={100}
-              step={0.5}
-              value={share}
-              onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
-              onChange={({ currentTarget: { value } }) =>
-                setQuery({ full: Number(value) === CUT_OFF_SHARE ? undefined : value })
-              }
-            />
-            <output class="num">{`${showCompact(cutOff)} shares`}</output>
-          </label>
+          <div class="row cut-off">
+            <HeatScale key={cutOff} cutOff={cutOff} />
+            <label class="row">
+              Full colour from percentile
+              <input
+                type="range"
+                min={SHARE_MIN}
+                max={100}
+                step={0.5}
+                value={share}
+                onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
+                onChange={({ currentTarget: { value } }) =>
+                  setQuery({ full: Number(value) === CUT_OFF_SHARE ? undefined : value })
+                }
+              />
+              <output class="num">{share}</output>
+            </label>
+          </div>
+          {/* Its room is kept: nothing moves when trades and marks come. */}
+          <div class="legend heat-legend">
+            <span class={trades.length > 0 ? 'trade-sizes' : 'trade-sizes unseen'}>
+              <TradeSizes trades={trades} /> trades by side
+            </span>
+            {trades.some(({ isGuessed }) => isGuessed) && (
+              <span>outcome of trades not stated: placed at the price nearer to the mid</span>
+            )}
+            <Marks heat={shown} cutOff={cutOff} isOn={hasMarks} />
+            {shown && hasRemoved(shown) && (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={hasMarks}
+                  onChange={({ currentTarget: { checked } }) => {
+                    setMarks(checked)
+                    setQuery({ marks: checked ? undefined : '0' })
+                  }}
+                />
+                marks
+              </label>
+            )}
+          </div>
         </>
       }
     >
       {shown ? (
-        <HeatMap {...{ axis, heat: shown, trades, cutOff, canvasRef: canvas }} />
+        <HeatMap
+          {...{ axis, heat: shown, finer: shownFiner, trades, cutOff, hasMarks, canvasRef: canvas }}
+        />
       ) : (
-        <div class="heat" aria-busy="true" />
+        <>
+          <p class="heat-readout note" />
+          <div class="heat" aria-busy="true" />
+        </>
       )}
     </Figure>
   )
 }
 
-/** Of all cells, ascending. */
-function sizesOf({ columns }: Heatmap): Float64Array {
-  const sizes: number[] = []
-  for (const column of columns) {
-    for (const size of column?.bids.sizes ?? []) if (size > 0) sizes.push(size)
-    for (const size of column?.asks.sizes ?? []) if (size > 0) sizes.push(size)
-  }
-  // Numbers in an array of theirs are sorted several times as fast.
-  return Float64Array.from(sizes).sort()
+/** The requests of what is seen, in the columns in which it is seen. */
+function callsOf(call: Call, tradesCall: Call, heat: Heatmap | undefined, seen: Range): Call[] {
+  if (heat === undefined) return [call, tradesCall]
+  const { timeBins, from, to } = rangeQuery(heat, seen)
+  return [
+    { path: call.path, query: { ...call.query, from, to, timeBins } },
+    { path: tradesCall.path, query: { ...tradesCall.query, from, to } },
+  ]
 }
 
-function* toRows(heat: Heatmap | undefined): Generator<readonly Cell[]> {
-  yield ['time', 'side', 'price', 'size']
-  if (heat === undefined) return
-  const startMs = Date.parse(heat.from)
-  for (const [index, column] of heat.columns.entries()) {
-    const time = new Date(startMs + index * heat.stepMs).toISOString()
-    if (column === null) {
-      yield [time, 'unknown', null, null]
-      continue
-    }
-    for (const side of ['bids', 'asks'] as const) {
-      const { from, sizes } = column[side]
-      for (const [at, size] of sizes.entries()) {
-        // A bin is a whole number of steps of price.
-        const price = Math.round((from + at) * heat.priceStep * 1e6) / 1e6
-        yield [time, side === 'bids' ? 'bid' : 'ask', price, size]
-      }
-    }
-  }
+const spanText = ({ fromMs, toMs }: Range): string =>
+  `${showDay(fromMs)} ${new Date(fromMs).getUTCFullYear()}, ${showMoment(fromMs)} to ${showMoment(toMs)} UTC`
+
+/** Dots of two round sizes, as large as trades of these sizes are drawn. */
+function TradeSizes({ trades }: { trades: readonly Trade[] }) {
+  const largest = largestOf(trades)
+  if (largest === 0) return <i class="key dot-key" />
+  const most = 10 ** Math.floor(Math.log10(largest))
+  const dot = (size: number) => (
+    <i class="key dot-key" style={{ '--radius': `${dotRadius(size, largest)}px` }} />
+  )
+  return (
+    <>
+      {dot(most / 10)} {dot(most)} {showCompact(most / 10)} and {showCompact(most)} shares,
+    </>
+  )
+}
+
+type MarksProps = { heat: Heatmap | undefined; cutOff: number; isOn: boolean }
+
+/** What the marks mean, or that there are none: trades are missing, or their sizes and sides. */
+function Marks({ heat, cutOff, isOn }: MarksProps) {
+  // A tier without trades sees nothing of it.
+  if (heat?.trades === undefined) return null
+  if (!hasRemoved(heat)) return <span>no marks: trades are not recorded here</span>
+  if (!isOn) return null
+  const sizes = markSizes(cutOff)
+  return (
+    <>
+      <span class="pulled">
+        <b aria-hidden="true">×</b> pulled, from {showCompact(sizes.pulled)} shares
+      </span>
+      <span class="traded">
+        <b aria-hidden="true">◆</b> traded, from {showCompact(sizes.traded)}
+      </span>
+    </>
+  )
 }

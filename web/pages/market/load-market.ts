@@ -2,6 +2,9 @@
 
 import { useMemo, useState } from 'preact/hooks'
 
+import { finerQuery } from '../../charts/heat-columns.ts'
+import { mirrorHeat } from '../../charts/mirror.ts'
+import type { Range } from '../../charts/time-axis.ts'
 import { request, useApi } from '../../lib/api.ts'
 import type {
   Book,
@@ -127,11 +130,49 @@ export const useCoverage = (market: Market, again: string) => {
 }
 
 type Picture = { outcome: Outcome; isOn: boolean; again: string }
-type HeatPicture = Picture & { agg: Aggregation }
+type HeatPicture = Picture & {
+  agg: Aggregation
+  /** Whether trades may be read: what was pulled and what was traded follows from them. */
+  mayTrades: boolean
+}
 
-export function useHeatmap(market: Market, { outcome, agg, isOn, again }: HeatPicture) {
-  const call = { path: `${baseOf(market)}/heatmap`, query: { outcome, agg, timeBins: 300 } }
+const heatQuery = ({
+  outcome,
+  agg,
+  mayTrades,
+}: Pick<HeatPicture, 'outcome' | 'agg' | 'mayTrades'>) => ({
+  outcome,
+  agg,
+  timeBins: 300,
+  include: mayTrades ? 'removed' : undefined,
+})
+
+export function useHeatmap(market: Market, { isOn, again, ...wanted }: HeatPicture) {
+  const call = { path: `${baseOf(market)}/heatmap`, query: heatQuery(wanted) }
   return { ...useApi<Heatmap>(isOn ? call.path : undefined, call.query, { again }), call }
+}
+
+type FinerPicture = {
+  /** Of the whole window, as it is shown; what is finer is as it. */
+  heat: Heatmap | undefined
+  /** Whether it is the mirror of what was requested. */
+  isMirrored: boolean
+  call: Call
+  whole: Range
+  /** The part that is seen. */
+  shown: Range
+  again: string
+}
+
+/** Finer columns of the part that is seen, once they are here; undefined while they are not needed. */
+export function useFinerHeatmap(picture: FinerPicture): Heatmap | undefined {
+  const { heat, isMirrored, call, whole, shown, again } = picture
+  const finer = heat && finerQuery(whole, shown, heat.stepMs)
+  const { data } = useApi<Heatmap>(finer && call.path, { ...call.query, ...finer }, { again })
+  const found = useMemo(() => data && (isMirrored ? mirrorHeat(data) : data), [data, isMirrored])
+  if (heat === undefined || finer === undefined || found === undefined) return undefined
+  const isSame = found.outcome === heat.outcome && found.agg === heat.agg
+  return isSame && found.stepMs < heat.stepMs ? found : undefined
 }
 
 type BookPicture = Picture & { view: 'consolidated' | undefined }

@@ -57,10 +57,11 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const { axis, isLive, setLive } = useAxis(market)
   const wanted = { coin: market.symbol, market: market.conditionId }
   const mayBooks = mayRead(rights, { ...wanted, route: 'snapshots' })
+  const mayTrades = mayRead(rights, { ...wanted, route: 'prices' })
   const mayQuotes = mayRead(rights, { ...wanted, route: 'quotes' })
   const again = useHistoryOf(market, onChange)
   const asked = mirrored ? otherOutcome(outcome) : outcome
-  const heatmap = useHeatmap(market, { outcome: asked, agg, isOn: mayBooks, again })
+  const heatmap = useHeatmap(market, { outcome: asked, agg, mayTrades, isOn: mayBooks, again })
   const hasBooks = heatmap.data !== undefined
   const isSettled = hasBooks || !mayBooks || heatmap.problem !== undefined
   const view = mirrored && 'consolidated'
@@ -143,7 +144,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
           {mayBooks && !heatmap.problem && (
             <HeatFigure
               {...{ ...heatPicture, agg, trades: shownTrades, heat, books: heatBooks }}
-              calls={[heatmap.call, tradesCall]}
+              {...{ call: heatmap.call, tradesCall, again }}
             />
           )}
           <Player {...{ axis, isOpen, isLive }} onLive={() => setTimeout(() => setLive(!isLive))} />

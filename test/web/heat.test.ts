@@ -1,0 +1,306 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Trade } from '#src/domain/trade.ts'
+import { openHistory } from '#src/history/open.ts'
+
+import {
+  accessFaults,
+  BROWSER_TEST_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  keepShot,
+  soon,
+  type TestPage,
+  until,
+} from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+import { conditionIdOf } from '../support/market-history.ts'
+
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
+
+const START_MS = Date.UTC(2026, 0, 1)
+const WINDOW_MS = 300_000
+const STATE_MS = 250
+/** As in `web/charts/heat-canvas.ts`. */
+const AXIS_WIDTH = 48
+const AXIS_HEIGHT = 22
+const traded = conditionIdOf('a')
+const bare = conditionIdOf('b')
+const MILLION = 1_000_000
+
+/**
+ * 100 shares bid at each price from 30 to 40 cents, and offered from 60 to 70. Ten seconds in every
+ * twenty the bid at 35 cents is 900 shares; then it is gone, every other time by trades.
+ */
+function* states(conditionId: string): Generator<Snapshot> {
+  const side = (from: number, step: number, sizeOf: (cents: number) => number) => {
+    const cents = Array.from({ length: 11 }, (_, index) => from + index * step)
+    return {
+      prices: cents.map((price) => price * 10_000),
+      sizes: cents.map((price) => sizeOf(price) * MILLION),
+    }
+  }
+  for (let ms = 0; ms < WINDOW_MS; ms += STATE_MS) {
+    const isLarge = ms % 20_000 < 10_000
+    yield {
+      coin: 'btc',
+      conditionId,
+      timeframe: '5m',
+      assetId: conditionId === traded ? '1' : '3',
+      outcome: 'up',
+      timestampMs: START_MS + ms,
+      bids: side(40, -1, (cents) => (cents === 35 && isLarge ? 900 : 100)),
+      asks: side(60, 1, () => 100),
+    }
+  }
+}
+
+function* trades(): Generator<Trade> {
+  const trade = { price: 350_000, outcome: 'up', side: 'sell', size: 800 * MILLION } as const
+  for (let ms = 10_000; ms < WINDOW_MS; ms += 40_000) yield { ...trade, timestampMs: START_MS + ms }
+  const small = { ...trade, price: 900_000, size: MILLION }
+  yield { ...small, timestampMs: START_MS }
+  yield { ...small, timestampMs: START_MS + WINDOW_MS - 1 }
+}
+
+const history = openHistory(':memory:')
+for (const conditionId of [traded, bare]) {
+  const windowEndMs = START_MS + WINDOW_MS
+  const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+  history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
+  history.append({ id: conditionId, source: 'recorded', snapshots: [...states(conditionId)] })
+  if (conditionId === traded)
+    history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
+  history.close(conditionId)
+}
+const { app, key, time } = createHarness({ history })
+time.nowMs = START_MS + 2 * WINDOW_MS
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+const browser = createBrowser(server.url.origin)
+afterEach(browser.closeTabs)
+afterAll(async () => {
+  await browser.close()
+  await server.stop(true)
+})
+
+async function open(conditionId: string, options: { width?: number; theme?: 'dark' } = {}) {
+  const page = await browser.open(`/markets/btc/${conditionId}`, {
+    ...options,
+    prepare: keepKey(key),
+  })
+  await page.waitForSelector('.ladder .ladder-bid')
+  await page.waitForLoadState('networkidle')
+  return page
+}
+
+async function pointAt(page: TestPage, ms: number, price: number): Promise<void> {
+  await page.locator('canvas.heat').scrollIntoViewIfNeeded()
+  const box = await page.locator('canvas.heat').boundingBox()
+  if (box === null) throw new Error('There is a heat map.')
+  const x = box.x + ((box.width - AXIS_WIDTH) * ms) / WINDOW_MS
+  await page.mouse.move(x, box.y + (box.height - AXIS_HEIGHT) * (1 - price))
+}
+
+const readout = (page: TestPage) => page.textContent('.heat-readout')
+
+/** How many pixels of the heat map have about the colour of a name of the style sheet. */
+const pixelsOf = (page: TestPage, name: string) =>
+  page.evaluate<number>(`(() => {
+    const canvas = document.querySelector('canvas.heat')
+    const { width, height } = canvas
+    const copy = Object.assign(document.createElement('canvas'), { width, height })
+    const context = copy.getContext('2d', { willReadFrequently: true })
+    context.drawImage(canvas, 0, 0)
+    const { data } = context.getImageData(0, 0, width - ${AXIS_WIDTH}, height - ${AXIS_HEIGHT})
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('${name}')
+    context.fillRect(0, 0, 1, 1)
+    const wanted = context.getImageData(0, 0, 1, 1).data
+    let count = 0
+    for (let at = 0; at < data.length; at += 4)
+      if ([0, 1, 2].every((part) => Math.abs(data[at + part] - wanted[part]) < 8)) count++
+    return count
+  })()`)
+
+async function saved(page: TestPage, name: 'CSV' | 'PNG'): Promise<Buffer> {
+  const download = page.waitForEvent('download')
+  await page.locator('.figure:has(.heat)').locator(`button:has-text("${name}")`).click()
+  return Buffer.from(await Bun.file((await (await download).path()) ?? '').bytes())
+}
+const rowsOf = async (page: TestPage) =>
+  (await saved(page, 'CSV'))
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','))
+
+describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => {
+  test('default: price, time, size and side are said of what is under the pointer', async () => {
+    const page = await open(traded)
+    await pointAt(page, 5_500, 0.355)
+    await soon(async () =>
+      expect(await readout(page)).toMatch(/^00:00:05\.\d+ · 35¢ · bid 900 shares$/),
+    )
+    await pointAt(page, 5_500, 0.655)
+    await soon(async () => expect(await readout(page)).toEndWith(' · 65¢ · ask 100 shares'))
+    await pointAt(page, 5_500, 0.505)
+    await soon(async () => expect(await readout(page)).toEndWith(' · 50¢ · no orders'))
+    await pointAt(page, 30_500, 0.355)
+    await soon(async () =>
+      expect(await readout(page)).toEndWith(' · 35¢ · bid 100 shares · pulled 800 shares'),
+    )
+    await pointAt(page, 10_500, 0.355)
+    await soon(async () =>
+      expect(await readout(page)).toEndWith(' · 35¢ · bid 100 shares · traded 800 shares'),
+    )
+    await page.mouse.move(5, 5)
+    await soon(async () => expect(await readout(page)).toEndWith(' · best bid 40¢ · best ask 60¢'))
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the crosshair moves by keys, and a screen reader is told where it is', async () => {
+    const page = await open(traded)
+    await page.locator('.heat-frame').focus()
+    const told = () => page.textContent('.heat-frame + [role=status]')
+    await page.keyboard.press('ArrowLeft')
+    await soon(async () => expect(await told()).toBe('00:02:29.000 · 40¢ · bid 100 shares'))
+    await page.keyboard.press('Shift+ArrowUp')
+    await page.keyboard.press('Shift+ArrowUp')
+    await soon(async () => expect(await told()).toBe('00:02:29.000 · 60¢ · ask 100 shares'))
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Shift+ArrowRight')
+    await soon(async () => expect(await told()).toBe('00:02:39.000 · 59¢ · no orders'))
+    // The player moves with it, and by seconds where the heat map has no focus.
+    expect(await page.textContent('.player > output')).toBe('00:02:39.000')
+    for (let press = 0; press < 12; press++) await page.keyboard.press('+')
+    await page.waitForURL(/from=\d+&to=\d+/)
+    await page.keyboard.press('0')
+    await page.waitForURL(({ searchParams }) => !searchParams.has('from'))
+    await page.keyboard.press('Escape')
+    await soon(async () => expect(await readout(page)).toContain('best bid'))
+    expect([...(await accessFaults(page)), ...page.faults]).toEqual([])
+  })
+
+  test('behavior: zoomed it has finer columns, and keeps the coarse ones until they are here', async () => {
+    const page = await open(traded)
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => (release = resolve))
+    const asked: URL[] = []
+    await page.route('**/heatmap?*from=*', async (route) => {
+      asked.push(new URL(route.request().url()))
+      await isReleased
+      await route.continue()
+    })
+    await page.locator('.heat-frame').focus()
+    for (let press = 0; press < 20; press++) await page.keyboard.press('+')
+    await soon(async () => expect(asked.length).toBeGreaterThan(0))
+    // All presses are one request, of columns that are round and not too many.
+    expect(asked).toHaveLength(1)
+    const [from, to, timeBins] = ['from', 'to', 'timeBins'].map((name) =>
+      Number(asked[0]?.searchParams.get(name)),
+    ) as [number, number, number]
+    expect([1, 2, 5, 10, 20, 50, 100]).toContain((to - from) / timeBins)
+    expect(timeBins).toBeWithin(250, 1_001)
+    expect(await pixelsOf(page, '--bid')).toBeGreaterThan(100)
+    const coarse = await rowsOf(page)
+    release()
+    await soon(async () => expect((await rowsOf(page)).length).toBeGreaterThan(coarse.length * 4))
+    const [head, ...rows] = await rowsOf(page)
+    expect(head).toEqual(['time', 'side', 'price', 'size', 'pulled', 'traded'])
+    const times = [...new Set(rows.map(([time = '']) => Date.parse(time)))]
+    const [fromMs = 0, nextMs = 0] = times
+    const stepMs = nextMs - fromMs
+    expect(stepMs).toBeLessThan(100)
+    await page.waitForURL(/from=\d+&to=\d+/)
+    const { searchParams } = new URL(page.url())
+    const view = { fromMs: Number(searchParams.get('from')), toMs: Number(searchParams.get('to')) }
+    expect(fromMs).toBeWithin(view.fromMs - stepMs, view.fromMs + 1)
+    expect(times.at(-1)).toBeWithin(view.toMs - stepMs, view.toMs + 1)
+    // The code of the API panel requests the same columns.
+    await page.locator('.figure:has(.heat)').locator('button:has-text("API")').click()
+    const code = (await page.textContent('.calls pre')) ?? ''
+    const [url = '', ofTrades = ''] = [...code.matchAll(/'(http[^']+)'/g)].map(
+      ([, each]) => each ?? '',
+    )
+    const answer = await fetch(url, { headers: { Authorization: `Bearer ${key}` } })
+    const heat = (await answer.json()) as { from: string; stepMs: number; columns: unknown[] }
+    expect([Date.parse(heat.from), heat.stepMs]).toEqual([fromMs, stepMs])
+    expect(heat.columns).toHaveLength(times.length)
+    expect(new URL(ofTrades).searchParams.get('from')).toBe(String(fromMs))
+    // A small move is within what is here.
+    await page.locator('canvas.heat').hover({ position: { x: 405, y: 40 } })
+    const before = page.url()
+    await page.mouse.down()
+    await page.locator('canvas.heat').hover({ position: { x: 400, y: 40 } })
+    await page.mouse.up()
+    await page.waitForURL((now) => now.href !== before)
+    expect(asked).toHaveLength(1)
+    await page.click('.zoom >> text=All')
+    await soon(async () => expect(await page.textContent('.calls pre')).toContain('timeBins=300'))
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: what was pulled and what was traded have marks, which can be left out', async () => {
+    const page = await open(traded)
+    const marks = async () => [await pixelsOf(page, '--warn'), await pixelsOf(page, '--accent')]
+    await soon(async () => {
+      for (const count of await marks()) expect(count).toBeGreaterThan(40)
+    })
+    await page.waitForSelector('.legend .pulled:has-text("× pulled")')
+    await page.waitForSelector('.legend .traded:has-text("◆ traded")')
+    await page.click('.legend .check')
+    await soon(async () => expect(await marks()).toEqual([0, 0]))
+    await page.waitForURL('**/*marks=0*')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the area of a dot is as the size of its trade', async () => {
+    const page = await open(traded)
+    const widths = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.legend .dot-key')].map((dot) => dot.getBoundingClientRect().width)`,
+    )
+    const [small = 0, large = 0] = widths
+    expect(await page.textContent('.legend span:has(.dot-key)')).toContain(
+      '10 and 100 shares, trades by side',
+    )
+    expect((large / small) ** 2).toBeCloseTo(10, 0)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: without trades nothing is marked, and the legend says so', async () => {
+    const page = await open(bare)
+    await page.waitForSelector('.legend >> text=no marks: trades are not recorded here')
+    expect(await pixelsOf(page, '--warn')).toBe(0)
+    await pointAt(page, 30_500, 0.355)
+    await soon(async () => expect(await readout(page)).toEndWith(' · bid 100 shares'))
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a picture that is saved says when it is of, where it is from and its address', async () => {
+    const page = await open(traded)
+    const heights: number[] = []
+    const shown = await page.evaluate<number>("document.querySelector('canvas.heat').height")
+    heights.push((await saved(page, 'PNG')).readUInt32BE(20) - shown)
+    // The title, two lines of legend, and four lines below it.
+    expect(heights[0]).toBeGreaterThan(120)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: it fits every screen, light and dark', async () => {
+    for (const width of [390, 820, 1440]) {
+      for (const theme of [undefined, 'dark'] as const) {
+        const page = await open(traded, { width, ...(theme && { theme }) })
+        await pointAt(page, 30_500, 0.355)
+        await until(page, `document.querySelector('.heat-readout').textContent.includes('pulled')`)
+        const wide = `[...document.querySelectorAll('#content *')].flatMap((each) => {
+          const { right } = each.getBoundingClientRect()
+          return right > innerWidth ? [each.outerHTML.slice(0, 80)] : []
+        })`
+        await soon(async () => expect(await page.evaluate<string[]>(wide)).toEqual([]))
+        expect([...(await accessFaults(page)), ...page.faults]).toEqual([])
+        await keepShot(page, `heat-${width}-${theme ?? 'light'}`)
+      }
+    }
+  })
+})
