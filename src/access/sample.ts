@@ -1,10 +1,10 @@
 /**
- * What may be read with `Bearer sample` in place of a key: what the Free tier includes, every
- * simulated market, and one recorded market that is over, whole. Each address is a caller of its
- * own.
+ * What may be read with `Bearer sample` in place of a key: what the Free tier includes, the same of
+ * coins of which nothing is recorded, every simulated market, and one recorded market that is over,
+ * whole. Each address is a caller of its own.
  */
 import { ifSound } from '#src/domain/errors.ts'
-import type { Market } from '#src/domain/market.ts'
+import { type Coin, coins, type Market, type Source } from '#src/domain/market.ts'
 import { tokenOf } from '#src/domain/selling/api-key.ts'
 import { unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Tier } from '#src/domain/selling/tier.ts'
@@ -16,12 +16,16 @@ const TOKEN = 'sample'
 export const SAMPLE_REQUESTS_PER_MINUTE = 120
 /** After so long a better market is looked for, where one is simulated or covered badly. */
 const LOOK_MS = 60_000
+/** So old what is known of the sources of coins may be. */
+const SOURCES_MS = 1_000
 
 type Options = {
   /** `auto`, `off`, or what names a market. */
   choice: string
   listTiers: () => readonly Tier[]
   findMarket: (name: string) => Market | undefined
+  /** Which kinds of markets are held of a coin. */
+  sourcesOf: (coin: Coin) => readonly Source[]
   /** The market that shows most. */
   findExample: () => Market | undefined
   /** Whether next to nothing of a market is missing. */
@@ -33,6 +37,7 @@ export function createSample({
   choice,
   listTiers,
   findMarket,
+  sourcesOf,
   findExample,
   isWellCovered,
   timer,
@@ -40,6 +45,8 @@ export function createSample({
   const sources = choice === 'off' ? [] : (['simulated'] as const)
   let chosen: string | undefined
   let lookAtMs = 0
+  let simulatedCoins: readonly Coin[] = []
+  let readSourcesAtMs = Number.NEGATIVE_INFINITY
 
   function market(): Market | undefined {
     if (choice === 'off') return undefined
@@ -78,9 +85,25 @@ export function createSample({
     return isNamed(market(), coin, name)
   }
 
+  /** Coins of which all that is held is simulated. */
+  function listSimulatedCoins(): readonly Coin[] {
+    if (sources.length > 0 && timer() >= readSourcesAtMs) {
+      readSourcesAtMs = timer() + SOURCES_MS
+      simulatedCoins = coins.filter((coin) => {
+        const held = sourcesOf(coin)
+        return held.includes('simulated') && !held.includes('recorded')
+      })
+    }
+    return simulatedCoins
+  }
+
   const free = () => {
     const tier = listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
-    return { coins: tier?.coins ?? [], routes: tier?.routes ?? [] }
+    const simulated = listSimulatedCoins()
+    return {
+      coins: coins.filter((coin) => tier?.coins.includes(coin) || simulated.includes(coin)),
+      routes: tier?.routes ?? [],
+    }
   }
 
   return {
@@ -94,10 +117,10 @@ export function createSample({
       requestsPerMinute: SAMPLE_REQUESTS_PER_MINUTE,
     }),
     assertIncluded({ method, access, coin, conditionId: name = '', isOfOwnCoins = false }) {
-      const { coins, routes } = free()
+      const { coins: own, routes } = free()
       const isFree =
         routes.some((route) => route === access) &&
-        (isOfOwnCoins || coins.some((each) => each === coin?.toLowerCase()))
+        (isOfOwnCoins || own.some((each) => each === coin?.toLowerCase()))
       if (method === 'GET' && (isFree || (access !== 'key' && isWhole(coin, name)))) return
       throw unauthenticatedError('GET /v1/sample says what may be read without a key; this is not.')
     },

@@ -380,7 +380,7 @@ export type Banner = {
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
-  /** Nothing was recorded so far, and a simulated market moves instead. */
+  /** Nothing was recorded so far, and simulated markets move instead. */
   isSample: boolean
   /** Makes another key, as a shell reads it. */
   makeKey: string
@@ -404,7 +404,7 @@ export function bannerLines(greeting: Banner): string[] {
   const lines = [
     ...greetServer(greeting),
     ...(isSample
-      ? [`Until a market is recorded, a simulated one moves: ${origin}/v1/btc/prices`]
+      ? [`Until a market is recorded, simulated ones move: ${origin}/v1/btc/prices`]
       : []),
     '',
     ...(localKey === undefined

@@ -113,7 +113,7 @@ export const variables = {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
     ...onOff,
-    description: 'Make simulated markets, one of them moving, while no market is recorded.',
+    description: 'Make simulated markets, some of them moving, while no market is recorded.',
   },
   sampleMarket: {
     name: 'BOOKFEED_SAMPLE_MARKET',

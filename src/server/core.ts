@@ -48,6 +48,7 @@ export function createCore(
     choice: config.sampleMarket,
     findMarket,
     listTiers,
+    sourcesOf: history.sourcesOf,
     findExample: () => findExampleMarket(history),
     isWellCovered: (market) => isCovered(history, market, WELL_COVERED),
     timer,

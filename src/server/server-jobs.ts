@@ -3,6 +3,7 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 
 import type { Billing } from '#src/billing/billing.ts'
 import { type StoreName, storeNames } from '#src/database/stores.ts'
+import { mainCoins } from '#src/domain/market.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -19,6 +20,7 @@ import {
 import type { Log } from '#src/platform/log.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import type { App, Reader } from '#src/server/app.ts'
+import { createModel } from '#src/simulator/model.ts'
 import { createMovingMarket } from '#src/simulator/moving-market.ts'
 
 import type { CliContext } from './context.ts'
@@ -206,13 +208,14 @@ export function startStream({ tick }: Pick<App | Reader, 'tick'>): Job & { wake:
   return { ...every(STREAM_MS, wake, () => clearImmediate(next)), wake }
 }
 
-/** How often the market of the sample moves. */
+/** How often the markets of the sample move. */
 const SAMPLE_MS = 200
 
-/** Moves the market of the sample, until a recorded market makes it needless. */
+/** Moves the open markets of the sample, until a recorded market makes them needless. */
 export function startSample(context: CliContext, history: MarketHistory): Job {
   const { clock, printError, config } = context
-  const sample = createMovingMarket(history)
+  const model = createModel()
+  const sample = mainCoins.map((coin) => createMovingMarket(history, coin, model))
   let step: NodeJS.Immediate | undefined
   let hasFailed = false
 
@@ -220,9 +223,10 @@ export function startSample(context: CliContext, history: MarketHistory): Job {
     try {
       const fault = roomFault(context, config().dataPath)
       if (fault !== undefined) throw fault
-      const moved = sample.tick(clock())
-      if (moved === 'behind') step = setImmediate(move)
-      if (moved === 'over') job.dispose()
+      const nowMs = clock()
+      const moved = sample.map(({ tick }) => tick(nowMs))
+      if (moved.includes('behind')) step = setImmediate(move)
+      if (moved.includes('over')) job.dispose()
       hasFailed = false
     } catch (error) {
       if (!hasFailed)

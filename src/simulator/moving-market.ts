@@ -18,14 +18,14 @@ import {
   type TradedMarket,
 } from './traded-market.ts'
 
-const COIN: Coin = 'btc'
 const TIMEFRAME: Timeframe = '5m'
 const WINDOW_MS = timeframeMs[TIMEFRAME]
 const SEED = 'moving-2'
 /** Of a version whose markets had gaps. */
 const FORMER_SEED = 'moving'
-/** Enough to see it move; real ones have three times as many. */
+/** Enough to see it move; real ones have three times as many. That of a coin beside Bitcoin. */
 const STATES_PER_SECOND = 4
+const OTHERS_STATES_PER_SECOND = 0.75
 /** States that are written at once: some milliseconds. */
 const STATES_MAX = 100
 /** The most markets that are looked at for those that an earlier run left open. */
@@ -36,8 +36,8 @@ export const hasRecorded = (history: Pick<MarketHistory, 'coinTotals'>, nowMs: n
   history.coinTotals(nowMs).some(({ source }) => source === 'recorded')
 
 /**
- * Makes a market, and the next one when its window ends, until the history has a market that was
- * recorded. What happens in a window follows from its time, so a server that starts again continues
+ * Makes a market of a coin, and the next one when its window ends, until the history has a market
+ * that was recorded. What happens in a window follows from its time, so a server that starts again continues
  * where the one before it would be.
  */
 export function createMovingMarket(
@@ -52,17 +52,16 @@ export function createMovingMarket(
     | 'spot'
     | 'close'
   >,
+  coin: Coin = 'btc',
+  model = createModel(),
 ) {
-  const model = createModel()
+  const statesPerSecond = coin === 'btc' ? STATES_PER_SECOND : OTHERS_STATES_PER_SECOND
   /** By the start of its window. */
   const live = new Map<number, TradedMarket>()
   let isResumed = false
 
   const begin = (windowStartMs: number, seed = SEED): TradedMarket =>
-    createTradedMarket(
-      { seed, coin: COIN, timeframe: TIMEFRAME, windowStartMs, statesPerSecond: STATES_PER_SECOND },
-      model,
-    )
+    createTradedMarket({ seed, coin, timeframe: TIMEFRAME, windowStartMs, statesPerSecond }, model)
 
   const idOf = (windowStartMs: number, seed: string): string =>
     begin(windowStartMs, seed).market.conditionId
@@ -77,7 +76,7 @@ export function createMovingMarket(
 
   /** Opens markets again that an earlier run left. */
   function resume(nowMs: number): void {
-    const query = { coin: COIN, timeframe: TIMEFRAME, nowMs, limit: LEFT_MAX }
+    const query = { coin, timeframe: TIMEFRAME, nowMs, limit: LEFT_MAX }
     const left = (['upcoming', 'open', 'closed'] as const)
       .flatMap((status) => history.listMarkets({ ...query, status }))
       .filter(({ source, isClosed }) => source === 'simulated' && !isClosed)
@@ -105,15 +104,15 @@ export function createMovingMarket(
     if (strike === undefined && before !== undefined) return finalPriceOf(before)
     const known =
       strike ?? listWindow(beforeMs).find((market) => market.finalPrice !== undefined)?.finalPrice
-    const price = { coin: COIN, source: 'simulated', toMs: windowStartMs, order: 'desc' } as const
+    const price = { coin, source: 'simulated', toMs: windowStartMs, order: 'desc' } as const
     const digits = known ?? history.spot({ ...price, limit: 1 })[0]?.price
-    return digits === undefined ? firstPriceOf(COIN) : readPrice(COIN, digits)
+    return digits === undefined ? firstPriceOf(coin) : readPrice(coin, digits)
   }
 
   /** The simulated markets of a window, whoever made them. */
   const listWindow = (windowStartMs: number): Market[] =>
     history.listMarkets({
-      coin: COIN,
+      coin,
       timeframe: TIMEFRAME,
       source: 'simulated',
       fromMs: windowStartMs,

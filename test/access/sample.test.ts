@@ -28,7 +28,7 @@ describe('Authorization: Bearer sample', () => {
     const { ask, statusOf, both, open } = createGround()
     const sample = await (await ask('/v1/sample')).json()
     expect(sample).toMatchObject({
-      coins: ['btc'],
+      coins: ['btc', 'eth'],
       routes: ['markets', 'prices'],
       requestsPerMinute: 120,
       market: { symbol: 'btc', conditionId: both.conditionId },
@@ -57,12 +57,24 @@ describe('Authorization: Bearer sample', () => {
       for (const part of ['', '/snapshots', '/heatmap', '/quotes', '/trades'])
         expect([path, part, await statusOf(path + part)]).toEqual([path, part, 200])
     }
-    // Lists of a coin are as the Free tier has them.
-    expect(await statusOf('/v1/eth/markets')).toBe(401)
     const live = await ask(`/v1/btc/markets/${open.conditionId}/live`)
     expect(live.status).toBe(200)
     await live.body?.cancel()
     expect(await statusOf(`/v1/sol/markets/${open.conditionId}/snapshots`)).toBe(401)
+  })
+
+  test('behavior: lists a coin of which nothing is recorded, until something is', async () => {
+    const { history, ask, statusOf, advance } = createGround()
+    for (const path of ['/v1/eth/markets', '/v1/eth/prices', '/v1/eth/spot'])
+      expect([path, await statusOf(path)]).toEqual([path, 200])
+    // Of Solana a recorded market is known; the lists need more than the sample has.
+    for (const path of ['/v1/sol/markets', '/v1/eth/panel?offsets=0'])
+      expect([path, await statusOf(path)]).toEqual([path, 401])
+    const conditionId = conditionIdOf('9')
+    history.putMarket({ conditionId, coin: 'eth', timeframe: '5m', source: 'recorded' })
+    advance(1_000)
+    expect(await statusOf('/v1/eth/markets')).toBe(401)
+    expect(await (await ask('/v1/sample')).json()).toMatchObject({ coins: ['btc'] })
   })
 
   test('error: everything else is 401, and says where the sample is described', async () => {
@@ -143,6 +155,7 @@ describe('createSample', () => {
       choice: 'auto',
       listTiers: () => [],
       findMarket: (name) => markets.get(name),
+      sourcesOf: () => [],
       findExample: () => example,
       isWellCovered: ({ conditionId }) => conditionId.includes('good'),
       timer: () => nowMs,

@@ -448,7 +448,7 @@ describe('GET /v1/board/live', () => {
 
   test('behavior: the sample follows its coins, and a server that stops ends the stream', async () => {
     const { history, app, follow } = live()
-    putMarket(history, 2, { coin: 'eth' })
+    putMarket(history, 2, { coin: 'eth', source: 'recorded' })
     const client = await follow('/v1/board/live', { authorization: 'Bearer sample' })
     await client.until(() => changesOf(client).length > 0)
     expect(changesOf(client)[0]?.data.map(({ symbol }) => symbol)).toEqual(['btc'])

@@ -16,7 +16,7 @@ export type Rights = { tier: Tier; sample: Sample | undefined }
 type Wanted = {
   route: 'markets' | 'prices' | 'snapshots' | 'quotes'
   coin: string
-  market?: string
+  market?: string | undefined
 }
 
 const { sample } = facts
@@ -61,11 +61,14 @@ export function useRights(): Rights | undefined {
   return of === key ? rights : undefined
 }
 
-const isOfTier = ({ tier }: Rights, { route, coin }: Wanted): boolean =>
+type Included = Pick<Tier, 'coins' | 'routes'>
+
+const isOfTier = ({ tier }: { tier: Included }, { route, coin }: Wanted): boolean =>
   tier.routes.includes(route) && tier.coins.includes(coin)
 
-const isSampled = ({ sample }: Rights, { market }: Wanted): boolean =>
-  market !== undefined && (isSimulatedOpen(sample, market) || namesOf(sample).includes(market))
+const isSampled = ({ sample }: Rights, { route, coin, market }: Wanted): boolean =>
+  (sample !== undefined && isOfTier({ tier: sample }, { route, coin })) ||
+  (market !== undefined && (isSimulatedOpen(sample, market) || namesOf(sample).includes(market)))
 
 /** What ids and slugs of the simulator begin with: `simulated` in ASCII, and `sim-`. */
 const simulatedName = /^(0x73696d756c61746564|sim-)/
@@ -81,13 +84,12 @@ const namesOf = (sample: Sample | undefined): string[] =>
 export const mayRead = (rights: Rights, wanted: Wanted): boolean =>
   isOfTier(rights, wanted) || isSampled(rights, wanted)
 
-// A key of a small tier is no reason to see less of a market of the sample than without one.
+// A key of a small tier is no reason to see less of the sample than without one.
 apiKey.sampleOnly = (path) => {
   const { rights } = store.get()
-  const [, coin, market] = /^\/v1\/(\w+)\/markets\/([^/]+)/.exec(path) ?? []
-  if (rights === undefined || coin === undefined || market === undefined) return false
-  return (
-    isSampled(rights, { route: 'snapshots', coin, market }) &&
-    !isOfTier(rights, { route: 'snapshots', coin })
-  )
+  const [, coin, market] = /^\/v1\/(\w+)\/(?:markets\/([^/]+))?/.exec(path) ?? []
+  if (rights === undefined || coin === undefined) return false
+  // A market of the sample may be read whole; of a coin, what all tiers include.
+  const wanted = { route: market === undefined ? 'markets' : 'snapshots', coin, market } as const
+  return isSampled(rights, wanted) && !isOfTier(rights, wanted)
 }

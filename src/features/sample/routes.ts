@@ -16,7 +16,7 @@ export const sampleRoutes = (api: Api, sample: Sample) =>
       operationId: 'getSample',
       summary: 'What may be read without a key',
       description:
-        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes, everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.',
+        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes (also of coins of which only simulated markets are held), everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.',
       tags: ['markets'],
     },
   })

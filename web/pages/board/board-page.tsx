@@ -60,7 +60,11 @@ export function BoardPage() {
       {key === undefined && facts.sample && (
         <p class="note">
           Without a key, you see a sample: windows of {facts.sample.coins.join(', ').toUpperCase()}.{' '}
-          <a href="/account">Get a key</a> for the other coins.
+          {facts.sample.coins.length < coins.length && (
+            <>
+              <a href="/account">Get a key</a> for the other coins.
+            </>
+          )}
         </p>
       )}
       {isOpen ? (

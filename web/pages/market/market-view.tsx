@@ -127,6 +127,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
       <Head {...{ market, chosen }} live={isOpen ? live : none} />
       <NextWindow market={market} isFollowing={isLive} />
       <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
+      <MirrorNote {...chosen} />
       <div class="market-grid">
         {/* Before the rest, as on a phone it is shown first; its room is kept until it is there. */}
         {mayBooks && !heatmap.problem && (
@@ -136,7 +137,6 @@ export function LiveMarket({ market, rights, onChange }: Props) {
           />
         )}
         <div class="market-main">
-          <MirrorNote {...chosen} />
           {!mayBooks && <TierCard what="Whole books, the heat map and the ladder" />}
           {mayBooks && heatmap.problem && (
             <ProblemCard problem={heatmap.problem} onRetry={heatmap.reload} />
