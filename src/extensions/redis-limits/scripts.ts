@@ -8,7 +8,10 @@
 
 /** Beyond this part of its share, a server probably needs more: then the others learn of it early. */
 const POOLED_FROM = '3 / 4'
-/** A server that was silent for so long cannot reach Redis: its share is not waited for. */
+/**
+ * A server that was silent for so long cannot reach Redis: its share is not waited for. If it was not
+ * heard since Redis was away, it may have admitted that share by itself, so no other has it.
+ */
 const SILENT_MS = 1_000
 /** If no server was heard for so long, Redis was away. */
 const AWAY_MS = 400
@@ -24,6 +27,8 @@ export const keys = {
   pooledEnds: 'bookfeed:pooled-ends',
   /** The number of the newest pooled window. */
   lastNumber: 'bookfeed:last-number',
+  /** When Redis was back that had been away: a server heard last then may have been alone since. */
+  backAt: 'bookfeed:back-at',
   /** When Redis was empty. */
   generation: 'bookfeed:generation',
 } as const
@@ -76,7 +81,8 @@ end
 if used >= limit then return reply('refused') end
 
 local seen = redis.call('ZRANGE', '${keys.threads}', 0, -1, 'WITHSCORES')
-local holds, servers = {[server] = not pooled}, 1
+local holds, lost, servers = {[server] = not pooled}, {}, 1
+local backAt = pooled and redis.call('GET', '${keys.backAt}')
 ${NOW}
 for at = 1, #seen, 2 do
   local name = string.match(seen[at], '^%S+')
@@ -86,17 +92,20 @@ for at = 1, #seen, 2 do
   end
   if not pooled then
     holds[name] = true
-  elseif now - seen[at + 1] <= ${SILENT_MS} then
-    local known = tonumber(redis.call('HGET', '${keys.acknowledged}', seen[at]) or 0)
-    if known < pooled then holds[name] = true end
+  elseif tonumber(redis.call('HGET', '${keys.acknowledged}', seen[at]) or 0) < pooled then
+    local isSilent = now - seen[at + 1] > ${SILENT_MS}
+    if isSilent and seen[at + 1] == backAt then lost[name] = true end
+    if not isSilent then holds[name] = true end
   end
 end
-local share, held = math.floor(limit / math.max(servers, 1)), 0
+local share, held, kept = math.floor(limit / math.max(servers, 1)), 0, 0
 counts[server] = own + 1
 for name, isHolding in pairs(holds) do
-  if isHolding then held = held + math.max(share - (counts[name] or 0), 0) end
+  local left = math.max(share - (counts[name] or 0), 0)
+  if isHolding then held = held + left elseif lost[name] then kept = kept + left end
 end
-local fits = used + 1 + held <= limit
+if used + 1 + kept > limit then return reply('refused') end
+local fits = used + 1 + held + kept <= limit
 if fits then
   redis.call('HSET', window, server, own + 1)
   used = used + 1
@@ -132,6 +141,7 @@ if generation ~= ARGV[4] then number = 0 end
 
 local last = redis.call('ZRANGE', '${keys.threads}', -1, -1, 'WITHSCORES')
 if last[2] and now - last[2] > ${AWAY_MS} then
+  redis.call('SET', '${keys.backAt}', now)
   for _, other in ipairs(redis.call('ZRANGE', '${keys.threads}', 0, -1)) do
     redis.call('ZADD', '${keys.threads}', now, other)
   end

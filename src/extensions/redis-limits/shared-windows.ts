@@ -23,7 +23,9 @@ export async function shareWindows(options: LinkOptions): Promise<SharedWindows>
 
   const share: ShareWindows = (name, windowMs, own) => {
     const prefix = windowPrefix(name)
-    const shares = createShares({ prefix, own, link })
+    /** Requests of each key that Redis may have taken, and has not answered. */
+    const pending = new Map<string, number>()
+    const shares = createShares({ prefix, own, link, pending })
 
     async function askOnce(key: string, limit: number) {
       const begunMs = timer()
@@ -70,7 +72,15 @@ export async function shareWindows(options: LinkOptions): Promise<SharedWindows>
       take(key, limit, nowMs) {
         link.noteTake()
         if (!link.isCounting(windowMs)) return shares.take(key, limit, nowMs)
-        return ask(key, limit).catch(() => shares.take(key, limit, timer()))
+        const count = (by: 1 | -1): void => {
+          const sum = (pending.get(key) ?? 0) + by
+          if (sum === 0) pending.delete(key)
+          else pending.set(key, sum)
+        }
+        count(1)
+        return ask(key, limit)
+          .finally(() => count(-1))
+          .catch(() => shares.take(key, limit, timer()))
       },
     }
   }
@@ -82,9 +92,11 @@ function createShares({
   prefix,
   own,
   link,
+  pending,
 }: {
   prefix: string
   own: OwnRateWindows
+  pending: ReadonlyMap<string, number>
   link: Pick<LimitsLink, 'servers' | 'pooledUntil'>
 }): OwnRateWindows {
   /** Others may have used all of it. */
@@ -102,7 +114,7 @@ function createShares({
     take(key, limit, nowMs) {
       const pooled = findPooled(key, nowMs)
       if (pooled !== undefined) return pooled
-      const part = Math.floor(limit / link.servers())
+      const part = Math.floor(limit / link.servers()) - (pending.get(key) ?? 0)
       const window = own.take(key, part, nowMs)
       return { ...window, used: window.used + limit - part }
     },

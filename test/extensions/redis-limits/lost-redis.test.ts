@@ -93,6 +93,19 @@ async function startServers(redis: VirtualRedis, count: number, windowMs = WINDO
   }
 }
 
+/** How many requests are admitted of so many that come at once to one of those that are alive. */
+async function askFor(
+  servers: Awaited<ReturnType<typeof startServers>>,
+  server: number,
+  count: number,
+  limit: number,
+): Promise<number> {
+  const before = servers.admittedMs.length
+  for (let sent = 0; sent < count; sent++) servers.request(server, limit)
+  await servers.advance(1_600)
+  return servers.admittedMs.length - before
+}
+
 function drawFaults(random: Random, kinds: readonly Fault['kind'][], servers: number): Fault[] {
   return Array.from({ length: 1 + random.integer(3) }, () => {
     // In both halves, and never in the last part of the pause.
@@ -210,6 +223,60 @@ describe.skipIf(redisProgram === null)('limits while Redis is lost', () => {
     ROUNDS * ROUND_MS_MAX,
   )
 
+  test(
+    'behavior: what a server admitted alone, and could not report before it died, no other admits',
+    async () => {
+      jest.useRealTimers()
+      await using redis = await startRedis()
+      jest.useFakeTimers()
+      const virtual = await openVirtualRedis(redis.url, { delayMs: () => 2 })
+      const servers = await startServers(virtual, 3, 60_000)
+      await servers.advance(400)
+      const ask = (server: number, count: number) => askFor(servers, server, count, 60)
+      expect(await ask(0, 5)).toBe(5)
+      virtual.hang()
+      await servers.advance(1_000)
+      expect(await ask(0, 60)).toBe(15)
+      servers.end(0, false)
+      virtual.wake()
+      await servers.advance(3_000)
+      expect([await ask(0, 60), await ask(1, 60)]).toEqual([40, 0])
+      await servers.dispose()
+      virtual.close()
+    },
+    ROUND_MS_MAX,
+  )
+
+  test(
+    'behavior: a request that Redis may have taken counts while its answer is on its way',
+    async () => {
+      jest.useRealTimers()
+      await using redis = await startRedis()
+      jest.useFakeTimers()
+      /** Of the next ways there and back. */
+      const delaysMs: number[] = []
+      const virtual = await openVirtualRedis(redis.url, { delayMs: () => delaysMs.shift() ?? 2 })
+      const servers = await startServers(virtual, 1, 60_000)
+      await servers.advance(400)
+      expect(await askFor(servers, 0, 8, 10)).toBe(8)
+      // Between two beats.
+      await servers.advance(20)
+      // The answer to the first is too late, so the server is alone; that to the second is not.
+      for (const answerMs of [400, 195]) {
+        delaysMs.push(2, answerMs)
+        servers.request(0, 10)
+        await servers.advance(60)
+      }
+      await servers.advance(110)
+      servers.request(0, 10)
+      await servers.advance(1_600)
+      expect(servers.admittedMs.length).toBe(10)
+      await servers.dispose()
+      virtual.close()
+    },
+    ROUND_MS_MAX,
+  )
+
   test.each([
     ['dies', false],
     ['stops in order', true],
@@ -224,12 +291,7 @@ describe.skipIf(redisProgram === null)('limits while Redis is lost', () => {
         const virtual = await openVirtualRedis(redis.url, { delayMs: () => 2 })
         const servers = await startServers(virtual, 3, 60_000)
         await servers.advance(400)
-        const ask = async (server: number, count: number): Promise<number> => {
-          const before = servers.admittedMs.length
-          for (let sent = 0; sent < count; sent++) servers.request(server, 60)
-          await servers.advance(400)
-          return servers.admittedMs.length - before
-        }
+        const ask = (server: number, count: number) => askFor(servers, server, count, 60)
         expect([await ask(0, 9), await ask(1, 5)]).toEqual([9, 5])
         servers.end(0, isInOrder)
         // Longer than a server may be silent.
