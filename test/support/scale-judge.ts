@@ -22,9 +22,11 @@ import {
 } from './scale-load.ts'
 import { addDrillKey, type ScaleWorld } from './scale-world.ts'
 
-/** What was acknowledged so long ago must be in a body, or `/readyz` must fail. */
+/** What was acknowledged so long ago must be in a body, or `/readyz` must fail; or on a stream. */
 const STALE_MS = 3_000
 const LOOK_MS = 200
+/** A stream that was suspended with its server, or is new, may take so many looks to say so. */
+const LATE_LOOKS = 3
 const TRIES_MAX = 50
 /** Rows of a batch of `append-process.ts`. */
 const BATCH_ROWS = 30
@@ -34,10 +36,17 @@ const LISTS = ['snapshots', 'quotes']
 const batchOf = (number: number): number => Math.floor((number - 1) / 1000)
 const numberOf = ({ bids }: Row): number => Math.round((bids[0]?.size ?? 0) * 1e6)
 
-/** What a server leaves out, or lets in, although another thing was acknowledged long ago. */
-async function findStale(origin: string, key: string, { appends, keys }: Load) {
+/** The newest batch that was acknowledged so long ago that every server must have it. */
+function knownBatch({ appends }: Load): number {
   const byMs = performance.now() - STALE_MS
-  const known = Math.max(-1, ...[...appends].flatMap(([n, { atMs }]) => (atMs < byMs ? n : [])))
+  return Math.max(-1, ...[...appends].flatMap(([n, { atMs }]) => (atMs < byMs ? n : [])))
+}
+
+/** What a server leaves out, or lets in, although another thing was acknowledged long ago. */
+async function findStale(origin: string, key: string, of: Load) {
+  const { keys } = of
+  const byMs = performance.now() - STALE_MS
+  const known = knownBatch(of)
   const page = await request(origin + pageOf(appended, 'limit=10&order=desc'), asKey(key))
   const stale: string[] = []
   const rows = page.status === 200 ? (JSON.parse(page.text) as { data: Row[] }).data : []
@@ -54,12 +63,56 @@ async function findStale(origin: string, key: string, { appends, keys }: Load) {
   return stale
 }
 
-/** Looks for what is stale although the server says that it is ready. */
+/** A live stream of the appended market, until its server ends it. */
+function follow(origin: string, key: string) {
+  const { headers } = asKey(key) as { headers: Record<string, string> }
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/stream`, { headers })
+  const stream = {
+    origin,
+    /** Undefined until it has sent a row. */
+    newest: undefined as number | undefined,
+    isStale: false,
+    isOver: false,
+    /** In how many looks in a row it was behind without saying so. */
+    lateLooks: 0,
+    close: () => socket.close(),
+  }
+  const wish = { op: 'subscribe', id: 'drill', channel: 'snapshots', coin: 'btc' }
+  socket.onopen = () => socket.send(JSON.stringify({ ...wish, conditionId: appended }))
+  socket.onclose = () => (stream.isOver = true)
+  socket.onmessage = ({ data: text }: MessageEvent<string>) => {
+    const { type, data } = JSON.parse(text) as { type: string; data?: Row }
+    if (type === 'stale' || type === 'current') stream.isStale = type === 'stale'
+    if ((type !== 'row' && type !== 'snapshot') || data === undefined) return
+    stream.newest = Math.max(stream.newest ?? -1, batchOf(numberOf(data)))
+  }
+  return stream
+}
+
+type Stream = ReturnType<typeof follow>
+
+/** What a stream does not have although another thing was acknowledged long ago, and it says nothing. */
+function findLate(stream: Stream, of: Load): string[] {
+  const { newest, isStale } = stream
+  const known = knownBatch(of)
+  const isLate = newest !== undefined && newest < known && !isStale
+  stream.lateLooks = isLate ? stream.lateLooks + 1 : 0
+  if (stream.lateLooks < LATE_LOOKS) return []
+  stream.lateLooks = 0
+  return [`stale: a stream has batch ${newest} and not ${known}, and does not say so`]
+}
+
+/** Looks for what is stale although the server says that it is ready, or a stream that it is current. */
 export function watchStale({ servers }: ScaleWorld, key: string, of: Load) {
   let isOver = false
+  const streams = new Map<ScaleWorld['servers'][number], Stream>()
   async function look(server: ScaleWorld['servers'][number]): Promise<void> {
     const life = server.life()
     if (life === undefined || server.isSuspended()) return
+    const open = streams.get(server)
+    if (open === undefined || open.isOver || open.origin !== life.origin)
+      streams.set(server, follow(life.origin, key))
+    else of.findings.push(...findLate(open, of))
     if ((await findStale(life.origin, key, of)).length === 0) return
     const ready = await request(`${life.origin}/readyz`)
     const stale = await findStale(life.origin, key, of)
@@ -74,6 +127,7 @@ export function watchStale({ servers }: ScaleWorld, key: string, of: Load) {
   return async (): Promise<void> => {
     isOver = true
     await watching
+    for (const stream of streams.values()) stream.close()
   }
 }
 
@@ -209,7 +263,8 @@ export async function judgeAll(
     const judgement = await judge(ask, { market, states })
     found.push(...faultsOf([judgement]))
     for (const { outcome, fromMs, toMs, reason } of judgement.gaps) {
-      if (toMs <= sinceMs) continue
+      // A market is listed long before its window, and followed once it is found.
+      if (toMs <= sinceMs || reason === 'not_open') continue
       const times = rows.filter((row) => row.outcome === outcome).map(timeOf)
       const held = times.filter((ms) => fromMs < ms && ms < toMs).length
       const played = states.filter((each) => fromMs < each.timestampMs && each.timestampMs < toMs)

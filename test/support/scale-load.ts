@@ -55,7 +55,7 @@ export type Load = Awaited<ReturnType<typeof startLoad>>
 
 /** Begins to append, to read, to buy, and to change keys. */
 export async function startLoad(world: ScaleWorld) {
-  const { servers, venue, hot, chain, postgres } = world
+  const { servers, venue, hot, chain, postgres, s3 } = world
   const acknowledged: { kind: Kind; atMs: number }[] = []
   /** What a client may have to bear, such as a 503 that asks to try again. */
   const errors: { what: What; error: string }[] = []
@@ -197,7 +197,8 @@ export async function startLoad(world: ScaleWorld) {
     const next = `${(appends.size > 0 ? Math.max(...appends.keys()) : -1) + 1}`
     const child = Bun.spawn(
       [process.execPath, appender, url.href, next, '1000000', `${APPEND_EVERY_MS}`],
-      { stdout: 'pipe', stderr: 'ignore' },
+      // Late rows go into books that the servers may have moved to the bucket.
+      { env: { ...s3.env }, stdout: 'pipe', stderr: 'ignore' },
     )
     writer = child
     let rest = ''

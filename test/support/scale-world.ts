@@ -3,7 +3,7 @@
  * one PostgreSQL with a synchronous standby, one Redis, one bucket and one chain. Each program is a
  * process that can be killed and suspended, and its connections can be cut and delayed.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,6 +11,7 @@ import { startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import type { RecorderStatus } from '#src/server/recorder-status.ts'
 
 import { fillAnswers } from './answers.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
@@ -30,6 +31,8 @@ import { startVenue, systemClock, type Venue } from './venue/venue.ts'
 
 const SERVERS = 2
 const STEPS_PER_SECOND = 20
+const LOOK_MS = 100
+const RECORDING_MS_MAX = 60_000
 
 export type ScaleWorld = Awaited<ReturnType<typeof startScaleWorld>>
 export type ScaleServer = Awaited<ReturnType<typeof startServer>>
@@ -174,23 +177,48 @@ async function archiveOldMarkets(url: string, run: Run): Promise<[hot: string, c
   return [hot.conditionId, cold.conditionId]
 }
 
-async function startRecorder(venue: Venue, home: string, { postgres, linkTo }: Engines) {
+async function startRecorder(venue: Venue, home: string, { postgres, s3, linkTo }: Engines) {
   const link = await linkTo(() => portOf(postgres.url))
   const start = () =>
     Bun.spawn(bookfeed('record'), {
-      env: { ...recordingEnv(home, venue), BOOKFEED_HISTORY: behind(link, postgres.url) },
+      env: {
+        ...recordingEnv(home, venue),
+        ...s3.env,
+        BOOKFEED_HISTORY: behind(link, postgres.url),
+      },
       stdout: 'ignore',
       stderr: 'ignore',
     })
   let child = start()
+  const statusPath = join(home, 'recorder.json')
+
+  /** Whether it has the books of all markets; what it wrote is incomplete while it writes. */
+  function isRecording(): boolean {
+    try {
+      const { markets } = JSON.parse(readFileSync(statusPath, 'utf8')) as Pick<
+        RecorderStatus,
+        'markets'
+      >
+      return markets.length > 0 && markets.every(({ unknown }) => unknown.length === 0)
+    } catch {
+      return false
+    }
+  }
+
   return {
     links: [link],
     async kill(): Promise<void> {
       child.kill('SIGKILL')
       await child.exited
+      rmSync(statusPath, { force: true })
     },
+    /** Resolves once it records: until then it would leave a gap if the other one were killed. */
     async restart(): Promise<void> {
       child = start()
+      for (let waited = 0; !isRecording(); waited += LOOK_MS) {
+        if (waited > RECORDING_MS_MAX) throw new Error('A recorder never began to record.')
+        await Bun.sleep(LOOK_MS)
+      }
     },
     suspend: async () => child.kill('SIGSTOP'),
     wake: async () => child.kill('SIGCONT'),
