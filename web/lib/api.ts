@@ -50,7 +50,7 @@ type Options = {
   headers?: Record<string, string>
   signal?: AbortSignal
   /** In place of the visitor's key or the sample; null sends none. */
-  authorization?: string | null
+  authorization?: string | null | undefined
 }
 
 /** The answer, whatever its body is. Throws `ProblemError`, and nothing else but an abort. */

@@ -1,6 +1,6 @@
 /**
- * What a rule would have brought: buy an outcome at a price some time before the end, and hold it
- * to the end. Entries, fills and fees are as of the moment of entry; the winner only settles.
+ * The backtest of a rule: buy an outcome at a price some time before the end, and hold it to the
+ * end. Entries, fills and fees are as of the moment of entry; the winner only settles.
  */
 
 import { type Exact, fill, type Order } from '#src/domain/fill.ts'

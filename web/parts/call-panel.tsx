@@ -11,7 +11,7 @@ const options = languages.map((each) => [each, each] as const)
 type Props = {
   calls: readonly Call[]
   /** What was sent in place of a key, which is no secret; the sample's if it is left out. */
-  guestToken?: string
+  guestToken?: string | undefined
 }
 
 /** The requests behind a picture, ready to copy. */

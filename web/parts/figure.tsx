@@ -15,7 +15,7 @@ type Props = {
   /** Of its data; all that is saved says if they are simulated. */
   source?: string
   calls: readonly Call[]
-  guestToken?: string
+  guestToken?: string | undefined
   /** The canvas to be saved, as it is then. */
   canvas?: () => HTMLCanvasElement | null | undefined
   rows: () => Iterable<readonly Cell[]>
@@ -77,7 +77,7 @@ export function Figure(props: Props) {
           <Button text="CSV" look="tiny" onClick={saveRows} />
         </div>
       </header>
-      {isOpen && <CallPanel calls={calls} {...(guestToken === undefined ? {} : { guestToken })} />}
+      {isOpen && <CallPanel calls={calls} guestToken={guestToken} />}
       {children}
       {legend && <div class="legend">{legend}</div>}
     </section>

@@ -1,4 +1,4 @@
-/** A rule that the visitor types, and what it would have brought after fees and fill. */
+/** The backtest of a rule that the visitor types: its trades after fees and fill, and the equity curve. */
 
 import { useMemo, useRef, useState } from 'preact/hooks'
 
@@ -54,7 +54,7 @@ const noLadders: Ladders = new Map()
 export function Backtest(props: Props) {
   const { coin, view, call, guestToken, panel } = props
   const { rule } = view
-  const authorization = guestToken === undefined ? undefined : `Bearer ${guestToken}`
+  const authorization = guestToken && `Bearer ${guestToken}`
   const entries = useMemo(
     () => panel && findEntries(panel.rows, rule),
     [panel, ...Object.values(rule)],
@@ -83,7 +83,7 @@ export function Backtest(props: Props) {
       <Card title="Backtest of a rule">
         <RuleForm key={view.timeframe} rule={rule} lengthMs={view.length.lengthMs} />
         {books.problem && <ProblemCard problem={books.problem} onRetry={books.reload} />}
-        {!books.problem && <RunSummary {...{ entries, run, rule }} />}
+        {!books.problem && <RunSummary entries={entries} run={run} rule={rule} />}
       </Card>
       <EquityFigure {...props} run={run} />
       <SameInCode {...props} example={entries?.rows[0]} />
@@ -245,14 +245,14 @@ function EquityFigure({ coin, view, call, guestToken, source, run }: EquityProps
   const equity = useMemo(() => equityOf(run?.trades ?? []), [run])
   const last = equity.net.at(-1)
   const { rule, timeframe } = view
-  const title = `Sum of profits: ${outcomeNames[rule.outcome]}, ${showSpan(rule.beforeMs)} before the end`
+  const title = `Equity curve: ${outcomeNames[rule.outcome]}, ${showSpan(rule.beforeMs)} before the end`
   return (
     <Figure
       title={title}
       name={`equity-${coin}-${timeframe}`}
       source={source}
       calls={callsOf(call)}
-      {...(guestToken === undefined ? {} : { guestToken })}
+      guestToken={guestToken}
       canvas={() => canvasRef.current}
       rows={() => toRows(run?.trades ?? [])}
       legend={
@@ -317,12 +317,14 @@ function SameInCode({
   const [language, setLanguage] = useState<'Python' | 'curl'>('Python')
   const { outcome, widthCents, rule } = view
   const { origin } = location
-  const counted = { call, outcome, widthCents, rule, origin, token: guestToken }
   const calls =
     example === undefined ? callsOf(call) : [...callsOf(call), fillOf(call.coin, rule, example)]
-  const code = language === 'Python' ? toPython(counted) : toCode(calls, 'curl', guestToken)
+  const code =
+    language === 'Python'
+      ? toPython({ call, outcome, widthCents, rule, origin, token: guestToken })
+      : toCode(calls, 'curl', guestToken)
   return (
-    <Card title="The same in code">
+    <Card title="The same in Python">
       <div class="row spread">
         <Choice label="Language" options={languages} value={language} onChoose={setLanguage} />
         <CopyButton key={language} text={code} size="tiny" />
@@ -336,7 +338,7 @@ function SameInCode({
             The code reads your key from the environment: <code>export KEY=bf_live_…</code>
           </>
         ) : (
-          'It reads the same test data, with the public test key.'
+          'It needs no key of yours, as this page.'
         )}
       </p>
       <div class="calls">

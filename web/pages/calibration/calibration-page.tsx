@@ -3,11 +3,11 @@ import './calibration.css'
 
 import { useMemo, useState } from 'preact/hooks'
 
-import { type QueryValues, request, urlOf, useAsked } from '../../lib/api.ts'
+import { request, useAsked } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
 import { calibrate, widths } from '../../lib/calibration.ts'
 import { showCount, showSome } from '../../lib/format.ts'
-import { apiKey, PUBLIC_TEST_KEY } from '../../lib/key.ts'
+import { apiKey, isTestKey, PUBLIC_TEST_KEY, SAMPLE } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
@@ -23,7 +23,7 @@ import { callOf, lengths, readView, type View } from './view.ts'
 /** Fewer markets than this say little. */
 const FEW_MARKETS = 100
 
-/** How often an outcome won at each price some time before the end, and what a rule would have brought. */
+/** How often an outcome won at each price some time before the end, and the backtest of a rule. */
 export function CalibrationPage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = (params.coin ?? 'btc').toLowerCase()
   const rights = useRights()
@@ -32,35 +32,37 @@ export function CalibrationPage({ params }: { params: Readonly<Record<string, st
   return (
     <div class="page">
       <div class="row spread">
-        <h1>{coinNames[coin] ?? coin.toUpperCase()}: prices and results</h1>
+        <h1>{coinNames[coin] ?? coin.toUpperCase()} calibration</h1>
         <CoinTabs base="/calibration" coin={coin} />
       </div>
       {isIncluded === false && hasKey && (
         <TierCard what={`The panel of ${coin.toUpperCase()} markets`} />
       )}
       {isIncluded === undefined && <div class="page-wait" aria-busy="true" />}
-      {isIncluded && <CoinPage key={coin} coin={coin} guestToken={undefined} />}
-      {isIncluded === false && !hasKey && (
-        <CoinPage key={coin} coin={coin} guestToken={PUBLIC_TEST_KEY} />
+      {isIncluded !== undefined && (isIncluded || !hasKey) && (
+        <CoinPage
+          key={coin}
+          coin={coin}
+          guestToken={hasKey ? undefined : tokenOfGuests(isIncluded)}
+        />
       )}
     </div>
   )
 }
 
-/** Asks with the visitor's key, or with a token in its place. */
-function useAskedAs<T>(guestToken: string | undefined, path: string, query?: QueryValues) {
-  const authorization = guestToken === undefined ? {} : { authorization: `Bearer ${guestToken}` }
-  return useAsked<T>({
-    url: urlOf(path, query),
-    ask: (url, { signal }) => request<T>(url, { signal, ...authorization }),
-    whose: useStore(apiKey.store),
-  })
-}
+/** The sample where it includes the panel, else test data. */
+const tokenOfGuests = (isIncluded: boolean): string => (isIncluded ? SAMPLE : PUBLIC_TEST_KEY)
 
+/** `guestToken` is sent in place of a key. */
 type CoinProps = { coin: string; guestToken: string | undefined }
 
 function CoinPage({ coin, guestToken }: CoinProps) {
-  const coins = useAskedAs<Listed<Coin>>(guestToken, '/v1/coins')
+  const coins = useAsked<Listed<Coin>>({
+    url: '/v1/coins',
+    ask: (url, { signal }) =>
+      request(url, { signal, authorization: guestToken && `Bearer ${guestToken}` }),
+    whose: useStore(apiKey.store),
+  })
   const { query } = useLocation()
   const held = coins.data?.data.find(({ symbol }) => symbol === coin)
   if (coins.problem) return <ProblemCard problem={coins.problem} onRetry={coins.reload} />
@@ -69,7 +71,7 @@ function CoinPage({ coin, guestToken }: CoinProps) {
     return <p class="card note">Nothing of {coin.toUpperCase()} is recorded on this server.</p>
   }
   const view = readView(query, held)
-  return <Results {...{ coin, view, guestToken }} sources={held.sources} />
+  return <Results coin={coin} view={view} guestToken={guestToken} sources={held.sources} />
 }
 
 type ResultsProps = CoinProps & { view: View; sources: readonly string[] }
@@ -77,7 +79,7 @@ type ResultsProps = CoinProps & { view: View; sources: readonly string[] }
 function Results({ coin, view, guestToken, sources }: ResultsProps) {
   const [progress, setProgress] = useState(0)
   const call = callOf(coin, view)
-  const authorization = guestToken === undefined ? undefined : `Bearer ${guestToken}`
+  const authorization = guestToken && `Bearer ${guestToken}`
   const { data, problem, reload, isLoading } = useAsked({
     url: JSON.stringify(call),
     ask: (_, { signal }) => {
@@ -100,14 +102,13 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
   }
   const source = panel?.isSimulated ? 'simulated' : 'recorded'
   if (isRefused) return <TierCard what={`The panel of ${coin.toUpperCase()} markets`} />
-  const common = { coin, view, call, guestToken, source }
   return (
     <>
       <p class="note">
         How often an outcome won when its mid was at a price, some time before the end of the
         window. If prices are right, an outcome at 60¢ wins six times in ten.
       </p>
-      <Filters {...{ view, sources }} />
+      <Filters view={view} sources={sources} />
       <p class="note calibration-count" aria-live="polite">
         {panel === undefined ? (
           problem === undefined && `Reading the panel: ${showSome(progress, 'market')} so far …`
@@ -117,7 +118,7 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
               ? `No market of ${view.timeframe} that is over`
               : `${showSome(panel.markets, 'market')} of ${view.timeframe}`}{' '}
             from {view.fromDay} to {view.toDay}. <SimulatedTag source={source} />
-            {guestToken !== undefined && ' These are the simulated hours of the public test key.'}
+            {isTestKey(guestToken) && ' These are the simulated hours of the public test key.'}
             {panel.isCut &&
               ` There are more: the page reads the first ${showCount(MARKETS_MAX)}. Choose fewer days.`}
             {panel.markets > 0 &&
@@ -129,9 +130,30 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {!problem && (
         <>
-          <GridFigure {...common} grid={shown} />
-          <ReliabilityFigure {...common} grid={shown} />
-          <Backtest {...common} panel={panel} />
+          <GridFigure
+            coin={coin}
+            view={view}
+            call={call}
+            guestToken={guestToken}
+            source={source}
+            grid={shown}
+          />
+          <ReliabilityFigure
+            coin={coin}
+            view={view}
+            call={call}
+            guestToken={guestToken}
+            source={source}
+            grid={shown}
+          />
+          <Backtest
+            coin={coin}
+            view={view}
+            call={call}
+            guestToken={guestToken}
+            source={source}
+            panel={panel}
+          />
         </>
       )}
     </>

@@ -1,4 +1,4 @@
-/** The pictures of the page: how prices came true, and what a rule has brought. */
+/** The charts of the page: reliability of prices, and the equity curve of a rule. */
 
 import { useLayoutEffect, useState } from 'preact/hooks'
 
@@ -54,7 +54,7 @@ function drawLine(
   context.setLineDash([])
 }
 
-export const verdictColors = { more: '--bid', less: '--ask', fits: '--ink-soft' } as const
+const verdictColors = { more: '--bid', less: '--ask', fits: '--ink-soft' } as const
 
 type ReliabilityProps = { column: Column; label: string; canvasRef: CanvasRef }
 

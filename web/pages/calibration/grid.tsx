@@ -87,7 +87,7 @@ export function GridFigure({ coin, view, call, guestToken, source, grid }: GridP
       name={`calibration-${coin}-${timeframe}-${outcome}`}
       source={source}
       calls={callsOf(call)}
-      {...(guestToken === undefined ? {} : { guestToken })}
+      guestToken={guestToken}
       rows={() => toRows(columns)}
       legend={<Legend />}
     >
@@ -186,7 +186,7 @@ export function ReliabilityFigure({ coin, view, call, guestToken, source, grid }
       name={`calibration-${coin}-${timeframe}-${outcome}-${momentMs / 1000}s`}
       source={source}
       calls={callsOf(call)}
-      {...(guestToken === undefined ? {} : { guestToken })}
+      guestToken={guestToken}
       canvas={() => canvasRef.current}
       rows={() => toRows([column])}
       tools={

@@ -25,12 +25,9 @@ const MOMENTS = 400
 const BATCHES_MAX = 10
 export const BOOKS_MAX = BATCHES_MAX * MOMENTS
 
-const withKey = ({ signal, authorization }: Reading) =>
-  authorization === undefined ? { signal } : { signal, authorization }
-
 export async function loadPanel(
   { coin, offsets, ...range }: PanelCall,
-  reading: Reading,
+  { signal, authorization }: Reading,
   onProgress: (markets: number) => void,
 ): Promise<Panel> {
   const panel: Panel = { rows: [], markets: 0, isSimulated: false, isCut: false }
@@ -39,7 +36,8 @@ export async function loadPanel(
     const query = { ...range, offsets: offsets.join(','), limit: MARKETS, cursor }
     const { data, nextCursor } = await request<Listed<PanelRow>>(`/v1/${coin}/panel`, {
       query,
-      ...withKey(reading),
+      signal,
+      authorization,
     })
     for (const row of data) panel.rows.push(toObservation(row))
     panel.markets += data.length / offsets.length
@@ -73,7 +71,7 @@ type BookAt = { conditionId: string; snapshot: { asks: Level[] } | null }
 export async function loadLadders(
   entries: readonly Pick<Observation, 'conditionId' | 'ts'>[],
   { coin, outcome }: { coin: string; outcome: Outcome },
-  reading: Reading,
+  { signal, authorization }: Reading,
 ): Promise<Ladders> {
   const ladders = new Map<string, readonly Level[]>()
   const moments = entries
@@ -84,7 +82,8 @@ export async function loadLadders(
     const { data } = await request<{ data: BookAt[] }>(`/v1/${coin}/snapshots/at`, {
       method: 'POST',
       body: { requests, fields: 'asks' },
-      ...withKey(reading),
+      signal,
+      authorization,
     })
     for (const { conditionId, snapshot } of data) ladders.set(conditionId, snapshot?.asks ?? [])
   }
