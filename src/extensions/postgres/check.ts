@@ -12,7 +12,7 @@ import { finder, type Finding } from '#src/server/finding.ts'
 import { replicaPathOf } from '#src/server/served-stores.ts'
 
 import { addressOf, shownAddress } from './address.ts'
-import { formats } from './replica.ts'
+import { formats } from './formats.ts'
 import { openState, type PostgresState, type Standby } from './state.ts'
 import { variables } from './variables.ts'
 

@@ -2,13 +2,14 @@ import { mkdirSync } from 'node:fs'
 
 import { Command, Option } from 'commander'
 
+import type { StoreName } from '#src/database/stores.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '#src/server/open-data-folder.ts'
 
 import { addressOf, isPostgres } from './address.ts'
-import { type Copy, copyInWorker, type Store, stores } from './copy-worker.ts'
-import { postgresHistory, postgresLedger } from './database.ts'
+import { type Copy, copyInWorker, stores } from './copy-worker.ts'
+import { formats } from './formats.ts'
 
 const help = `
 A location is a data folder, or the address of a PostgreSQL database as in BOOKFEED_HISTORY and BOOKFEED_LEDGER. The
@@ -28,7 +29,7 @@ Examples:
   bookfeed copy --from postgres://bookfeed@db/books --to ./data
   bookfeed copy --only ledger --to 'postgres://bookfeed@db/books?schema=trial' --keep-source`
 
-type Flags = { from?: string; to: string; only?: Store; keepSource?: true }
+type Flags = { from?: string; to: string; only?: StoreName; keepSource?: true }
 
 /** `bookfeed copy`: moves ledger and history from one engine to another. */
 export const copyCommand = (context: CliContext): Command =>
@@ -67,11 +68,11 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
 }
 
 const placesOf = {
-  ledger: { configured: ledgerOf, inFolder: ledgerPathOf, format: postgresLedger },
-  history: { configured: historyOf, inFolder: historyPathOf, format: postgresHistory },
+  ledger: { configured: ledgerOf, inFolder: ledgerPathOf },
+  history: { configured: historyOf, inFolder: historyPathOf },
 } as const
 
-const placeIn = (place: string, store: Store): string =>
+const placeIn = (place: string, store: StoreName): string =>
   isPostgres(place) ? place : placesOf[store].inFolder(place)
 
 const hasSchema = (place: string): boolean =>
@@ -79,8 +80,8 @@ const hasSchema = (place: string): boolean =>
 const UNNAMED = 'unnamed'
 
 /** The same for the same place, however it is written. */
-function nameOf(store: Store, place: string): string {
+function nameOf(store: StoreName, place: string): string {
   if (!isPostgres(place)) return place
-  const { url, schema } = addressOf(place, placesOf[store].format.schema)
+  const { url, schema } = addressOf(place, formats[store].remote.schema)
   return `${url} ${schema}`
 }

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs'
 
 import type { Database } from '#src/database/database.ts'
-import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { prepareStore } from '#src/database/stores.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
+import { prepareStore, type StoreName } from '#src/database/stores.ts'
 import { toIso } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
@@ -15,24 +15,20 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { addressOf, isPostgres, shownAddress } from './address.ts'
 import { copyHistory } from './copy-history.ts'
 import { copyLedger } from './copy-ledger.ts'
-import { openPostgres, PostgresDatabase, postgresHistory, postgresLedger } from './database.ts'
+import { openPostgres, PostgresDatabase } from './database.ts'
+import { formats } from './formats.ts'
 
-export const stores = ['ledger', 'history'] as const
-export type Store = (typeof stores)[number]
+/** In the order in which they are copied. */
+export const stores: readonly StoreName[] = ['ledger', 'history']
 
 /** Files, or addresses. */
-export type Copy = { store: Store; from: string; to: string }
+export type Copy = { store: StoreName; from: string; to: string }
 export type Start = { copies: Copy[]; keepsSource: boolean; nowMs: number }
 type Said = { progress: string } | { line: string }
 type Say = (said: Said) => void
 
 const PROGRESS_EVERY_MS = 2000
 const FAULTS_SHOWN_MAX = 20
-
-const formats = {
-  ledger: { file: ledgerFormat, postgres: postgresLedger },
-  history: { file: historyFormat, postgres: postgresHistory },
-} as const
 
 export const shown = (place: string): string => (isPostgres(place) ? shownAddress(place) : place)
 
@@ -58,15 +54,15 @@ export async function copyInWorker(
   }
 }
 
-const open = (store: Store, place: string): Database =>
+const open = (store: StoreName, place: string): Database =>
   isPostgres(place)
-    ? openPostgres(place, formats[store].postgres)
+    ? openPostgres(place, formats[store].remote)
     : openDatabase(place, { format: formats[store].file })
 
 /** Opening makes what is not there, which is not meant of a source. */
-function isThere(store: Store, place: string): boolean {
+function isThere(store: StoreName, place: string): boolean {
   if (!isPostgres(place)) return existsSync(place)
-  const format = formats[store].postgres
+  const format = formats[store].remote
   const db = new PostgresDatabase(place, format)
   try {
     const find = db.prepare<{ found: string | null }, [string]>(

@@ -2,17 +2,16 @@
 import type { RemoteEngine } from '#src/database/stores.ts'
 
 import { openChunks } from './chunk-source.ts'
-import { openingFault, openPostgres, postgresHistory, postgresLedger } from './database.ts'
+import { openingFault, openPostgres } from './database.ts'
+import { formats } from './formats.ts'
 import { createJobLock } from './job-lock.ts'
 import { startReplicas } from './replica-worker.ts'
 
-const formats = { history: postgresHistory, ledger: postgresLedger } as const
-
 export const postgresEngine: RemoteEngine = {
-  open: (place, store) => openPostgres(place, formats[store]),
+  open: (place, store) => openPostgres(place, formats[store].remote),
   openChunks,
   startReplicas,
-  openingFault: (error, place, store) => openingFault(error, place, formats[store]),
+  openingFault: (error, place, store) => openingFault(error, place, formats[store].remote),
   createJobLock: ({ place, store, name, onFault }) =>
-    createJobLock({ place, format: formats[store], name, onFault }),
+    createJobLock({ place, format: formats[store].remote, name, onFault }),
 }

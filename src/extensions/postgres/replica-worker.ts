@@ -26,7 +26,8 @@ import { shownAddress } from './address.ts'
 import { answerTimes, memoryOf, openTimes, type TimesMemory } from './answer-times.ts'
 import { connect, type Failure, faultOf, NO_ANSWER } from './bridge.ts'
 import { errorOf } from './database.ts'
-import { formats, openReplica, type Replica } from './replica.ts'
+import { formats } from './formats.ts'
+import { openReplica, type Replica } from './replica.ts'
 
 const POLL_MS = 250
 const HEARTBEAT_MS = 500

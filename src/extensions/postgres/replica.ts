@@ -11,17 +11,10 @@ import type { ReservedSQL, SQL } from 'bun'
 import { is } from 'drizzle-orm/entity'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-import * as historySchema from '#db/history/schema.ts'
-import * as ledgerSchema from '#db/ledger/schema.ts'
 import type { Cell, Database } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import { packedInBytes } from '#src/database/packing.ts'
-import {
-  type FileFormat,
-  historyFormat,
-  ledgerFormat,
-  openDatabase,
-} from '#src/database/sqlite/database.ts'
+import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { chunkKinds, type StoreName } from '#src/database/stores.ts'
 import type { FetchedPart } from '#src/history/tables/chunk-fetch.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
@@ -30,7 +23,8 @@ import { within } from '#src/platform/patience.ts'
 import { addressOf } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
 import { type Answer, connect, type Question, runOn } from './bridge.ts'
-import { assertVersion, type Format, postgresHistory, postgresLedger } from './database.ts'
+import { assertVersion } from './database.ts'
+import { formats } from './formats.ts'
 
 /** Longest wait for a connection, and for a statement that returns few rows. */
 const ANSWER_MS_MAX = 2000
@@ -72,12 +66,6 @@ export const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
 /** How long the result of `TAKE_ROOM` holds. */
 const ROOM_MS = 10_000
 const REMOVE_HEARTBEATS = `DELETE FROM heartbeat WHERE at_ms < ${NOW_MS} - $1`
-
-/** The formats of each store: of its SQLite file, and of its tables in PostgreSQL. */
-export const formats: Record<StoreName, { file: FileFormat; schema: object; remote: Format }> = {
-  history: { file: historyFormat, schema: historySchema, remote: postgresHistory },
-  ledger: { file: ledgerFormat, schema: ledgerSchema, remote: postgresLedger },
-}
 
 /** The last entry of the log that the file contains, and the format of the database then. */
 type State = { serial: number; atMs: number; version: number }

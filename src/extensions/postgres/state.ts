@@ -10,7 +10,8 @@ import { addressOf } from './address.ts'
 import { answerTimes } from './answer-times.ts'
 import { connect, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
 import { errorOf } from './database.ts'
-import { formats, TAKE_ROOM } from './replica.ts'
+import { formats } from './formats.ts'
+import { TAKE_ROOM } from './replica.ts'
 
 const ANSWER_MS_MAX = 2000
 /** How long the answer about room holds: a look writes 16 MiB. */
