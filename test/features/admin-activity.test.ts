@@ -311,5 +311,12 @@ describe('names and search', () => {
     expect(nameOf('pro')).toBe('Pro')
     expect(nameOf('pay_one')).toBe('acc_one')
     expect(nameOf('acc_one')).toBeNull()
+    const wallet = `0x${'b'.repeat(40)}`
+    const by = { actor: 'operator', nowMs: NOW_MS } as const
+    ledger.createAccount({ id: 'acc_wallet', address: wallet, label: 'Wallet 7' }, by)
+    const chain = { oracle: 'clear', issuers: 'clear' } as const
+    ledger.recordScreening({ address: wallet, chain, staleAfterMs: DAY_MS }, by)
+    const [screened] = (await json<Audit>('/audit?limit=1')).data
+    expect(screened).toMatchObject({ subject: wallet, subjectName: 'Wallet 7' })
   })
 })

@@ -160,7 +160,7 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     const page = await browser.open('/admin?tab=jobs')
     const find = async (text: string) => {
       await page.fill('input[name=find]', text)
-      await page.click('button:has-text("Find")')
+      await page.click('.admin-search button')
       await page.waitForSelector(`h2:has-text("Payments with “${text}”")`)
     }
     await find(key.slice(-4))

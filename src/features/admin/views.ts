@@ -183,7 +183,8 @@ function nameSubject(deps: AdminDeps, subject: string): string | null {
     key?.accountId ??
     (subject.startsWith('pay_') ? ledger.payments.findPayment(subject)?.accountId : undefined) ??
     (subject.startsWith('quote_') ? ledger.payments.findOffer(subject)?.accountId : undefined) ??
-    (subject.startsWith('acc_') ? subject : undefined)
+    (subject.startsWith('acc_') ? subject : undefined) ??
+    (subject.startsWith('0x') ? ledger.findAccountByAddress(subject)?.id : undefined)
   if (accountId === undefined) return null
   const name = nameAccount(deps, accountId)
   if (key === undefined) return name === subject ? null : name

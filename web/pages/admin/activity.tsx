@@ -11,7 +11,8 @@ import { Shown } from './parts.tsx'
 type Step = ActivitySeries['steps'][number]
 type Range = 'day' | 'week' | 'month'
 
-const EVERY_MS = 30_000
+/** Steps of a week and of a month are longer, and adding them up is more work. */
+const everyMs: Record<Range, number> = { day: 30_000, week: 300_000, month: 300_000 }
 const ranges = [
   ['day', 'Day'],
   ['week', 'Week'],
@@ -73,7 +74,7 @@ const measures: readonly Measure[] = [
 
 export function ActivityPart() {
   const [range, setRange] = useState<Range>('day')
-  const asked = useAdmin<ActivitySeries>('/activity', { range }, EVERY_MS)
+  const asked = useAdmin<ActivitySeries>('/activity', { range }, everyMs[range])
   const choice = (
     <Choice label="Time" options={ranges} value={range} onChoose={setRange} look="small" />
   )

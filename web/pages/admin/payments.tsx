@@ -164,10 +164,14 @@ const toCells = (payment: Payment) => {
     `${amount} ${token}`,
     <AccountLink id={payment.accountId} name={payment.accountName} />,
     <Where address={payer} transaction={payment.transaction} />,
-    waits ? (advice[reason ?? ''] ?? 'Investigate this payment.') : (resolution ?? 'nothing'),
+    waits ? (advice[reason ?? ''] ?? 'Investigate this payment.') : (resolution ?? toNext(state)),
     waits ? <Resolve id={id} /> : '',
   ]
 }
+
+/** What becomes of a payment that needs no decision. */
+const toNext = (state: string): string =>
+  states.includes(state) && state !== 'review' ? 'Wait: the server looks at it again.' : 'nothing'
 
 const toTransferCells = ({ id, amount, token, from, transaction, foundAt }: Transfer) => [
   <code>{id}</code>,
