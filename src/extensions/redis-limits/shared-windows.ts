@@ -23,7 +23,7 @@ export async function shareWindows(options: LinkOptions): Promise<SharedWindows>
 
   const share: ShareWindows = (name, windowMs, own) => {
     const prefix = windowPrefix(name)
-    /** Requests of each key that Redis may have taken, and has not answered. */
+    /** Requests of this thread, by key, that Redis may have taken and has not answered. */
     const pending = new Map<string, number>()
     const shares = createShares({ prefix, own, link, pending })
 
