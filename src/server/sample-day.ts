@@ -9,7 +9,7 @@ import type { ListFiles, ServerExtension } from './extension.ts'
 const DAYS_AGO = 2
 const NOON_MS = DAY_MS / 2
 /** Few, because the files are made before the server listens. */
-const STATES_PER_SECOND = 0.3
+const STATES_PER_SECOND = 0.2
 
 type Deps = {
   dataPath: string

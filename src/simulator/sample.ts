@@ -17,9 +17,9 @@ import {
 const SEED = 'sample'
 const TIMEFRAME: Timeframe = '5m'
 const WINDOW_MS = timeframeMs[TIMEFRAME]
-/** Far below real rates: some 8,000 snapshots in all. Bitcoin is what a visitor without a key sees. */
+/** Far below real rates: some 7,000 snapshots in all. Bitcoin is what a visitor without a key sees. */
 const BITCOIN = { count: 3, statesPerSecond: 1.5 }
-const MAIN = { count: 2, statesPerSecond: 0.5 }
+const MAIN = { count: 2, statesPerSecond: 0.35 }
 const OTHERS = { count: 1, statesPerSecond: 0.2 }
 /** States that are written at once. */
 const STATES_MAX = 1_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Source } from '#src/domain/market.ts'
+import { finalPriceFacts, type Source, strikeFacts } from '#src/domain/market.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { simulate } from '#src/simulator/simulator.ts'
@@ -60,6 +60,21 @@ describe('findExampleMarket', () => {
     const trade = { timestampMs: START_MS + 1_000, price: 500_000, outcome: 'up' } as const
     history.putTrades({ id: 'trades', conditionId, trades: [{ ...trade, size: 1, side: 'buy' }] })
     expect(example()).toBe(conditionId)
+  })
+
+  test('behavior: among equals the one that ended closest to its strike', () => {
+    const { history, ids, example } = createMarkets([{}, {}, {}])
+    for (const [index, finalPrice] of ['101', '99.9', '102'].entries()) {
+      const market = history.findMarket(ids[index] ?? '')
+      if (market === undefined) throw new Error('The market is held.')
+      const origin = { ...market, source: 'simulated' } as const
+      history.putMarket({
+        ...market,
+        ...strikeFacts('100', origin),
+        ...finalPriceFacts(finalPrice, origin),
+      })
+    }
+    expect(example()).toBe(ids[1])
   })
 
   test('behavior: a recorded one before any that is simulated, also of one outcome, and unresolved', () => {

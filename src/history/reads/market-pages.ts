@@ -55,8 +55,8 @@ type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades
 /**
  * The market that shows most, of those that are over and of which most is covered: a recorded one
  * before any that is simulated, then with a winner, with books of both outcomes, with its strike;
- * among the newest of these the one that is covered best, and has trades and spot. Where there is
- * none, the first one in this order.
+ * among the newest of these the one that is covered best, and has trades and spot; of equal ones
+ * that of the first coin whose end was closest. Where there is none, the first one in this order.
  */
 export function findExampleMarket(
   history: Reads,
@@ -69,7 +69,9 @@ export function findExampleMarket(
       const totals = held.filter((total) => total.coin === coin && total.source === source)
       return totals.length === 0
         ? []
-        : [...listHeld(history, { coin, source }, totals).take(NEWEST_COUNT)]
+        : [...listHeld(history, { coin, source }, totals).take(NEWEST_COUNT)].sort(
+            (a, b) => moveOf(a) - moveOf(b),
+          )
     })
     const byRank = Map.groupBy(newest, rankOf)
     for (const rank of [...byRank.keys()].sort((a, b) => b - a)) {
@@ -82,6 +84,12 @@ export function findExampleMarket(
   }
   return found.find(({ isClosed }) => isClosed) ?? found[0]
 }
+
+/** How far from the strike it ended, as a share: the nearer, the longer both outcomes were open. */
+const moveOf = ({ strike, finalPrice }: Market): number =>
+  strike === undefined || finalPrice === undefined
+    ? Number.MAX_VALUE
+    : Math.abs(Number(finalPrice) / Number(strike) - 1)
 
 /** Each counts more than all after it. */
 const rankOf = (market: Market): number =>
