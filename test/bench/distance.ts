@@ -185,16 +185,21 @@ async function measure(world: ScaleWorld, key: string, ms: number): Promise<stri
   ]
 }
 
-await using stack = new AsyncDisposableStack()
-const world = await startScaleWorld(stack)
-const key = addDrillKey(world)
-const columns: string[][] = []
-for (const ms of distances) {
-  console.error(`measuring: ${ms} ms each way`)
-  const pause = Bun.sleep(DISTANCE_MS_MIN)
-  columns.push(await measure(world, key, ms))
-  await pause
+async function measureAll(): Promise<string[][]> {
+  await using stack = new AsyncDisposableStack()
+  const world = await startScaleWorld(stack)
+  const key = addDrillKey(world)
+  const columns: string[][] = []
+  for (const ms of distances) {
+    console.error(`measuring: ${ms} ms each way`)
+    const pause = Bun.sleep(DISTANCE_MS_MIN)
+    columns.push(await measure(world, key, ms))
+    await pause
+  }
+  return columns
 }
+
+const columns = await measureAll()
 const names = [
   'cached page',
   'cached page, while keys are rotated',
@@ -211,4 +216,4 @@ console.log(
     ...names.map((name, row) => [name, ...columns.map((column) => column[row] ?? '')]),
   ]),
 )
-process.exit(0)
+process.exit()
