@@ -56,6 +56,9 @@ function makeTemplate(): void {
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', addresses }
   ledger.putSanctionsList(list, by())
   void ledger.putTimeFloor(NOW_MS + 1)
+  const recorder = { startedMs: NOW_MS, rows: 7, lagMs: 12 }
+  const step = { stepMs: 0, server: 'a', requests: 3, errors: 1, durations: [1, 2], problems: {} }
+  ledger.putActivity([{ ...step, recorder }], 0)
 }
 
 /** A folder with that ledger, which this process never had open. */
@@ -120,7 +123,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       const there = await copy(folder, '--to', postgres.url)
       expect(there.exitCode).toBe(0)
       const total = Object.values(before).flat().length
-      expect(there.printed).toContain(`${total.toLocaleString('en-US')} rows of 17 tables`)
+      expect(there.printed).toContain(`${total.toLocaleString('en-US')} rows of 18 tables`)
       const held = `${snapshots.toLocaleString('en-US')} snapshots of ${markets} markets`
       expect(there.printed).toContain(`read again: ${held}.`)
       // No word of it tells the password.
