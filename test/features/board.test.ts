@@ -431,6 +431,19 @@ describe('GET /v1/board/live', () => {
     }
   }, 10_000)
 
+  test('behavior: when nothing changes, an event says which moment that is', async () => {
+    const { follow, time } = live()
+    const client = await follow('/v1/board/live')
+    await client.until(() => changesOf(client).length > 0)
+    time.nowMs += 4_000
+    await client.until(() => changesOf(client).length > 1)
+    expect(changesOf(client).at(-1)).toEqual({
+      time: iso(START_MS + 64_000),
+      data: [],
+      closed: [],
+    })
+  }, 20_000)
+
   test('behavior: ends when the key does, and takes a place among the streams of the account', async () => {
     const { ledger, follow, send, time } = live()
     const key = addKey(ledger, 'free')

@@ -92,10 +92,12 @@ history.putMarket({
 })
 
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
-const ticking = setInterval(() => app.tick(), 5)
+let isSilent = false
+const ticking = setInterval(() => isSilent || app.tick(), 5)
 const browser = createBrowser(server.url.origin)
 afterEach(async () => {
   since.history = undefined
+  isSilent = false
   await browser.closeTabs()
 })
 afterAll(async () => {
@@ -261,6 +263,26 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     await page.context().setOffline(false)
     await page.waitForSelector('.tag.live:text-is("Live")')
     page.forgive(/ERR_|Failed to load/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a connection that is silent is not called live, and begins anew', async () => {
+    const page = await open()
+    await page.evaluate(`(() => {
+      window.said = []
+      const status = document.querySelector('[role=status]')
+      new MutationObserver(() => window.said.push(status.textContent)).observe(status, { subtree: true, childList: true, characterData: true })
+    })()`)
+    isSilent = true
+    await soon(async () => {
+      const said = (await page.evaluate<string[]>('window.said')).join()
+      expect(said).toContain('DisconnectedNothing comes from the server. Values are as of')
+    })
+    isSilent = false
+    await page.waitForSelector('.tag.live:text-is("Live")')
+    tell(five, { coin: 'btc', timeframe: '5m', percent: 61 })
+    await page.waitForSelector(`${rowOf(five)} >> text=61.0 %`)
+    tell(five, { coin: 'btc', timeframe: '5m', percent: 60 })
     expect(page.faults).toEqual([])
   })
 

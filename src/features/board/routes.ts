@@ -114,7 +114,7 @@ export function boardRoutes(
       detail: {
         operationId: 'followBoard',
         summary: 'The board as it changes',
-        description: `Server-sent events. \`board\`: \`data\` is an object with \`time\`, the moment that it is of, \`data\`, the rows of GET /v1/board that changed, without \`history\`, and \`closed\`, the condition ids of windows that are not open any more; the first has every row. At most two a second: a row that changed more often is sent as it is then, and a slow reader skips what was in between. \`stale\`, \`current\` and \`end\` are those of GET /v1/{coin}/live. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. Counted like an export, and bounded like connections of /v1/stream.`,
+        description: `Server-sent events. \`board\`: \`data\` is an object with \`time\`, the moment that it is of, \`data\`, the rows of GET /v1/board that changed, without \`history\`, and \`closed\`, the condition ids of windows that are not open any more; the first has every row. An event without rows comes when nothing changed for five seconds. At most two a second: a row that changed more often is sent as it is then, and a slow reader skips what was in between. \`stale\`, \`current\` and \`end\` are those of GET /v1/{coin}/live. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. Counted like an export, and bounded like connections of /v1/stream.`,
         tags: ['live'],
       },
     })

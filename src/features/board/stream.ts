@@ -14,7 +14,8 @@ import type { Board } from './windows.ts'
 const SEND_MS = 500
 /** Reading at one go; everybody else waits that long. */
 const SLICE_MS = 3
-const HEARTBEAT_MS = 15_000
+/** Without a change an event without rows is sent, so that a client knows that it has all. */
+const HEARTBEAT_MS = 5_000
 /** Keys and tiers are looked at again so often. */
 const RECHECK_MS = 5_000
 const RETRY_MS = 3_000
@@ -88,7 +89,8 @@ export function createBoardStream({
     subscriber.isStale = staleMs !== undefined
     subscriber.version = board.version
     const isQuiet = text === '' && timer() - subscriber.sentMs >= HEARTBEAT_MS
-    return isQuiet ? ':\n\n' : text
+    const time = toIso(staleMs ?? clock())
+    return isQuiet ? `event:board\ndata:{"time":"${time}","data":[],"closed":[]}\n\n` : text
   }
 
   /** Sends what is new; returns whether that was anything. */

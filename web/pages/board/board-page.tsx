@@ -133,9 +133,12 @@ function stateText(state: BoardState): string {
     return `The server knows of nothing after ${showTime(Date.parse(state.since))} UTC.`
   if (state.kind === 'polled') return `No live stream is left: ${state.problem.detail}`
   if (state.kind !== 'waiting') return ''
-  const why = state.problem === undefined ? 'You are offline.' : `${state.problem.title}.`
+  const why = state.problem === undefined ? silentText() : `${state.problem.title}.`
   return `${why} Values are as of ${showTime(state.sinceMs)} UTC; this page keeps trying.`
 }
+
+const silentText = (): string =>
+  navigator.onLine ? 'Nothing comes from the server.' : 'You are offline.'
 
 const columns: readonly (readonly [sort: SortName | undefined, name: string, look?: string])[] = [
   ['window', 'Window'],

@@ -43,6 +43,8 @@ const SECOND_MS = 1_000
 const DRAWN_MS = 800
 /** How often a row outside the visible part of the page is drawn. */
 const HIDDEN_MS = 5_000
+/** The server sends something every five seconds: after this time without it the connection is lost. */
+const SILENT_MS = 15_000
 
 /** Follows the board until `stop`. */
 export function followBoard() {
@@ -72,6 +74,7 @@ export function followBoard() {
   let polling = 0
   /** How far the time of the windows is ahead: a test key reads hours of another day. */
   let aheadMs: number | undefined
+  let heardMs = 0
   /** The next event has all rows. */
   let isFirst = true
 
@@ -160,6 +163,7 @@ export function followBoard() {
             state.set({ kind: 'stale', since: (JSON.parse(data) as { since: string }).since })
           if (event === 'current') state.set({ kind: 'live' })
           if (event !== 'board') return
+          heardMs = performance.now()
           const { time, data: rows, closed } = JSON.parse(data) as BoardEvent
           aheadMs = Date.parse(time) - serverNowMs()
           for (const row of rows) take(row)
@@ -169,8 +173,11 @@ export function followBoard() {
         },
         onState(now, problem) {
           if (problem?.status === 429 || problem?.status === 503) return poll(problem)
+          if (problem?.status === 401 || problem?.status === 403)
+            return state.set({ kind: 'refused', problem })
           if (now === 'waiting') return wait(problem)
           isFirst = true
+          heardMs = performance.now()
           // What happened meanwhile is in no event.
           if (state.get().kind === 'waiting') void load().catch(() => undefined)
           state.set({ kind: 'live' })
@@ -201,6 +208,7 @@ export function followBoard() {
     connection.abort()
     wait()
   }
+  /** Begins anew. */
   function online(): void {
     connection.abort()
     connection = new AbortController()
@@ -210,6 +218,10 @@ export function followBoard() {
   window.addEventListener('online', online)
   const ticking = setInterval(() => {
     if (document.visibilityState !== 'visible') return
+    if (state.get().kind === 'live' && performance.now() - heardMs > SILENT_MS) {
+      wait()
+      online()
+    }
     for (const id of windows.keys()) if (!hasRest(id, DRAWN_MS)) put(id, {})
   }, SECOND_MS)
   void run()
