@@ -62,7 +62,16 @@ export function BoardPage() {
           Without a key, you see a sample: windows of {facts.sample.coins.join(', ').toUpperCase()}.{' '}
           {facts.sample.coins.length < coins.length && (
             <>
-              <a href="/account">Get a key</a> for the other coins.
+              <a href="/account">Get a key</a> for the other coins.{' '}
+            </>
+          )}
+          {facts.sample.market && (
+            <>
+              Every book of{' '}
+              <a href={`/markets/${facts.sample.market.symbol}/${facts.sample.market.conditionId}`}>
+                one market
+              </a>{' '}
+              is part of it.
             </>
           )}
         </p>

@@ -82,7 +82,8 @@ export function WindowRow({ board, store, ink }: RowProps) {
   )
 }
 
-const showShares = (shares: number | null): string => (shares === null ? '–' : showCompact(shares))
+const showShares = (shares: number | null): string =>
+  shares === null ? '–' : showCompact(shares < 1_000 ? Math.round(shares) : shares)
 
 /** Price of the coin, how far it is from the strike, and the average so far. */
 function Price({ row, nowMs }: { row: Row; nowMs: number }) {
