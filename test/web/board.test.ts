@@ -267,7 +267,8 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   })
 
   test('behavior: a connection that is silent is not called live, and begins anew', async () => {
-    const page = await open()
+    // Its clock runs: it measures the silence.
+    const page = await open('/', keepKey(key))
     await page.evaluate(`(() => {
       window.said = []
       const status = document.querySelector('[role=status]')
