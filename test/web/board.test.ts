@@ -271,7 +271,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     const page = await open('/', keepKey(key))
     await page.evaluate(`(() => {
       window.said = []
-      const status = document.querySelector('[role=status]')
+      const status = document.querySelector('h1 + [role=status]')
       new MutationObserver(() => window.said.push(status.textContent)).observe(status, { subtree: true, childList: true, characterData: true })
     })()`)
     isSilent = true
