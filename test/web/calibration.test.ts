@@ -611,7 +611,7 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
       isForSale: false,
     })
     const page = await browser.open('/calibration', { prepare: keepKey(free) })
-    await page.waitForSelector('.tier-card >> text=Not part of your tier, Prices')
+    await page.waitForSelector('.tier-card >> text=Not included in your tier, Prices')
     expect(page.faults).toEqual([])
     const guest = await browser.open('/calibration')
     await guest.waitForSelector('.tier-card >> text=Get a key')

@@ -252,10 +252,10 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
   test('behavior: the depth chart is drawn anew for another width', async () => {
     const page = await browser.open(pageOf(both.conditionId), { prepare })
     await page.waitForSelector('.ladder .ladder-bid')
-    await page.setViewportSize({ width: 700, height: 900 })
+    await page.setViewportSize({ width: 900, height: 900 })
     await until(
       page,
-      `(() => { const { width, clientWidth } = document.querySelector('canvas.depth'); return clientWidth > 500 && width === clientWidth })()`,
+      `(() => { const { width, clientWidth } = document.querySelector('canvas.depth'); return clientWidth > 380 && width === clientWidth })()`,
     )
     expect(page.faults).toEqual([])
   })
@@ -291,7 +291,7 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
     await page.waitForSelector('.tag:not(.live):has-text("No new row for 0:4")')
     await page.context().setOffline(true)
     await page.waitForSelector('.tag:not(.live):text-is("Offline")')
-    await page.waitForSelector('header >> text=Offline since')
+    await page.waitForSelector('header .offline:has-text("Offline since")')
     const green = await page.evaluate<string[]>(
       `[...document.querySelectorAll('.tag.live, .dot-on')].filter((each) => {
         const [red, green] = getComputedStyle(each).backgroundColor.match(/[\\d.]+/g).map(Number)
@@ -301,7 +301,7 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
     expect(green).toEqual([])
     await page.context().setOffline(false)
     await page.clock.fastForward(10_000)
-    await page.waitForSelector('header >> text=Offline since', { state: 'detached' })
+    await page.waitForSelector('header .offline:has-text("Offline since")', { state: 'detached' })
     page.forgive(/ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED/)
     expect(page.faults).toEqual([])
   })

@@ -46,7 +46,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('bookfeed sandbox in a 
     // The tab learns what Free may read, and must forget it with the purchase.
     await page.click('nav >> text=Explore')
     await page.click('.tabs a:has-text("SOL")')
-    await page.waitForSelector('text=Not part of your tier, Free')
+    await page.waitForSelector('text=Not included in your tier, Free')
     await page.click('nav >> text=Pricing')
     await page.click('text=Choose Pro')
     await page.click('text=Get a quote')

@@ -22,8 +22,8 @@ export function ConnectionTag() {
   return (
     <span role="status">
       {sinceMs !== undefined && (
-        <span class="tag offline" title="The page shows what it received before.">
-          Offline since {showTime(sinceMs)}
+        <span class="offline">
+          Offline since {showTime(sinceMs)} UTC. The page shows what it received before.
         </span>
       )}
     </span>

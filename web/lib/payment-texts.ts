@@ -54,7 +54,7 @@ export const stateTexts: Record<State, Text> = {
     text: 'The period is being booked.',
     tone: 'wait',
   },
-  provisioned: { title: 'Paid, and yours', text: 'The period is booked.', tone: 'good' },
+  provisioned: { title: 'Payment complete', text: 'The period is booked.', tone: 'good' },
   rejected: {
     title: 'This payment was not accepted',
     text: 'The server sent nothing. Your signature stays valid until it expires: do not sign another before this page shows that the payment can never happen.',

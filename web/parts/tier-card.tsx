@@ -12,8 +12,8 @@ export function TierCard({ what }: { what: string }) {
       <h2>{what}</h2>
       <p class="note">
         {hasKey
-          ? `Not part of your tier, ${rights?.tier.name ?? ''}.`
-          : 'Not part of the sample that is shown without a key.'}
+          ? `Not included in your tier, ${rights?.tier.name ?? ''}.`
+          : 'Not included in the sample, which is shown without a key.'}
       </p>
       <p class="row">
         {hasKey ? (

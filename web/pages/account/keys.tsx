@@ -55,7 +55,7 @@ const noneOfTest = 'No keys. This page uses a test key, which no account lists.'
 
 const toCells = (key: Key, onDeed: (deed: DeedName) => void) => [
   <span>
-    {key.label ?? 'without a name'} {key.isCurrent && <span class="tag">in use here</span>}
+    {key.label ?? 'Unnamed'} {key.isCurrent && <span class="tag">in use here</span>}
   </span>,
   <code>…{key.hint}</code>,
   showStamp(key.createdAt),

@@ -29,9 +29,9 @@ function toneOf({ state, covered }: CoverageDay): string {
 }
 
 const tones: readonly [tone: string, text: string][] = [
-  ['available', 'whole'],
+  ['available', 'complete'],
   ['degraded-3', '95 % or more'],
-  ['degraded-2', 'half or more'],
+  ['degraded-2', '50 % or more'],
   ['degraded-1', 'less'],
   ['missing', 'nothing'],
   ['pending', 'not over'],
@@ -131,8 +131,8 @@ const describe = ({ day, state, covered }: CoverageDay): string =>
   `${day}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
 
 const reasonTexts: Record<string, string> = {
-  recorder_down: 'the recorder did not listen',
-  venue_silent: 'the recorder listened, and no message arrived',
+  recorder_down: 'the recorder was not connected',
+  venue_silent: 'the recorder was connected, and the venue sent nothing',
   hash_mismatch: 'the book contradicted the hash of the venue',
   import: 'no data is held',
   not_open: 'outside the time of the market',
@@ -163,7 +163,7 @@ function DayCard({ coin, day }: { coin: string; day: CoverageDay | undefined }) 
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>
                 <code>{reason}</code> {reasonTexts[reason]}: {showSome(count, 'gap')},{' '}
-                <span class="num">{showLength(durationMs)}</span> in all, both outcomes added up
+                <span class="num">{showLength(durationMs)}</span> in total, over both outcomes
               </li>
             ))}
             {day.gaps.length === 0 && (

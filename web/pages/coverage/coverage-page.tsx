@@ -39,7 +39,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
       </div>
       <div class="row spread">
         <p class="note">
-          A day is whole if every window of every length that began on it is fully recorded. Gaps
+          A day is complete if every window of every length that began on it is fully recorded. Gaps
           are never filled; each is listed with its reason.
         </p>
         {tools}

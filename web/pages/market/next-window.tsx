@@ -28,7 +28,7 @@ export function NextWindow({ market, isFollowing }: { market: Market; isFollowin
     return () => clearTimeout(timer)
   }, [isOn, next])
   return (
-    <div role="status">
+    <div class="next-window-place" role="status">
       {isOn && next !== undefined && (
         <p class="card row spread next-window">
           <span>
