@@ -336,14 +336,14 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     expect(page.faults).toEqual([])
   })
 
-  test('behavior: a picture that is saved has a caption above it', async () => {
+  test('behavior: a picture that is saved has a caption above it and notes below', async () => {
     const page = await browser.open('/coverage')
     await page.waitForSelector('.calendar rect.chosen')
     const saved = page.waitForEvent('download')
     await page.click('button:has-text("PNG")')
     const png = Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
-    // The calendar alone is seven squares of 24 pixels and a border of four.
-    expect(png.readUInt32BE(20)).toBe(172 + 48)
+    // The calendar alone is seven squares of 24 pixels and a border of four; both have two lines.
+    expect(png.readUInt32BE(20)).toBe(172 + 48 + 48)
     expect(page.faults).toEqual([])
   })
 
