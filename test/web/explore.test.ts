@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
   })
 
   test('behavior: without a key another coin says what would show it', async () => {
-    const page = await browser.open('/markets/eth')
+    const page = await browser.open('/markets/sol')
     await page.waitForSelector('.tier-card >> text=Get a key')
     expect(page.faults).toEqual([])
     await useKey(page)
@@ -408,7 +408,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     ['explore', '/markets/btc', '.market-list tbody tr'],
     ['market', pageOf(both), '.ladder .ladder-bid'],
     ['coverage', '/coverage', '.calendar rect.chosen'],
-    ['refused', '/markets/eth', '.tier-card a'],
+    ['refused', '/markets/sol', '.tier-card a'],
   ] as const) {
     test(`default: ${name} looks right at every width, in both themes`, async () => {
       expect(await lookAtAll(browser, path, { name, ready })).toEqual([])
