@@ -28,8 +28,6 @@ type Shown = {
   /** Without one it is that of no page. */
   module: PageModule | undefined
   card: Card
-  /** The whole address, without its query. */
-  url: string
   facts: object
   extra?: string | undefined
 }
@@ -63,7 +61,7 @@ export function cardOfMarket(market: PublicMarket): Card {
 
 export const toHtml = (
   { script, style, chunks }: WebFiles,
-  { module, card: { name, description }, url, facts, extra = '' }: Shown,
+  { module, card: { name, description }, facts, extra = '' }: Shown,
 ) => `<!doctype html>
 <html lang="en">
 <head>
@@ -75,7 +73,6 @@ export const toHtml = (
   <meta property="og:type" content="website">
   <meta property="og:title" content="${Bun.escapeHTML(name)}">
   <meta property="og:description" content="${Bun.escapeHTML(description)}">
-  <meta property="og:url" content="${Bun.escapeHTML(url)}">
   <meta name="twitter:card" content="summary">
   <meta name="color-scheme" content="light dark">
   <link rel="icon" href="data:,">

@@ -246,7 +246,6 @@ export function createApp(options: AppDeps) {
         history,
         extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
       ),
-    origin,
     findMarket: (name) => ifSound(() => core.findMarket(name)),
     clock,
     facts: (request) => ({

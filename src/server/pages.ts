@@ -12,7 +12,7 @@ import { homeVenue } from '#src/venue/venues.ts'
 
 import { OPENAPI_PATH } from './page-routes.ts'
 
-export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock' | 'origin'> & {
+export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock'> & {
   version: string
   findExamples: () => HeldExamples
 }
@@ -20,7 +20,7 @@ export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock' | 'or
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
-  { version, findExamples, facts, findMarket, clock, origin }: PagesOptions,
+  { version, findExamples, facts, findMarket, clock }: PagesOptions,
   api: AnyElysia,
 ) {
   const components = createComponents()
@@ -44,7 +44,6 @@ export function createPages(
         findMarket,
         venue: homeVenue,
         clock,
-        origin,
         extras: { '/swagger': swaggerHead },
       }),
     )

@@ -10,8 +10,8 @@ import type { JsonObject, Reading } from './json-fields.ts'
 /** A venue. Each one is a folder beside this file, and a line in `venues.ts`. */
 export type Venue = {
   name: string
-  /** Its page of a market is at this address, followed by the slug. */
-  marketPageUrl: string
+  /** Host and path of its page of a market, up to the slug: pages of ours name no other address. */
+  marketPage: string
   /** The kinds of objects, beside snapshots, in its catalogue and in recordings of it. */
   kinds: readonly RecordKind[]
   /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */

@@ -7,8 +7,8 @@ type Facts = {
   coins?: Readonly<Record<string, string>>
   /** What may be read without a key; undefined where the server could not say. */
   sample?: Sample
-  /** Where recorded markets are traded; its page of a market is at this address and the slug. */
-  venue?: { name: string; marketPageUrl: string }
+  /** Where recorded markets are traded; host and path of its page of a market, up to the slug. */
+  venue?: { name: string; marketPage: string }
   /** Whether anything can be bought. */
   isSelling?: boolean
   /** Whether a wallet can get a key by itself. */

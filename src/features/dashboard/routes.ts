@@ -47,11 +47,9 @@ export type PageDeps = {
   facts: (request: Request) => object
   /** The market that a path names, for the head of its document. */
   findMarket: (name: string) => Market | undefined
-  /** What the venue is called, and where its page of a market is, before the slug. */
-  venue: { name: string; marketPageUrl: string }
+  /** What the venue is called, and where its page of a market is, without `https:` and before the slug. */
+  venue: { name: string; marketPage: string }
   clock: Clock
-  /** Where callers reach the server. */
-  origin: () => string
   /** By path what else the head of a document has. */
   extras: Readonly<Record<string, string>>
 }
@@ -63,7 +61,6 @@ export function dashboardPages({
   findMarket,
   venue,
   clock,
-  origin,
   extras,
 }: PageDeps): AnyElysia {
   let made: Promise<{ files: WebFiles; assets: Map<string, Answer> }> | undefined
@@ -71,9 +68,8 @@ export function dashboardPages({
   const app = new Elysia({ name: 'dashboard', detail: { hide: true } })
   const factsFor = (request: Request) => ({
     ...facts(request),
-    venue: { name: venue.name, marketPageUrl: venue.marketPageUrl },
+    venue: { name: venue.name, marketPage: venue.marketPage },
   })
-  const urlOf = (request: Request) => origin() + new URL(request.url).pathname
   for (const path of pagePaths) {
     app.get(path, async ({ request, params }) => {
       const { files } = await load()
@@ -87,7 +83,6 @@ export function dashboardPages({
         card: isOfCoin
           ? cardOfMarket(describePublic(market, clock()))
           : cardOfPage(module, coinNameOf(coin)),
-        url: urlOf(request),
         facts: factsFor(request),
         extra: extras[path],
       })
@@ -106,7 +101,6 @@ export function dashboardPages({
     const html = toHtml(files, {
       module: undefined,
       card: cardOfPage(undefined, undefined),
-      url: urlOf(request),
       facts: factsFor(request),
     })
     const { body, headers } = answerPage(request, files, html)

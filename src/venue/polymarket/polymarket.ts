@@ -13,7 +13,7 @@ import { windowStarts } from './windows.ts'
 export const polymarket: Venue = {
   name: 'Polymarket',
   // An up-or-down market is the only one of its event, and has its slug.
-  marketPageUrl: 'https://polymarket.com/event/',
+  marketPage: 'polymarket.com/event/',
   kinds: recordKinds,
   toRecordedLine,
   createBookVerifier,

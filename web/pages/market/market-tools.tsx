@@ -31,7 +31,7 @@ export function MarketTools({ market }: { market: Market }) {
       {venue && slug !== null && source === 'recorded' && (
         <a
           class="button tiny"
-          href={venue.marketPageUrl + slug}
+          href={`https://${venue.marketPage}${slug}`}
           target="_blank"
           rel="noopener noreferrer"
         >
