@@ -183,8 +183,8 @@ describe('exports beside writers and readers', () => {
     await (await app.fetch(request, peers)).body?.cancel()
     const said = `takes nothing for ${seconds.join()} seconds is cut off`
     const document = await (await send('/swagger/json')).text()
-    // Two exports and two streams of events.
-    expect(document.split(said)).toHaveLength(5)
+    // Two exports and three streams of events.
+    expect(document.split(said)).toHaveLength(6)
     expect(await Bun.file(new URL('../../docs/data.md', import.meta.url)).text()).toContain(said)
   })
 
