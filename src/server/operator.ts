@@ -13,7 +13,7 @@ import type { ActivityLog } from './activity.ts'
 import type { CliContext } from './context.ts'
 import type { ServerExtension } from './extension.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
-import { readRecorderStatus } from './recorder-status.ts'
+import { readRecorder, readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
 import { verifyInWorker } from './verify-in-worker.ts'
@@ -81,6 +81,7 @@ export function createOperator(
     /** Of jobs of extensions, by their name. */
     reports,
     recorder: () => readRecorderStatus(dataPath, context.clock()),
+    silentMs: () => readRecorder(dataPath, context.clock()).silentMs,
     disk: () => diskOf(dataPath),
     activity,
   }

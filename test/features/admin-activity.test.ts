@@ -7,6 +7,7 @@ import type { ActivitySeries, Overview, PaymentList, Sales } from '#src/features
 import { boundsMs } from '#src/http/meters.ts'
 import { type Activity, ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
 
+import { fakeHistory } from '../support/fake-history.ts'
 import { NOW_MS } from '../support/harness.ts'
 import { createOperatorServer } from '../support/operator-server.ts'
 import { addPayment } from '../support/payment-records.ts'
@@ -267,6 +268,36 @@ describe('findings of GET /admin/api/overview', () => {
     expect(told.findIndex((text) => text.startsWith('warning'))).toBeGreaterThan(
       told.findLastIndex((text) => text.startsWith('fault')),
     )
+  })
+})
+
+describe('findings of a folder without a recorder', () => {
+  const findRecorder = async ({ findings }: Pick<ReturnType<typeof createShop>, 'findings'>) =>
+    (await findings())
+      .filter(({ about }) => about === 'recorder')
+      .map(({ level, text }) => `${level}: ${text}`)
+
+  test('behavior: one that was killed is a fault, with since when', async () => {
+    const shop = createShop()
+    shop.operator.silentMs = () => NOW_MS - 7 * 60_000
+    const stamp = new Date(NOW_MS - 7 * 60_000).toISOString().slice(0, 19).replace('T', ' ')
+    expect(await findRecorder(shop)).toEqual([
+      `fault: The recorder was killed or hangs: it has reported nothing since ${stamp} UTC, 7 minutes ago.`,
+    ])
+  })
+
+  test.each([
+    ['simulated', HOUR_MS, /^notice: No recorder runs on the data folder of this server\.$/],
+    ['recorded', HOUR_MS, /^fault: .* nothing has been recorded since 20.* UTC, 60 minutes ago\.$/],
+    ['recorded', 8 * DAY_MS, /^notice: .* nothing has been recorded since 20.* UTC, 8 days ago\.$/],
+    // A recorder on another machine stores it.
+    ['recorded', 2000, /^notice: .*; the last recorded state is of 20.* UTC\.$/],
+  ] as const)('behavior: where %s states end %i ms ago: %p', async (source, agoMs, text) => {
+    const ended = { source, markets: 1, openMarkets: 0, snapshots: 9 }
+    const total = { coin: 'btc', timeframe: '5m', ...ended } as const
+    const coinTotals = () => [{ ...total, lastSnapshotMs: NOW_MS - agoMs }]
+    const shop = createShop({ history: fakeHistory({ coinTotals }) })
+    expect(await findRecorder(shop)).toEqual([expect.stringMatching(text)])
   })
 })
 

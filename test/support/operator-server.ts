@@ -29,6 +29,7 @@ export const createOperatorParts = (access: Options['access'] = {}) => {
     startedMs: NOW_MS,
     jobs,
     recorder: (): undefined => undefined,
+    silentMs: (): number | undefined => undefined,
     activity: { listUnwritten: (): Activity[] => [] },
     disk: () => ({ files: [{ name: 'history.db', bytes: 1_000_000 }], freeBytes: 5e9 }),
   }

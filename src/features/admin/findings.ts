@@ -1,15 +1,16 @@
 /** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
 import { UNCHECKED } from '#src/billing/offers.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
+import { ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
-import { DAY_MS } from '#src/domain/time.ts'
+import { DAY_MS, toIso } from '#src/domain/time.ts'
 import { type Activity, isStale } from '#src/ledger/ledger.ts'
 import type { PaymentSum } from '#src/ledger/payments.ts'
 import { describeReason } from '#src/operator/payments.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
 import { countProblems, listActivity } from './activity.ts'
-import type { AdminDeps, RecorderReport } from './routes.ts'
+import type { AdminDeps } from './routes.ts'
 import type { Finding } from './schema.ts'
 
 const MINUTE_MS = 60_000
@@ -17,6 +18,10 @@ const HOUR_MS = 60 * MINUTE_MS
 const WEEK_MS = 7 * DAY_MS
 /** A payment is usually decided within a minute. */
 const LATE_MS = 15 * MINUTE_MS
+/** A running recorder stores states more often, also on another machine. */
+const QUIET_MS = 15 * MINUTE_MS
+/** Longer ago, recording was ended for good, as for the alert BookfeedRecorderDown. */
+const STOPPED_MS = WEEK_MS
 /** Payments in a week from which their number says how often one is to be expected. */
 const USUAL_MIN = 3
 
@@ -30,7 +35,7 @@ export function listFindings(deps: AdminDeps, isDamaged: boolean): Finding[] {
   const found = [
     ...findSales(deps, nowMs, lastHour),
     ...findSignups(deps, nowMs, lastHour),
-    ...findRecorder(deps.operator.recorder()),
+    ...findRecorder(deps, nowMs),
     ...findServer(deps, lastHour, isDamaged),
   ]
   return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))
@@ -276,15 +281,41 @@ function* findSignups(
   })
 }
 
-function* findRecorder(recorder: RecorderReport | undefined): Generator<Finding> {
+function* findRecorder(deps: AdminDeps, nowMs: number): Generator<Finding> {
+  const recorder = deps.operator.recorder()
   if (recorder === undefined) {
-    const text = 'No recorder runs on the data folder of this server.'
-    yield toFinding({ level: 'notice', about: 'recorder', text })
+    yield findNoRecorder(deps, nowMs)
     return
   }
   const { fault, warning } = recorder
   if (fault !== undefined) yield toFinding({ level: 'fault', about: 'recorder', text: fault })
   if (warning !== undefined) yield toFinding({ level: 'warning', about: 'recorder', text: warning })
+}
+
+function findNoRecorder({ history, operator }: AdminDeps, nowMs: number): Finding {
+  const about = 'recorder'
+  const todo =
+    'Start bookfeed record again, or the server with BOOKFEED_RECORD=on. The time until then is a gap.'
+  const since = (ms: number) => `since ${showStamp(ms)}, ${toAgo(nowMs - ms)}`
+  const silentMs = operator.silentMs()
+  if (silentMs !== undefined) {
+    const text = `The recorder was killed or hangs: it has reported nothing ${since(silentMs)}.`
+    return toFinding({ level: 'fault', about, text, todo })
+  }
+  const none = 'No recorder runs on the data folder of this server'
+  const recorded = (ifSound(() => history.coinTotals(nowMs)) ?? [])
+    .filter(({ source }) => source === 'recorded')
+    .flatMap(({ lastSnapshotMs }) => lastSnapshotMs ?? [])
+  if (recorded.length === 0) return toFinding({ level: 'notice', about, text: `${none}.` })
+  const lastMs = Math.max(...recorded)
+  // With PostgreSQL, a recorder on another machine may have stored it.
+  if (nowMs - lastMs < QUIET_MS) {
+    const text = `${none}; the last recorded state is of ${showStamp(lastMs)}.`
+    return toFinding({ level: 'notice', about, text })
+  }
+  const text = `${none}, and nothing has been recorded ${since(lastMs)}.`
+  if (nowMs - lastMs < STOPPED_MS) return toFinding({ level: 'fault', about, text, todo })
+  return toFinding({ level: 'notice', about, text })
 }
 
 function* findServer(
@@ -336,5 +367,8 @@ function toLength(ms: number): string {
   if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')
   return count(Math.max(1, Math.floor(ms / MINUTE_MS)), 'minute')
 }
+
+/** `2026-11-27 22:08:12 UTC`. */
+const showStamp = (ms: number): string => `${toIso(ms).slice(0, 19).replace('T', ' ')} UTC`
 
 const toAgo = (ms: number): string => (ms < MINUTE_MS ? 'just now' : `${toLength(ms)} ago`)

@@ -71,6 +71,8 @@ export type OperatorPorts = {
   startedMs: number
   jobs: Pick<JobBoard, 'list' | 'run'>
   recorder: () => RecorderReport | undefined
+  /** When a recorder that did not stop in order last reported; undefined while none is silent. */
+  silentMs: () => number | undefined
   disk: () => Disk
   activity: { listUnwritten: () => readonly Activity[] }
 }
@@ -91,7 +93,7 @@ export type RecorderReport = Omit<
 }
 
 export type AdminDeps = {
-  history: Pick<MarketHistory, 'totals'>
+  history: Pick<MarketHistory, 'totals' | 'coinTotals'>
   ledger: Ledger
   clock: Clock
   createId: () => string

@@ -108,8 +108,10 @@ function search(event: SubmitEvent): void {
 }
 
 function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
-  const { recorder } = overview
+  const { recorder, findings } = overview
   if (isOld) return <span class="tag down">Does not answer</span>
+  const isDown = findings.some(({ about, level }) => about === 'recorder' && level === 'fault')
+  if (recorder === null && isDown) return <span class="tag down">Recorder stopped</span>
   if (recorder === null) return <span class="tag">Records nothing</span>
   if (recorder.fault !== undefined) return <span class="tag down">Cannot store</span>
   if (recorder.markets.length === 0) return <span class="tag warn">Records no market yet</span>
