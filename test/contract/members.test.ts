@@ -36,6 +36,7 @@ const views = [{}, ...fields, { view: 'consolidated' }]
 /** What makes bodies of a route differ in their members. */
 const kinds: Record<string, Record<string, string>[]> = {
   listSnapshots: views,
+  getHeatmap: [{}, { include: 'removed' }],
   getSnapshotsAt: views,
   listSnapshotsAt: views,
   listQuotes: [{}, { interval: '1s' }, { fields: 'bid' }, { fields: 'receivedAt' }],
