@@ -28,7 +28,12 @@ const AXIS_WIDTH = 48
 const AXIS_HEIGHT = 22
 const traded = conditionIdOf('a')
 const bare = conditionIdOf('b')
+/** Its best bid falls from 40 to 39 cents in the middle of each second, and rises at its end. */
+const moving = conditionIdOf('c')
+/** Trades of its last minute alone are recorded. */
+const late = conditionIdOf('d')
 const MILLION = 1_000_000
+const assetIds: Record<string, string> = { [traded]: '1', [bare]: '3', [moving]: '5', [late]: '7' }
 
 /**
  * 100 shares bid at each price from 30 to 40 cents, and offered from 60 to 70. Ten seconds in every
@@ -44,35 +49,39 @@ function* states(conditionId: string): Generator<Snapshot> {
   }
   for (let ms = 0; ms < WINDOW_MS; ms += STATE_MS) {
     const isLarge = ms % 20_000 < 10_000
+    const bestBid = conditionId === moving && ms % 1000 >= 500 ? 39 : 40
     yield {
       coin: 'btc',
       conditionId,
       timeframe: '5m',
-      assetId: conditionId === traded ? '1' : '3',
+      assetId: assetIds[conditionId] ?? '',
       outcome: 'up',
       timestampMs: START_MS + ms,
-      bids: side(40, -1, (cents) => (cents === 35 && isLarge ? 900 : 100)),
+      bids: side(bestBid, -1, (cents) => (cents === 35 && isLarge ? 900 : 100)),
       asks: side(60, 1, () => 100),
     }
   }
 }
 
-function* trades(): Generator<Trade> {
+function* trades(fromMs = 0): Generator<Trade> {
   const trade = { price: 350_000, outcome: 'up', side: 'sell', size: 800 * MILLION } as const
-  for (let ms = 10_000; ms < WINDOW_MS; ms += 40_000) yield { ...trade, timestampMs: START_MS + ms }
+  for (let ms = fromMs + 10_000; ms < WINDOW_MS; ms += 40_000)
+    yield { ...trade, timestampMs: START_MS + ms }
   const small = { ...trade, price: 900_000, size: MILLION }
-  yield { ...small, timestampMs: START_MS }
+  yield { ...small, timestampMs: START_MS + fromMs }
   yield { ...small, timestampMs: START_MS + WINDOW_MS - 1 }
 }
 
 const history = openHistory(':memory:')
-for (const conditionId of [traded, bare]) {
+for (const conditionId of [traded, bare, moving, late]) {
   const windowEndMs = START_MS + WINDOW_MS
   const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
   history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
   history.append({ id: conditionId, source: 'recorded', snapshots: [...states(conditionId)] })
   if (conditionId === traded)
     history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
+  if (conditionId === late)
+    history.putTrades({ id: 'late trades', conditionId, trades: [...trades(240_000)] })
   history.close(conditionId)
 }
 const { app, key, time } = createHarness({ history })
@@ -157,6 +166,24 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.mouse.move(5, 5)
     await soon(async () => expect(await readout(page)).toEndWith(' · best bid 40¢ · best ask 60¢'))
     expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the best prices are as of the crosshair, and those of the ladder', async () => {
+    for (const [ms, bestBid] of [
+      [150_000, '40¢'],
+      [150_400, '40¢'],
+      [150_600, '39¢'],
+    ] as const) {
+      const page = await browser.open(`/markets/btc/${moving}?at=${START_MS + ms}`, {
+        prepare: keepKey(key),
+      })
+      await soon(async () =>
+        expect(await readout(page)).toEndWith(` · best bid ${bestBid} · best ask 60¢`),
+      )
+      // The ladder has the book of each whole second.
+      await soon(async () => expect(await page.textContent('.ladder .ladder-bid td')).toBe('40¢'))
+      expect(page.faults).toEqual([])
+    }
   })
 
   test('behavior: the crosshair moves by keys, and a screen reader is told where it is', async () => {
@@ -249,10 +276,29 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     })
     await page.waitForSelector('.legend .pulled:has-text("× pulled")')
     await page.waitForSelector('.legend .traded:has-text("◆ traded")')
+    expect(await page.locator('.removed-share').count()).toBe(0)
     await page.click('.legend .check')
     await soon(async () => expect(await marks()).toEqual([0, 0]))
     await page.waitForURL('**/*marks=0*')
     expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the legend says for how much of what is shown the marks are known', async () => {
+    const page = await open(late)
+    await page.waitForSelector('.legend .pulled')
+    const share = async () =>
+      Number(
+        /^known for (\S+) % of the time/.exec(
+          (await page.textContent('.removed-share')) ?? '',
+        )?.[1],
+      )
+    await soon(async () => expect(await share()).toBeWithin(19, 21))
+    // A part in which all is known says nothing.
+    const query = `?from=${START_MS + 250_000}&to=${START_MS + 290_000}`
+    const part = await browser.open(`/markets/btc/${late}${query}`, { prepare: keepKey(key) })
+    await part.waitForSelector('.legend .pulled')
+    await soon(async () => expect(await part.locator('.removed-share').count()).toBe(0))
+    expect([...page.faults, ...part.faults]).toEqual([])
   })
 
   test('behavior: the area of a dot is as the size of its trade', async () => {

@@ -228,15 +228,16 @@ function drawRemoved({ context, scene, toX, toY }: Drawing, marks: Marks, range:
   }
   const { ground, pulled, traded } = scene.colors
   context.strokeStyle = ground
-  context.lineWidth = 1.6 + 2 * HALO
-  context.stroke(crosses)
   context.lineWidth = 2 * HALO
   context.stroke(diamonds)
+  context.fillStyle = traded
+  context.fill(diamonds)
+  // Above diamonds, which are larger and would hide them.
+  context.lineWidth = 1.6 + 2 * HALO
+  context.stroke(crosses)
   context.strokeStyle = pulled
   context.lineWidth = 1.6
   context.stroke(crosses)
-  context.fillStyle = traded
-  context.fill(diamonds)
 }
 
 /** Smaller dots have no edge, which would hide them. */

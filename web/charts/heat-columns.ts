@@ -1,6 +1,7 @@
 /** Columns of heat maps: which ones are seen, which finer ones they need, and what a cell holds. */
 
 import type { HeatColumn, Heatmap } from '../lib/bodies.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Range } from './time-axis.ts'
 
 export const spanOfHeat = ({ from, to }: Heatmap): Range => ({
@@ -112,6 +113,13 @@ type Cell = string | number | null
 /** Whether it is known of any column what was pulled and what was traded. */
 export const hasRemoved = ({ columns }: Heatmap): boolean =>
   columns.some((column) => column?.pulled)
+
+/** The share of a range up to now in which it is known what was pulled and what was traded. */
+export function removedShare(heat: Heatmap, { fromMs, toMs }: Range): number {
+  const { first, end } = columnsIn(heat, { fromMs, toMs: Math.min(toMs, nowMs()) })
+  const known = heat.columns.slice(first, end).filter((column) => column?.pulled)
+  return known.length / Math.max(1, end - first)
+}
 
 /** The cells of a range as a table, with what left them where anything is known of that. */
 export function* cellRows(heat: Heatmap | undefined, range: Range): Generator<readonly Cell[]> {

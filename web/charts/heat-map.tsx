@@ -15,7 +15,7 @@ import {
 } from './heat-canvas.ts'
 import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
 import { type Marks, markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
-import { readoutAt } from './heat-readout.ts'
+import { type BestPrices, readoutAt } from './heat-readout.ts'
 import { pan, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {
@@ -23,6 +23,8 @@ type Props = {
   heat: Heatmap
   /** Finer columns of a part of it. */
   finer: Heatmap | undefined
+  /** What the readout states as the best prices. */
+  best: BestPrices
   trades: readonly Trade[]
   cutOff: number
   /** Whether what left the cells is marked. */
@@ -32,7 +34,7 @@ type Props = {
 
 const ZOOM = 1.2
 
-export function HeatMap({ axis, heat, finer, trades, cutOff, hasMarks, canvasRef }: Props) {
+export function HeatMap({ axis, heat, finer, best, trades, cutOff, hasMarks, canvasRef }: Props) {
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
@@ -60,6 +62,7 @@ export function HeatMap({ axis, heat, finer, trades, cutOff, hasMarks, canvasRef
     axis,
     price,
     heats: () => scene.current.layers.map((layer) => layer.heat),
+    best,
     say: (text) => {
       if (spoken.current) spoken.current.textContent = text
     },
@@ -78,7 +81,7 @@ export function HeatMap({ axis, heat, finer, trades, cutOff, hasMarks, canvasRef
         cursorMs,
         price: price.get(),
       })
-      const text = readoutAt(crosshair.heats(), cursorMs, price.get())
+      const text = readoutAt(crosshair.heats(), best, cursorMs, price.get())
       if (readout.current && readout.current.textContent !== text)
         readout.current.textContent = text
       performance.mark('heat-drawn')
@@ -101,7 +104,7 @@ export function HeatMap({ axis, heat, finer, trades, cutOff, hasMarks, canvasRef
       cancelAnimationFrame(frame)
       for (const end of ends) end()
     }
-  }, [axis, wholeLayer, finerLayer, dots])
+  }, [axis, wholeLayer, finerLayer, dots, best])
 
   return (
     <>
@@ -142,6 +145,7 @@ type Crosshair = {
   price: Store<number | undefined>
   /** As they are drawn, the finest one last. */
   heats: () => Heatmap[]
+  best: BestPrices
   /** Tells a screen reader where it is. */
   say: (text: string) => void
 }
@@ -221,7 +225,7 @@ function move({ axis, price, heats }: Crosshair, columns: number, bins: number):
 /** Arrow keys move by a column or a bin of price, with Shift by ten; plus, minus and zero zoom. */
 function press(event: KeyboardEvent, crosshair: Crosshair): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  const { axis, price, heats, say } = crosshair
+  const { axis, price, heats, best, say } = crosshair
   const steps = event.shiftKey ? 10 : 1
   const deeds: Record<string, () => void> = {
     ArrowLeft: () => move(crosshair, -steps, 0),
@@ -240,5 +244,5 @@ function press(event: KeyboardEvent, crosshair: Crosshair): void {
   // The player moves by seconds.
   event.stopPropagation()
   deed()
-  say(readoutAt(heats(), axis.cursorMs.get(), price.get()))
+  say(readoutAt(heats(), best, axis.cursorMs.get(), price.get()))
 }

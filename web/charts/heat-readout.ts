@@ -1,12 +1,18 @@
 /** What is under the crosshair of a heat map, in words. */
 
-import type { Heatmap } from '../lib/bodies.ts'
+import type { Heatmap, Outcome } from '../lib/bodies.ts'
 import { showMoment, showPrice, showShares } from '../lib/format.ts'
+import { indexAt } from './find-at.ts'
 import { cellAt, finestOf, priceOfBin, sizeIn } from './heat-columns.ts'
+import type { LineData } from './line-chart.tsx'
 
-/** Time, price, size and side; without a price the best ones. */
+/** The best prices of both outcomes over time, as `toLines` makes them. */
+export type BestPrices = { bids: LineData; asks: LineData }
+
+/** Time, price, size and side; without a price the best ones as of the moment. */
 export function readoutAt(
   heats: readonly Heatmap[],
+  best: BestPrices,
   ms: number,
   price: number | undefined,
 ): string {
@@ -16,8 +22,13 @@ export function readoutAt(
   if (heat === undefined || cell === undefined) return time
   const { column, bin } = cell
   if (column === undefined) return `${time} · not recorded`
-  if (price === undefined)
-    return `${time} · best bid ${showPrice(column.bid)} · best ask ${showPrice(column.ask)}`
+  if (price === undefined) {
+    // A column ends with later prices than those of a moment in it.
+    const before = cellAt(heat, cell.fromMs - heat.stepMs, 0)?.column
+    const bid = bestAt(best.bids, heat.outcome, ms, before?.bid)
+    const ask = bestAt(best.asks, heat.outcome, ms, before?.ask)
+    return `${time} · best bid ${showPrice(bid)} · best ask ${showPrice(ask)}`
+  }
   const bid = sizeIn(column.bids, bin)
   const ask = sizeIn(column.asks, bin)
   const parts = [time, showPrice(priceOfBin(heat, bin))]
@@ -29,4 +40,15 @@ export function readoutAt(
     if (size > 0) parts.push(`${kind} ${showShares(size)}`)
   }
   return parts.join(' · ')
+}
+
+/** As of a moment; `before` where no quote is as early. Null is known: that side was empty. */
+function bestAt(
+  [times, up, down]: LineData,
+  outcome: Outcome,
+  ms: number,
+  before: number | null | undefined,
+): number | null | undefined {
+  const at = indexAt(times, ms / 1000)
+  return at < 0 ? before : (outcome === 'up' ? up : down)?.[at]
 }

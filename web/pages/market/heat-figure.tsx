@@ -1,10 +1,18 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 
 import { quantileOf } from '../../charts/heat-colors.ts'
-import { cellRows, finestOf, hasRemoved, rangeQuery, sizesOf } from '../../charts/heat-columns.ts'
+import {
+  cellRows,
+  finestOf,
+  hasRemoved,
+  rangeQuery,
+  removedShare,
+  sizesOf,
+} from '../../charts/heat-columns.ts'
 import { withBooks } from '../../charts/heat-live.ts'
 import { HeatMap } from '../../charts/heat-map.tsx'
 import { dotRadius, largestOf, markSizes } from '../../charts/heat-marks.ts'
+import type { BestPrices } from '../../charts/heat-readout.ts'
 import { HeatScale } from '../../charts/heat-scale.tsx'
 import type { Gap } from '../../charts/line-data.ts'
 import { mirrorOf } from '../../charts/mirror.ts'
@@ -12,7 +20,7 @@ import { type Range, type TimeAxis, useSettledView, zoom } from '../../charts/ti
 import type { ShownTrade } from '../../charts/trade-outcomes.ts'
 import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { outcomeNames, showCompact, showDay, showMoment } from '../../lib/format.ts'
+import { outcomeNames, showCompact, showDay, showMoment, showShare } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -30,6 +38,7 @@ type Props = {
   /** Of the whole window. */
   heat: Heatmap | undefined
   books: readonly Book[]
+  best: BestPrices
   /** Of the outcome. */
   gaps: readonly Gap[]
   trades: readonly ShownTrade[]
@@ -50,7 +59,7 @@ const SHARE_MIN = 50
 const ZOOM = 1.6
 
 export function HeatFigure(props: Props) {
-  const { axis, market, outcome, isMirrored, agg, heat, books, gaps, trades } = props
+  const { axis, market, outcome, isMirrored, agg, heat, books, best, gaps, trades } = props
   const { call, tradesCall, again } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const [share, setShare] = useState(readNumber('full', SHARE_MIN, 100) ?? CUT_OFF_SHARE)
@@ -138,7 +147,7 @@ export function HeatFigure(props: Props) {
             {trades.some(({ isGuessed }) => isGuessed) && (
               <span>outcome of trades not stated: placed at the price nearer to the mid</span>
             )}
-            <Marks heat={shown} cutOff={cutOff} isOn={hasMarks} />
+            <Marks heat={seenHeat(seen)} seen={seen} cutOff={cutOff} isOn={hasMarks} />
             {shown && hasRemoved(shown) && (
               <label class="check">
                 <input
@@ -158,7 +167,8 @@ export function HeatFigure(props: Props) {
     >
       {shown ? (
         <HeatMap
-          {...{ axis, heat: shown, finer: shownFiner, trades, cutOff, hasMarks, canvasRef: canvas }}
+          {...{ axis, heat: shown, finer: shownFiner, best, trades }}
+          {...{ cutOff, hasMarks, canvasRef: canvas }}
         />
       ) : (
         <>
@@ -198,15 +208,25 @@ function TradeSizes({ trades }: { trades: readonly Trade[] }) {
   )
 }
 
-type MarksProps = { heat: Heatmap | undefined; cutOff: number; isOn: boolean }
+type MarksProps = {
+  /** The heat map that has all of what is seen. */
+  heat: Heatmap | undefined
+  seen: Range
+  cutOff: number
+  isOn: boolean
+}
+
+/** Of the first column nothing is known, and a few others have nothing to say of the whole. */
+const NEARLY_ALL = 0.99
 
 /** What the marks mean, or that there are none: trades are missing, or their sizes and sides. */
-function Marks({ heat, cutOff, isOn }: MarksProps) {
+function Marks({ heat, seen, cutOff, isOn }: MarksProps) {
   // A tier without trades sees nothing of it.
   if (heat?.trades === undefined) return null
   if (!hasRemoved(heat)) return <span>no marks: trades are not recorded here</span>
   if (!isOn) return null
   const sizes = markSizes(cutOff)
+  const share = removedShare(heat, seen)
   return (
     <>
       <span class="pulled">
@@ -215,6 +235,9 @@ function Marks({ heat, cutOff, isOn }: MarksProps) {
       <span class="traded">
         <b aria-hidden="true">◆</b> traded, from {showCompact(sizes.traded)}
       </span>
+      {share < NEARLY_ALL && (
+        <span class="removed-share">known for {showShare(share)} of the time shown</span>
+      )}
     </>
   )
 }

@@ -101,7 +101,7 @@ export const nothing = (state: Live['state']): Live => ({
   books: { up: [], down: [] },
 })
 
-function topOf({ outcome, timestamp, bids, asks }: Book): Quote {
+export function topOf({ outcome, timestamp, bids, asks }: Book): Quote {
   const bid = bids[0]?.price ?? null
   const ask = asks[0]?.price ?? null
   const mid = bid === null || ask === null ? null : (bid + ask) / 2

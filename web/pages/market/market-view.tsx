@@ -26,7 +26,7 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
 import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
-import { type Live, nothing, useLive } from './live-market.ts'
+import { type Live, nothing, topOf, useLive } from './live-market.ts'
 import { LiveTag } from './live-tag.tsx'
 import {
   type Aggregation,
@@ -98,6 +98,14 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     () => withLater(stepped.books, ofOutcome(streamedBooks, outcome)),
     [stepped.books, streamedBooks, outcome],
   )
+  // There are more books than quotes in a window with very many of these: their list has an end.
+  const best = useMemo(() => {
+    const rows = [...all, ...books.map((book) => topOf(book))]
+    return {
+      bids: toLines(rows, gaps, ({ bid }) => bid),
+      asks: toLines(rows, gaps, ({ ask }) => ask),
+    }
+  }, [all, books, gaps])
   const heat = useMemo(
     () =>
       mirrored && heatmap.data && heatmap.data.outcome !== mirrored
@@ -143,7 +151,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
           )}
           {mayBooks && !heatmap.problem && (
             <HeatFigure
-              {...{ ...heatPicture, agg, trades: shownTrades, heat, books: heatBooks }}
+              {...{ ...heatPicture, agg, trades: shownTrades, heat, books: heatBooks, best }}
               {...{ call: heatmap.call, tradesCall, again }}
             />
           )}
