@@ -119,6 +119,33 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: offline, or without an answer, it says as of when, in grey', async () => {
+    const page = await browser.open('/admin')
+    await page.waitForSelector('h2:has-text("What needs your attention")')
+    const expectStale = async (isStale: boolean) => {
+      const title = isStale
+        ? /^State of the server as of [0-9:]{8} UTC$/
+        : /^What needs your attention$/
+      await page.locator('.admin h2', { hasText: title }).waitFor()
+      const filter = await page.evaluate<string>(
+        `getComputedStyle(document.querySelector('.admin .page')).filter`,
+      )
+      expect(filter).toBe(isStale ? 'grayscale(1)' : 'none')
+    }
+    await page.context().setOffline(true)
+    await expectStale(true)
+    expect(await accessFaults(page)).toEqual([])
+    await keepShot(page, 'admin-stale-1280-light')
+    await page.context().setOffline(false)
+    await expectStale(false)
+    await page.route('**/admin/api/overview', (route) => route.fulfill({ status: 502 }))
+    await expectStale(true)
+    await page.unroute('**/admin/api/overview')
+    await expectStale(false)
+    page.forgive(/ERR_|Failed to load/)
+    expect(page.faults).toEqual([])
+  })
+
   test('default: the first page says why nothing is sold, and shows the payments that failed', async () => {
     const page = await selling.open('/')
     await page.click('footer >> text=Admin')

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 
 import { type Overview, useAdmin } from '../../lib/admin.ts'
+import { lostStore } from '../../lib/connection.ts'
 import { facts } from '../../lib/facts.ts'
 import { tokenStore } from '../../lib/key.ts'
 import { navigate, useLocation } from '../../lib/location.ts'
@@ -50,6 +51,8 @@ function Parts() {
   const chosen = query.get('tab') ?? 'overview'
   const searched = query.get('search') ?? ''
   const { data, problem } = overview
+  const isLost = useStore(lostStore) !== undefined
+  const isStale = isLost || problem !== undefined
   const isRefused = problem !== undefined && [403, 404, 429].includes(problem.status)
   const waiting = data === undefined ? 0 : data.review.payments + data.review.transfers
   const toLink = ([name, text]: (typeof tabs)[number]) =>
@@ -64,7 +67,7 @@ function Parts() {
     <div class="page admin">
       <div class="row spread">
         <h1>Admin</h1>
-        {!isRefused && data && <State overview={data} isOld={problem !== undefined} />}
+        {!isRefused && data && <State overview={data} isStale={isStale} />}
       </div>
       {isRefused ? (
         <Gate detail={problem.detail} isOff={problem.status === 404} />
@@ -88,7 +91,7 @@ function Parts() {
             <Links links={tabs.map(toLink)} here={`/admin?tab=${chosen}`} />
           </nav>
           {chosen === 'search' && searched !== '' && <Search key={searched} text={searched} />}
-          {chosen === 'overview' && <OverviewPart asked={overview} />}
+          {chosen === 'overview' && <OverviewPart asked={overview} isStale={isStale} />}
           {chosen === 'accounts' && <Accounts />}
           {chosen === 'tiers' && <Tiers />}
           {chosen === 'payments' && <Payments />}
@@ -107,9 +110,9 @@ function search(event: SubmitEvent): void {
   if (find !== undefined) navigate(`/admin?tab=search&search=${encodeURIComponent(find)}`)
 }
 
-function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
+function State({ overview, isStale }: { overview: Overview; isStale: boolean }) {
   const { recorder, findings } = overview
-  if (isOld) return <span class="tag down">Does not answer</span>
+  if (isStale) return <span class="tag down">Does not answer</span>
   const isDown = findings.some(({ about, level }) => about === 'recorder' && level === 'fault')
   if (recorder === null && isDown) return <span class="tag down">Recorder stopped</span>
   if (recorder === null) return <span class="tag">Records nothing</span>

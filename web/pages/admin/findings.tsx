@@ -1,5 +1,6 @@
 /** What the operator should know first. */
 import type { Overview } from '../../lib/admin.ts'
+import { showTime } from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 
 const looks = { fault: 'tag down', warning: 'tag warn', notice: 'tag', ok: 'tag up' } as const
@@ -10,10 +11,24 @@ const abouts = {
   recorder: 'Recorder',
   server: 'Server',
 } as const
-export function Findings({ findings }: Pick<Overview, 'findings'>) {
+
+type Props = {
+  findings: Overview['findings']
+  /** When the server said so, if it does not answer now. */
+  staleSince: string | undefined
+}
+
+export function Findings({ findings, staleSince }: Props) {
   const urgent = findings.filter(({ level }) => level === 'fault' || level === 'warning').length
+  const title = urgent === 0 ? 'Nothing needs your attention' : 'What needs your attention'
+  const time = staleSince === undefined ? '' : `${showTime(Date.parse(staleSince))} UTC`
   return (
-    <Card title={urgent === 0 ? 'Nothing needs your attention' : 'What needs your attention'}>
+    <Card title={staleSince === undefined ? title : `State of the server as of ${time}`}>
+      {staleSince !== undefined && (
+        <p class="note" role="status">
+          The server does not answer. All values are as of {time}; this page keeps trying.
+        </p>
+      )}
       <ul class="findings">
         {findings.map(({ level, about, text, todo, link }) => (
           <li key={text}>

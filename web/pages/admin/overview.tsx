@@ -12,11 +12,13 @@ const age = (now: string, ms: number | undefined): string =>
     ? 'none yet'
     : `${showCount(Math.round(Math.max(0, Date.parse(now) - ms) / 1000))} s ago`
 
-export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
+type PartProps = { asked: Asked<Overview>; isStale: boolean }
+
+export const OverviewPart = ({ asked, isStale }: PartProps) => (
   <Shown asked={asked}>
     {(overview) => (
-      <>
-        <Findings findings={overview.findings} />
+      <div class={isStale ? 'page is-stale' : 'page'}>
+        <Findings findings={overview.findings} staleSince={isStale ? overview.now : undefined} />
         <ActivityPart />
         <div class="admin-grid">
           <Recording overview={overview} />
@@ -25,7 +27,7 @@ export const OverviewPart = ({ asked }: { asked: Asked<Overview> }) => (
           <Sales overview={overview} />
         </div>
         <Feeds overview={overview} />
-      </>
+      </div>
     )}
   </Shown>
 )
