@@ -112,16 +112,20 @@ export function openReplica({
   const local = createLocal(db, tables, store)
   const pulling = connect(address)
   const beating = connect(address)
-  /** Heartbeats that no pull has read yet, the oldest first. */
-  const heartbeats: { number: number; begunMs: number }[] = []
+  /**
+   * Heartbeats whose commit PostgreSQL has confirmed and that no pull has read yet, the oldest
+   * first. Others may be read, too: closing a connection ends the wait for the standby, and shows
+   * the row on a primary that has lost it.
+   */
+  const confirmed: { number: number; begunMs: number }[] = []
   let lastHeartbeat = 0
   let freshMs = Number.NEGATIVE_INFINITY
   /** When `TAKE_ROOM` last succeeded. */
   let roomMs = Number.NEGATIVE_INFINITY
 
   function noteHeartbeat(number: number): void {
-    while (heartbeats[0] !== undefined && heartbeats[0].number <= number)
-      freshMs = heartbeats.shift()?.begunMs ?? freshMs
+    while (confirmed[0] !== undefined && confirmed[0].number <= number)
+      freshMs = confirmed.shift()?.begunMs ?? freshMs
   }
 
   async function pullOn(connection: ReservedSQL): Promise<boolean> {
@@ -219,13 +223,12 @@ export function openReplica({
     pull: (): Promise<boolean> => withConnection(pulling, pullOn),
 
     /**
-     * Commits a heartbeat: once a pull has read it, the file has everything that was committed
-     * before this call. With `takesRoom` it also fails if the disk of the database is nearly full.
+     * Commits a heartbeat: once that is confirmed and a pull has read it, the file has everything
+     * that was committed before this call. With `takesRoom` it also fails if the disk of the database is nearly full.
      */
     async beat({ takesRoom = false } = {}): Promise<void> {
       const number = ++lastHeartbeat
       const begunMs = timer()
-      heartbeats.push({ number, begunMs })
       const isRoomDue = takesRoom && begunMs - roomMs > ROOM_MS
       const questions: Question[] = [{ text: `BEGIN; ${assertVersion(version)}`, values: [] }]
       if (isRoomDue) questions.push({ text: TAKE_ROOM, values: [] })
@@ -233,6 +236,7 @@ export function openReplica({
       questions.push({ text: BEAT, values: [server, number] }, COMMIT)
       try {
         await withConnection(beating, (connection) => ask(connection, questions, ANSWER_MS_MAX))
+        confirmed.push({ number, begunMs })
         if (isRoomDue) roomMs = begunMs
         else times?.commit.answered(timer() - begunMs)
       } catch (error) {

@@ -195,4 +195,52 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
     },
     MS_MAX,
   )
+
+  test(
+    'behavior: on a primary without its standby a server grows stale, however long that lasts',
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const postgres = stack.use(await startPostgres())
+      const { history } = record(postgres.url)
+      history.dispose()
+      const ledger = openLedger(postgres.url, { nowMs: systemClock() })
+      const key = addKey(ledger, tier)
+      ledger.dispose()
+      const server = await startKillableServer({
+        BOOKFEED_HISTORY: postgres.url,
+        BOOKFEED_LEDGER: postgres.url,
+        BOOKFEED_DATA: mkdtempSync(join(folder, 'no-standby-')),
+        BOOKFEED_PORT: '0',
+        BOOKFEED_LOG: 'off',
+        BOOKFEED_SAMPLE: 'off',
+      })
+      stack.defer(server.kill)
+      const statusOf = async (path: string) => {
+        const headers = { authorization: `Bearer ${key}` }
+        return (await fetch(server.origin + path, { headers })).status
+      }
+      const page = `/v1/btc/markets/${conditionIdOf(2)}/snapshots`
+      expect([await statusOf('/readyz'), await statusOf(page)]).toEqual([200, 200])
+
+      for (const [stop, resume] of [
+        [postgres.standby.hang, postgres.standby.wake],
+        [postgres.standby.kill, postgres.standby.start],
+      ] as const) {
+        await stop()
+        const stoppedMs = performance.now()
+        await until('It is not ready', async () => (await statusOf('/readyz')) === 503)
+        await until('No key is honoured', async () => (await statusOf(page)) === 503)
+        expect(performance.now() - stoppedMs).toBeLessThan(BOUND_MS)
+        // It stays so: several heartbeats are given up meanwhile.
+        for (let looks = 0; looks < 60; looks++) {
+          expect([await statusOf('/readyz'), await statusOf(page)]).toEqual([503, 503])
+          await Bun.sleep(TRY_MS)
+        }
+        await resume()
+        await until('Keys are honoured', async () => (await statusOf(page)) === 200)
+        await until('It is ready', async () => (await statusOf('/readyz')) === 200)
+      }
+    },
+    MS_MAX,
+  )
 })
