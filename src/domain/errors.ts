@@ -44,7 +44,7 @@ export const errorCodes = {
   range_not_satisfiable: { status: 416, title: 'Range beyond the end' },
   idempotency_mismatch: { status: 422, title: 'Idempotency-Key used for another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  too_many_streams: { status: 429, title: 'Too many exports at once' },
+  too_many_streams: { status: 429, title: 'Too many streams at once' },
   sanctioned: { status: 451, title: 'Unavailable for legal reasons' },
   internal: { status: 500, title: 'Internal error' },
   damaged: { status: 503, title: 'Stored data is damaged' },

@@ -131,6 +131,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     openStream(request: Request, among = streams): () => void {
       const caller = callerOf(request)
       const { accountId, standing, address } = caller
+      const { guest } = visitOf(request)
       const ownMax = streamsMaxOf(standing.terms)
       const close = among.open({
         owner: accountId,
@@ -140,10 +141,12 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       })
       if (typeof close !== 'string') return close
       if (close === 'all') throw busyError(close)
+      const whose = guest === undefined ? 'account' : 'network address'
+      const noun = among === streams ? 'streams' : 'live connections'
       const running =
         close === 'account'
-          ? `${ownMax} streams of this account are running, which is what the ${standing.terms.name} tier includes.`
-          : 'The keys of this network address have as many streams running as they may have together.'
+          ? `${ownMax} ${noun} of this ${whose} are running, which is what the ${standing.terms.name} tier includes.`
+          : `The keys of this network address have as many ${noun} as they may have together.`
       throw new AppError('too_many_streams', `${running} Wait for one to end.`, {
         retryAfterSeconds: RETRY_SECONDS,
       })

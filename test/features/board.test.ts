@@ -451,7 +451,12 @@ describe('GET /v1/board/live', () => {
     const client = await follow('/v1/board/live', headers)
     await client.until(() => changesOf(client).length > 0)
     const second = await send('/v1/board/live', { headers })
-    expect(await readProblem(second)).toMatchObject({ status: 429, code: 'too_many_streams' })
+    expect(await readProblem(second)).toMatchObject({
+      status: 429,
+      code: 'too_many_streams',
+      title: 'Too many streams at once',
+      detail: expect.stringContaining('1 live connections of this account'),
+    })
     ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: time.nowMs })
     await client.ended
     expect(client.events().at(-1)).toMatchObject({ name: 'end', data: { code: 'unauthenticated' } })
