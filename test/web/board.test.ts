@@ -90,6 +90,26 @@ history.putMarket({
   winner: 'down',
   winnerSource: 'venue',
 })
+/** Adds a window that is over, of which nothing is recorded. */
+function addResolved(coin: (typeof coins)[number], endMs: number): string {
+  const conditionId = conditionIdOf(++number)
+  history.putMarket({
+    conditionId,
+    coin,
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs: endMs - 300_000,
+    windowEndMs: endMs,
+    winner: 'up',
+    winnerSource: 'venue',
+  })
+  return conditionId
+}
+number = 100
+addResolved('sol', NOW_MS - 2_000_000)
+/** More than a page of a list. */
+const MANY = 1_100
+for (let index = 0; index < MANY; index++) addResolved('xrp', NOW_MS - 2_500_000 + index)
 
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
 let isSilent = false
@@ -306,6 +326,53 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     expect(await page.locator('text=Since your last visit').count()).toBe(0)
     const kept = await page.evaluate<string>("localStorage.getItem('bookfeed.visit')")
     expect(Number(kept)).toBeGreaterThan(visitMs + HOUR_MS)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: says that nothing was recorded, and counts windows of all pages', async () => {
+    const page = await open()
+    await page.click('[aria-label=Coin] >> text=SOL')
+    await page.locator('.away').scrollIntoViewIfNeeded()
+    await page.waitForSelector('.away >> text=Nothing was recorded in this time.')
+    await page.waitForSelector('text=1 of them were not recorded.')
+    await page.click('[aria-label=Coin] >> text=XRP')
+    await page.waitForSelector('text=1,100 windows resolved of those that began since')
+    expect(await page.textContent('.away')).not.toContain('all of it was recorded')
+    expect(page.faults).toEqual([])
+  })
+
+  test('error: what happened says which coins could not be read, or why none could', async () => {
+    let failing = /\/v1\/sol\/markets\?/
+    const page = await open('/', async (tab) => {
+      await prepare(tab)
+      const problem = { status: 503, code: 'unavailable', title: 'Busy', detail: 'Too much to do.' }
+      await tab.route(
+        (url) => failing.test(url.href),
+        (route) => route.fulfill({ status: 503, json: problem }),
+      )
+    })
+    await page.locator('.away').scrollIntoViewIfNeeded()
+    await page.waitForSelector('text=Could not be read: SOL.')
+    failing = /\/v1\/\w+\/markets\?/
+    await page.click('[aria-label=Time] >> text=Today')
+    await page.waitForSelector('[role=alert] >> text=Too much to do.')
+    expect(await page.locator('text=No gaps').count()).toBe(0)
+    page.forgive(/503/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: what happened is renewed each minute while the page is open', async () => {
+    const page = await open('/', async (tab) => {
+      await tab.clock.install({ time: NOW_MS })
+      await keepKey(key)(tab)
+    })
+    await page.click('[aria-label=Coin] >> text=SOL')
+    await page.locator('.away').scrollIntoViewIfNeeded()
+    await page.waitForSelector('text=1 window resolved of those')
+    const next = addResolved('sol', NOW_MS - 1_000)
+    await page.clock.fastForward(61_000)
+    await page.waitForSelector('text=2 windows resolved of those')
+    expect(await page.getAttribute('.away a', 'href')).toBe(`/markets/sol/${next}`)
     expect(page.faults).toEqual([])
   })
 

@@ -2,17 +2,29 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
-import { request } from '../../lib/api.ts'
+import { request, useAsked } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
 import { facts } from '../../lib/facts.ts'
-import { showChange, showShare, showSome, showStamp, showWindow } from '../../lib/format.ts'
+import {
+  showChange,
+  showCount,
+  showShare,
+  showSome,
+  showStamp,
+  showWindow,
+} from '../../lib/format.ts'
 import { createKept } from '../../lib/kept.ts'
+import { apiKey } from '../../lib/key.ts'
+import { pollMs } from '../../lib/poll.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { useSeen } from '../../lib/seen.ts'
+import { useStore } from '../../lib/store.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { SimulatedTag } from '../../parts/simulated.tsx'
 import { pinned, seriesOf } from './order.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,9 +32,12 @@ const DAY_MS = 24 * HOUR_MS
 /** A shorter absence is none. */
 const AWAY_MS_MIN = 5 * 60_000
 const AWAY_MS_MAX = 7 * DAY_MS
-const MARKETS_MAX = 1000
+const MARKETS_A_PAGE = 1000
+/** Of a coin. Seven days have 2,900 windows of a coin, which are three pages. */
+const PAGES_MAX = 5
 const SHOWN_MAX = 5
 const NOTE_MS = 60_000
+const RENEW_MS = 60_000
 
 /** When the board was last looked at, Unix milliseconds; 0 before the first time. */
 const lastVisit = createKept<number>('bookfeed.visit', (stored) =>
@@ -43,16 +58,24 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
   const [openedMs] = useState(nowMs)
   const hasVisit = visitMs > 0 && openedMs - visitMs >= AWAY_MS_MIN
   const span = chosen ?? (hasVisit ? 'visit' : 'hour')
-  const fromMs = {
-    visit: Math.max(visitMs, openedMs - AWAY_MS_MAX),
-    hour: openedMs - HOUR_MS,
-    today: Math.floor(openedMs / DAY_MS) * DAY_MS,
-  }[span]
+  const fromMs = () =>
+    ({
+      visit: Math.max(visitMs, openedMs - AWAY_MS_MAX),
+      hour: nowMs() - HOUR_MS,
+      today: Math.floor(nowMs() / DAY_MS) * DAY_MS,
+    })[span]
   const coins = Object.keys(facts.coins ?? {}).filter(
     (each) =>
       (coin === undefined || each === coin) && mayRead(rights, { route: 'markets', coin: each }),
   )
-  const markets = useResolved(isSeen ? coins : [], fromMs)
+  const { data, problem, isLoading, reload } = useAsked({
+    // Names what is read: several lists.
+    url: isSeen && coins.length > 0 ? `${span} ${coins.join()}` : undefined,
+    ask: (_, { signal }) => readResolved(coins, fromMs(), signal),
+    whose: useStore(apiKey.store),
+    everyMs: renewalMs,
+  })
+  const isRead = data !== undefined && !isLoading
   return (
     <div ref={place}>
       <Card
@@ -66,12 +89,16 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
           />
         }
       >
-        {markets === undefined ? (
+        {coins.length === 0 && <p class="note">Your tier does not include this coin.</p>}
+        {problem && <ProblemCard problem={problem} onRetry={reload} />}
+        {isRead && <Summary resolved={data} />}
+        {isRead && span === 'visit' && visitMs < data.fromMs && (
+          <p class="note">Your last visit was more than seven days ago.</p>
+        )}
+        {!isRead && problem === undefined && coins.length > 0 && (
           <p class="note" aria-busy="true">
             Loading…
           </p>
-        ) : (
-          <Summary markets={markets} fromMs={fromMs} />
         )}
       </Card>
     </div>
@@ -96,28 +123,56 @@ function useLastVisit(): number {
   return before
 }
 
-/** Windows that began since a moment and are resolved, newest first. */
-function useResolved(coins: readonly string[], fromMs: number): Market[] | undefined {
-  const [markets, setMarkets] = useState<Market[]>()
-  const names = coins.join()
-  useEffect(() => {
-    if (names === '') return
-    const aborter = new AbortController()
-    const query = { from: fromMs, status: 'resolved', limit: MARKETS_MAX }
-    const lists = names.split(',').map(async (coin) => {
-      const path = `/v1/${coin}/markets`
-      return (await request<Listed<Market>>(path, { query, signal: aborter.signal })).data
-    })
-    setMarkets(undefined)
-    // A coin that cannot be read is left out.
-    void Promise.allSettled(lists).then((results) => {
-      if (aborter.signal.aborted) return
-      setMarkets(results.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])))
-    })
-    return () => aborter.abort()
-  }, [names, fromMs])
-  return markets
+type Resolved = {
+  /** Newest first of each coin. */
+  markets: Market[]
+  fromMs: number
+  /** All windows that began since are counted; later than `fromMs` where there were too many. */
+  countedFromMs: number
+  /** Coins that could not be read. */
+  unread: string[]
+  requests: number
 }
+
+/** Windows that began since a moment and are resolved. Throws if no coin can be read. */
+async function readResolved(
+  coins: readonly string[],
+  fromMs: number,
+  signal: AbortSignal,
+): Promise<Resolved> {
+  const resolved: Resolved = { markets: [], fromMs, countedFromMs: fromMs, unread: [], requests: 0 }
+  const failures: unknown[] = []
+  const readCoin = async (coin: string) => {
+    const found: Market[] = []
+    let cursor: string | undefined
+    for (let pages = 0; pages < PAGES_MAX; pages++) {
+      const query = { from: fromMs, status: 'resolved', limit: MARKETS_A_PAGE, cursor }
+      resolved.requests++
+      const page = await request<Listed<Market>>(`/v1/${coin}/markets`, { query, signal })
+      found.push(...page.data)
+      cursor = page.nextCursor ?? undefined
+      if (cursor === undefined) break
+    }
+    resolved.markets.push(...found)
+    if (cursor === undefined) return
+    const oldestMs = Date.parse(found.at(-1)?.windowStart ?? '') || fromMs
+    resolved.countedFromMs = Math.max(resolved.countedFromMs, oldestMs)
+  }
+  await Promise.all(
+    coins.map((coin) =>
+      readCoin(coin).catch((error: unknown) => {
+        resolved.unread.push(coin)
+        failures.push(error)
+      }),
+    ),
+  )
+  if (failures.length === coins.length) throw failures[0]
+  return resolved
+}
+
+/** Each minute, or less often where that would take too much of the visitor's allowance. */
+const renewalMs = (resolved: Resolved | undefined): number =>
+  Math.max(RENEW_MS, pollMs(resolved?.requests))
 
 const moveOf = ({ strike, finalPrice }: Market): number =>
   strike === null || finalPrice === null ? 0 : finalPrice / strike - 1
@@ -128,7 +183,20 @@ const gapsOf = ({ outcomes }: Market): number =>
 const coveredOf = ({ outcomes }: Market): number =>
   Math.min(...outcomes.map(({ coverage }) => coverage.covered ?? 0))
 
-function Summary({ markets, fromMs }: { markets: readonly Market[]; fromMs: number }) {
+const isRecorded = ({ outcomes }: Market): boolean =>
+  outcomes.some(({ coverage }) => (coverage.covered ?? 0) > 0)
+
+/** What is said in place of gaps. */
+function noGapsText({ markets, unread }: Resolved): string {
+  const recorded = markets.filter(isRecorded).length
+  if (markets.length === 0) return 'No window was resolved.'
+  if (recorded === 0) return 'Nothing was recorded in this time.'
+  if (recorded < markets.length) return `No gaps in the ${showSome(recorded, 'window')} recorded.`
+  return unread.length > 0 ? 'No gaps in what could be read.' : 'No gaps: all of it was recorded.'
+}
+
+function Summary({ resolved }: { resolved: Resolved }) {
+  const { markets, fromMs, countedFromMs, unread } = resolved
   const count = (result: string) => markets.filter((each) => each.result === result).length
   const first = pinned.store.get()
   const newest = markets
@@ -138,34 +206,46 @@ function Summary({ markets, fromMs }: { markets: readonly Market[]; fromMs: numb
     .filter((market) => moveOf(market) !== 0)
     .toSorted((a, b) => Math.abs(moveOf(b)) - Math.abs(moveOf(a)))
   const holed = markets
-    .filter((market) => gapsOf(market) > 0)
+    .filter((market) => isRecorded(market) && gapsOf(market) > 0)
     .toSorted((a, b) => coveredOf(a) - coveredOf(b))
+  const missing = markets.filter((market) => !isRecorded(market)).length
   return (
     <>
       <p>
         {showSome(markets.length, 'window')} resolved of those that began since{' '}
-        <span class="num">{showStamp(new Date(fromMs).toISOString())}</span>: {count('up')} up,{' '}
-        {count('down')} down{count('void') > 0 && `, ${count('void')} void`}.{' '}
-        {holed.length > 0 && `${holed.length} of them have gaps.`}
+        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span>: {count('up')}{' '}
+        up, {count('down')} down{count('void') > 0 && `, ${count('void')} void`}.{' '}
+        {holed.length > 0 && `${showCount(holed.length)} of them have gaps. `}
+        {missing > 0 && `${showCount(missing)} of them were not recorded.`}
       </p>
+      {countedFromMs > fromMs && (
+        <p class="note">Windows that began earlier were too many to be counted.</p>
+      )}
+      {unread.length > 0 && (
+        <p class="note">Could not be read: {unread.join(', ').toUpperCase()}.</p>
+      )}
       <div class="away">
-        <List title="Resolved" markets={newest} none="No window was resolved.">
+        <WindowList title="Resolved" markets={newest} none="No window was resolved.">
           {(market) => <MarketState market={market} />}
-        </List>
-        <List title="Largest moves" markets={moved} none="No strike and final price are known.">
+        </WindowList>
+        <WindowList
+          title="Largest moves"
+          markets={moved}
+          none="No strike and final price are known."
+        >
           {(market) => (
             <span class={`num ${moveOf(market) < 0 ? 'down' : 'up'}`}>
               {showChange(moveOf(market))}
             </span>
           )}
-        </List>
-        <List title="Gaps" markets={holed} none="No gaps: all of it was recorded.">
+        </WindowList>
+        <WindowList title="Gaps" markets={holed} none={noGapsText(resolved)}>
           {(market) => (
             <span class="num">
               {showSome(gapsOf(market), 'gap')}, {showShare(coveredOf(market))} covered
             </span>
           )}
-        </List>
+        </WindowList>
       </div>
     </>
   )
@@ -178,7 +258,8 @@ type ListProps = {
   children: (market: Market) => preact.ComponentChildren
 }
 
-function List({ title, markets, none, children }: ListProps) {
+/** The first windows of a list, with a link to each. */
+export function WindowList({ title, markets, none, children }: ListProps) {
   return (
     <section>
       <h3>{title}</h3>
@@ -189,6 +270,7 @@ function List({ title, markets, none, children }: ListProps) {
             <a href={`/markets/${market.symbol}/${market.conditionId}`}>
               {market.symbol.toUpperCase()} {market.timeframe}
             </a>{' '}
+            <SimulatedTag source={market.source} />{' '}
             <span class="note num">{showWindow(market.windowStart, market.windowEnd)}</span>
             {children(market)}
           </li>
