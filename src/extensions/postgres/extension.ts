@@ -26,6 +26,7 @@ export const postgres: Extension = {
   workers: {
     copy: () => import('./copy-worker.ts'),
     postgres: () => import('./bridge.ts'),
+    'postgres-state': () => import('./state-worker.ts'),
     replica: () => import('./replica-worker.ts'),
   },
   stores: {

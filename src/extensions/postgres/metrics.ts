@@ -6,25 +6,21 @@ import { printFamily, printHistogram } from '#src/platform/exposition.ts'
 import type { MetricsSource } from '#src/server/extension.ts'
 
 import { answerTimes, operations } from './answer-times.ts'
-import { openState, type PostgresState, type Standby } from './state.ts'
+import { watchStates } from './state-worker.ts'
+import type { PostgresState, Standby } from './state.ts'
 
 const MS = 1000
 
 export type StorePlace = { store: StoreName; place: string }
 
 export function createPostgresMetrics(places: readonly StorePlace[]): MetricsSource {
-  const stores = places.map(({ store, place }) => ({ store, state: openState(place, store) }))
+  const states = watchStates(places)
   return {
     async print() {
-      const looks = stores.map(async ({ store, state }) => ({
-        store,
-        state: await state.look().catch(() => undefined),
-      }))
+      const looks = places.map(async ({ store }) => ({ store, state: await states.look(store) }))
       return printStates(await Promise.all(looks))
     },
-    dispose() {
-      for (const { state } of stores) state.close()
-    },
+    dispose: states.close,
   }
 }
 

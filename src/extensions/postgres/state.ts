@@ -3,6 +3,7 @@ import type { SQL } from 'bun'
 
 import type { Cell } from '#src/database/database.ts'
 import type { StoreName } from '#src/database/stores.ts'
+import type { AnswerTimes } from '#src/platform/answer-times.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { within } from '#src/platform/patience.ts'
 
@@ -20,8 +21,12 @@ const ROOM_MS = 60_000
 const COPIED_MS = 10_000
 const DISK_FULL = '53100'
 
+/** A standby that has not replied for so long, and lacks something, confirms no commits. */
+const REPLY_MS_MAX = 5000
+
 /** `reply_time` of a standby that has everything may be ten seconds old. */
 const FIND_STANDBYS = `SELECT application_name, sync_state,
+    CAST(extract(epoch FROM clock_timestamp() - reply_time) * 1000 AS BIGINT) AS reply_ms,
     CAST(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn) AS BIGINT) AS bytes,
     CAST(greatest(extract(epoch FROM coalesce(flush_lag, CAST('0' AS INTERVAL))),
       extract(epoch FROM clock_timestamp() - reply_time)) * 1000 AS BIGINT) AS ms
@@ -43,7 +48,7 @@ const findUncopied = (serial: number): string => `SELECT at_ms FROM change
 
 export type Standby = {
   name: string
-  /** Whether commits wait for its confirmation. */
+  /** Whether it confirms the commits that wait for it. */
   isSynchronous: boolean
   /** What was written and it has not confirmed, and for how long. */
   lagBytes: number
@@ -75,9 +80,12 @@ export function requiredIn(names: string): number {
 }
 
 /** Looks at the PostgreSQL of a store, on a connection of its own that is made when it is asked. */
-export function openState(place: string, store: StoreName) {
+export function openState(
+  place: string,
+  store: StoreName,
+  times: AnswerTimes = answerTimes[store].read,
+) {
   const address = addressOf(place, formats[store].remote.schema)
-  const times = answerTimes[store].read
   let sql: SQL | undefined
   let running: Promise<PostgresState> | undefined
   let roomMs = Number.NEGATIVE_INFINITY
@@ -163,11 +171,12 @@ export function openState(place: string, store: StoreName) {
   }
 }
 
-function toStandby([name, syncState, bytes, ms]: Cell[]): Standby {
+function toStandby([name, syncState, replyMs, bytes, ms]: Cell[]): Standby {
   const lagBytes = Math.max(0, Number(bytes ?? 0))
+  const isSilent = lagBytes > 0 && Number(replyMs ?? 0) > REPLY_MS_MAX
   return {
     name: String(name),
-    isSynchronous: syncState === 'sync' || syncState === 'quorum',
+    isSynchronous: (syncState === 'sync' || syncState === 'quorum') && !isSilent,
     lagBytes,
     lagMs: lagBytes === 0 ? 0 : Math.max(0, Number(ms ?? 0)),
   }

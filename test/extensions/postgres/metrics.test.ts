@@ -141,7 +141,45 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       }
       expect(lag.bytes).toBeGreaterThan(100_000)
       expect(lag.seconds).toBeGreaterThanOrEqual(1)
+      // Nor does it confirm anything: it does not reply.
+      await reading.expectSoon({ standbys: 1, standbys_synchronous: 0 })
       await postgres.standby.wake()
+      await reading.expectSoon(well)
+      history.dispose()
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: the database is up for a recorder that stands still because a commit waits',
+    async () => {
+      await using postgres = await startPostgres()
+      const history = openHistory(postgres.url, { isRecording: true })
+      using reading = openReading(postgres.url)
+      await reading.expectSoon({ up: 1, standbys_synchronous: 1 })
+      await postgres.standby.kill()
+      const failures: unknown[] = []
+      const recording = setInterval(() => {
+        try {
+          appendAll(history, someSnapshots(10))
+        } catch (error) {
+          failures.push(error)
+        }
+      }, 20)
+      try {
+        for (let scrapes = 0; scrapes < 4; scrapes++) {
+          const begunMs = performance.now()
+          const find = await reading.read()
+          expect(performance.now() - begunMs).toBeLessThan(SCRAPE_MS_MAX)
+          expect([find('up'), find('standbys_required')]).toEqual([1, 1])
+          if (scrapes > 0) expect(find('standbys_synchronous')).toBe(0)
+          await Bun.sleep(100)
+        }
+      } finally {
+        clearInterval(recording)
+      }
+      expect(failures.length).toBeGreaterThan(0)
+      await postgres.standby.start()
       history.dispose()
     },
     MS_MAX,
