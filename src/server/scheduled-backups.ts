@@ -10,12 +10,13 @@ import {
   openDatabase,
   versionOf,
 } from '#src/database/sqlite/database.ts'
+import { isAddress } from '#src/database/stores.ts'
 import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { backUp, readBackupNote } from './backups.ts'
 import { type CliContext, commandError } from './context.ts'
-import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
+import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 
 const MINUTE_MS = 60_000
@@ -112,14 +113,14 @@ export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
   }
 }
 
-export function isUpgradeDue({ config }: CliContext): boolean {
-  const { dataPath } = config()
-  const files = [
-    { path: historyPathOf(dataPath), format: historyFormat },
-    { path: ledgerPathOf(dataPath), format: ledgerFormat },
+/** A file whose store is at an address is not used, and stays as it is. */
+export function isUpgradeDue(context: CliContext): boolean {
+  const stores = [
+    { path: historyOf(context), format: historyFormat },
+    { path: ledgerOf(context), format: ledgerFormat },
   ]
-  return files.some(({ path, format }) => {
-    if (!existsSync(path)) return false
+  return stores.some(({ path, format }) => {
+    if (isAddress(path) || !existsSync(path)) return false
     try {
       const db = openDatabase(path, { format, isReadOnly: true })
       const version = versionOf(db)

@@ -1,6 +1,6 @@
 /** Tables in PostgreSQL that another version has changed, or another program has made. */
 import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -45,6 +45,24 @@ async function keysAt(origin: string, headers: Record<string, string>): Promise<
   const response = await fetch(`${origin}/v1/keys`, { headers })
   return ((await response.json()) as { data: { id: string }[] }).data
 }
+
+test('behavior: a file whose store is at an address is not upgraded, and not backed up for it', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'bookfeed-retired-'))
+  try {
+    openHistory(join(data, 'history.db')).dispose()
+    openLedger(join(data, 'ledger.db'), { nowMs: NOW_MS }).dispose()
+    const env = { BOOKFEED_DATA: data, BUN_OPTIONS: `--preload=${laterRelease}` }
+    const copied = { ...env, BOOKFEED_HISTORY: 'postgres://user:password@127.0.0.1:1/books' }
+    const first = await runCommand(copied, 'keys', 'list')
+    expect(first.exitCode).toBe(0)
+    expect(first.errors).not.toContain('older version')
+    expect(existsSync(join(data, 'backups'))).toBe(false)
+    // It is as it was: once it is used again, it is upgraded.
+    expect((await runCommand(env, 'keys', 'list')).errors).toContain('Backing them up')
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}, 60_000)
 
 describe.skipIf(postgresPrograms === undefined)('tables of another version', () => {
   const { server, placeOf } = usePostgres()
