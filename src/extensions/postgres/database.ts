@@ -369,6 +369,19 @@ export function migratePostgres(place: string, format: Format, isWanted: boolean
   }
 }
 
+/** Tables, functions and types of a schema, without those that belong to extensions of PostgreSQL. */
+const LIST_CONTENTS = `SELECT name FROM (
+    SELECT 'pg_class' AS class, oid, relnamespace AS namespace, relname AS name FROM pg_class
+    WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')
+    UNION ALL SELECT 'pg_proc', oid, pronamespace, proname FROM pg_proc
+    UNION ALL SELECT 'pg_type', oid, typnamespace, typname FROM pg_type
+    WHERE typtype IN ('b', 'd', 'e', 'r') AND typcategory <> 'A'
+  ) AS content
+  WHERE namespace = to_regnamespace(quote_ident($1))
+    AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = CAST(class AS regclass)
+      AND objid = content.oid AND deptype = 'e')
+  ORDER BY name`
+
 const schemaOf = (db: PostgresDatabase): string => addressOf(db.filename, db.format.schema).schema
 
 /**
@@ -379,14 +392,8 @@ function versionOf(db: PostgresDatabase): number {
   const { name, mark, migrations } = db.format
   const schema = schemaOf(db)
   const known = formatOf(migrations)
-  const list = db.prepare<{ name: string }, [string]>(
-    `SELECT relname AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-     WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
-       AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = CAST('pg_class' AS regclass)
-         AND objid = pg_class.oid AND deptype = 'e')
-     ORDER BY relname`,
-  )
-  const found = list.all(schema).map((table) => table.name)
+  const list = db.prepare<{ name: string }, [string]>(LIST_CONTENTS)
+  const found = list.all(schema).map((each) => each.name)
   if (found.length === 0) return 0
   const isOurs = found.includes('format') && found.includes(mark)
   const columns = db.prepare<{ name: string }, [string]>(

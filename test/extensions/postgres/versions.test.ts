@@ -144,15 +144,19 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
     'error: a schema of another program is left as it is, before anything is made in it',
     async () => {
       await using operator = new SQL(server().url, { max: 1 })
-      const tables = [
-        'customer (id int)',
-        'format (version bigint, name text)',
-        'format (version bigint)',
-        'market (id int)',
+      const contents = [
+        'CREATE TABLE customer (id int)',
+        'CREATE TABLE format (version bigint, name text)',
+        'CREATE TABLE format (version bigint)',
+        'CREATE TABLE market (id int)',
+        "CREATE FUNCTION answer() RETURNS int LANGUAGE sql AS 'SELECT 42'",
+        "CREATE TYPE mood AS ENUM ('good', 'bad')",
+        'CREATE TYPE pair AS (a int, b int)',
+        'CREATE DOMAIN positive AS int CHECK (VALUE > 0)',
       ]
-      for (const [number, table] of tables.entries()) {
+      for (const [number, content] of contents.entries()) {
         const schema = `foreign_${number}`
-        await operator.unsafe(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.${table}`)
+        await operator.unsafe(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${content}`)
         // Making one would fail for its lack of rights, with another sentence.
         await operator.unsafe(`CREATE ROLE guest_${number} LOGIN PASSWORD 'guest';
           GRANT USAGE ON SCHEMA ${schema} TO guest_${number}`)
