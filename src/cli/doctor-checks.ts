@@ -23,10 +23,11 @@ import {
   versionOf,
 } from '#src/database/sqlite/database.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { isAddress } from '#src/database/stores.ts'
+import { engineAt, isAddress } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
 
@@ -147,7 +148,7 @@ export function checkHistory(context: CliContext): Finding {
   })
 }
 
-/** Without a ledger there is none, or it cannot be opened. */
+/** `ledger` is undefined where there is none, or where it could not be opened. */
 export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Finding => {
   const place = ledger?.movedTo()
   if (place !== undefined) {
@@ -155,13 +156,19 @@ export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Fi
     return finder('ledger')('wrong', `It was copied to ${place}, which is used in its place.`, todo)
   }
   return checkStore('ledger', { path: ledgerOf(context), format: ledgerFormat }, () => {
-    if (ledger === undefined) throw new Error('The database of the ledger cannot be reached.')
-    const faults = [...ledger.verifyAudit()]
-    if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
-    const head = ledger.auditHead()
-    return head
-      ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
-      : 'New.'
+    // What kept it from being opened is thrown again.
+    const held =
+      ledger ?? openLedger(ledgerOf(context), { nowMs: context.clock(), isReadOnly: true })
+    try {
+      const faults = [...held.verifyAudit()]
+      if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
+      const head = held.auditHead()
+      return head
+        ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
+        : 'New.'
+    } finally {
+      if (held !== ledger) held.dispose()
+    }
   })
 }
 
@@ -172,7 +179,7 @@ function checkStore(
   look: () => string,
 ): Finding {
   const found = finder(check)
-  const unopened = (error: unknown, todo: string): Finding => {
+  const unopened = (error: unknown, todo: string | undefined): Finding => {
     const text = messageOf(error)
     // The text says what to do.
     return found('wrong', text, text.includes(START_0_5_0) ? undefined : todo)
@@ -181,7 +188,7 @@ function checkStore(
     try {
       return found('ok', look())
     } catch (error) {
-      return unopened(error, `Start the database, or correct BOOKFEED_${check.toUpperCase()}.`)
+      return unopened(error, engineAt(path)?.adviceOn(error, check))
     }
   }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)

@@ -110,6 +110,8 @@ export type RemoteEngine = {
   open(place: string, store: StoreName): RemoteDatabase
   /** What to say when the store at an address cannot be opened. */
   openingFault(error: unknown, place: string, store: StoreName): Error
+  /** What the operator is to do about it; undefined where the error says so itself. */
+  adviceOn(error: unknown, store: StoreName): string | undefined
   /** The lock of a job that several processes share. `onFault`: it is not known who holds the lock. */
   createJobLock(job: {
     place: string

@@ -12,6 +12,7 @@ import { finder, type Finding } from '#src/server/finding.ts'
 import { replicaPathOf } from '#src/server/served-stores.ts'
 
 import { addressOf, shownAddress } from './address.ts'
+import { adviceOn } from './database.ts'
 import { formats } from './formats.ts'
 import { openState, type PostgresState, type Standby } from './state.ts'
 import { variables } from './variables.ts'
@@ -48,11 +49,7 @@ async function checkDatabase(place: string, store: StoreName): Promise<Finding[]
     return describe(name.href, await state.look())
   } catch (error) {
     return [
-      found(
-        'wrong',
-        `${name.href} does not answer: ${messageOf(error)}`,
-        `Start it. If the primary is lost, let the standby take its place: ${FAILOVER}.`,
-      ),
+      found('wrong', `${name.href} cannot be used: ${messageOf(error)}`, adviceOn(error, store)),
     ]
   } finally {
     state.close()

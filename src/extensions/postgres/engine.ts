@@ -2,7 +2,7 @@
 import type { RemoteEngine } from '#src/database/stores.ts'
 
 import { openChunks } from './chunk-source.ts'
-import { openingFault, openPostgres } from './database.ts'
+import { adviceOn, openingFault, openPostgres } from './database.ts'
 import { formats } from './formats.ts'
 import { createJobLock } from './job-lock.ts'
 import { startReplicas } from './replica-worker.ts'
@@ -12,6 +12,7 @@ export const postgresEngine: RemoteEngine = {
   openChunks,
   startReplicas,
   openingFault: (error, place, store) => openingFault(error, place, formats[store].remote),
+  adviceOn,
   createJobLock: ({ place, store, name, onFault }) =>
     createJobLock({ place, format: formats[store].remote, name, onFault }),
 }
