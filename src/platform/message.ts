@@ -12,3 +12,7 @@ export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error) return String(error.code)
   return error instanceof Fault ? error.message : String(error)
 }
+
+/** Whether a message is about a certificate of an authority that this machine does not trust. */
+export const isUntrusted = (message: string): boolean =>
+  /unable to (verify|get) .*(certificate|issuer)|self.signed certificate/i.test(message)

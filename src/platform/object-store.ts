@@ -6,7 +6,7 @@
 import type { S3Options } from 'bun'
 
 import type { BucketPlace } from './bucket-place.ts'
-import { Fault } from './fault.ts'
+import { Fault, isFault } from './fault.ts'
 import { codeOf } from './message.ts'
 import { within } from './patience.ts'
 
@@ -40,8 +40,13 @@ const writePatience: Patience = { tries: 4, waitMs: 500, limitMs: 60_000 }
 
 /** What the service will say again. */
 const final = /^(NoSuch|AccessDenied|Signature|Invalid|NotImplemented|Missing)/
-const advice =
-  'Check S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and the permissions of the key.'
+
+function adviceOn(cause: unknown): string {
+  if (codeOf(cause) === 'NoSuchBucket') return 'Create the bucket, or correct its name.'
+  if (isFault(cause, 'no_answer'))
+    return 'Check S3_ENDPOINT, the network, and whether the service runs.'
+  return 'Check S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and the permissions of the key.'
+}
 
 export function createObjectStore(
   { bucket, prefix }: BucketPlace,
@@ -64,7 +69,10 @@ export function createObjectStore(
         if (code === 'NoSuchKey')
           throw new Fault(`${what}: it is not there.`, { kind: 'object_missing', cause })
         if (--left === 0 || final.test(code))
-          throw new Fault(`${what} (${code}). ${advice}`, { kind: 'object_unreachable', cause })
+          throw new Fault(`${what} (${code}). ${adviceOn(cause)}`, {
+            kind: 'object_unreachable',
+            cause,
+          })
       }
       await Bun.sleep(wait)
     }

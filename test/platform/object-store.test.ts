@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { isFault } from '#src/platform/fault.ts'
+import { messageOf } from '#src/platform/message.ts'
 import { createObjectStore, type ObjectStore } from '#src/platform/object-store.ts'
 
 import { hasS3, type S3, startS3 } from '../support/engines/s3.ts'
@@ -164,4 +165,27 @@ test('behavior: a service that takes a connection and is silent is unreachable',
   })
   expect(await kindOf(store.read('a', 0, 1))).toBe('object_unreachable')
   expect(await kindOf(store.put('a', bytesOf(10, 1)))).toBe('object_unreachable')
+})
+
+test('error: a bucket that does not exist, and one that is silent, are no matter of the key', async () => {
+  const refusal = '<Error><Code>NoSuchBucket</Code><Message>No such bucket</Message></Error>'
+  using server = Bun.serve({
+    port: 0,
+    fetch: ({ url }) =>
+      new URL(url).pathname.startsWith('/silent')
+        ? new Promise<Response>(() => {})
+        : new Response(refusal, { status: 404, headers: { 'Content-Type': 'application/xml' } }),
+  })
+  const client = { endpoint: server.url.href, accessKeyId: 'key', secretAccessKey: 'secret' }
+  const reads = { tries: 1, waitMs: 1, limitMs: 300 }
+  const messageFrom = (bucket: string): Promise<string> =>
+    createObjectStore(placeOf(`s3://${bucket}`), { client, reads })
+      .probe()
+      .then(() => 'none', messageOf)
+  expect(await messageFrom('missing')).toEndWith(
+    '(NoSuchBucket). Create the bucket, or correct its name.',
+  )
+  const silent = await messageFrom('silent')
+  expect(silent).toContain('Check S3_ENDPOINT, the network')
+  expect(silent).not.toContain('permissions')
 })

@@ -100,7 +100,9 @@ describe.skipIf(redisProgram === null || Bun.which('openssl') === null)('BOOKFEE
   }, 60_000)
 
   test('error: without it they are not trusted', async () => {
-    expect((await run({}, 'doctor')).printed).toContain('Redis cannot be used')
+    const { printed } = await run({}, 'doctor')
+    expect(printed).toContain('Redis cannot be used')
+    expect(printed).toContain('name the file of that in BOOKFEED_CA_FILE')
     const listed = await run({}, 'backup', 'list', '--from', 's3://books/backups')
     expect(listed.exitCode).toBe(1)
   }, 60_000)
