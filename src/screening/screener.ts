@@ -13,7 +13,7 @@ import type { Log } from '#src/platform/log.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 export type ScreenerOptions = {
-  ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList'>
+  ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList' | 'probeWrite'>
   /** The contracts that are asked; `src/chain` has them. */
   oracle?:
     | {
@@ -31,13 +31,17 @@ const UNCONFIGURED =
   'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
 const UNANSWERED = 'No source of sanctions can be relied upon just now, so signups are refused.'
 
+/** Any address answers the question whether the contracts do. */
+const PROBE = `0x${'0'.repeat(39)}1`
+
 type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
 const silent: ChainGrounds = { oracle: 'silent', issuers: 'silent' }
 
 export function createScreener(options: ScreenerOptions) {
   const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
-  let lastVerdict: Verdict['verdict'] | undefined
+  /** Whether the last screening, or the last check since, had no answer to rely upon. */
+  let isFailing = false
 
   return {
     async screen(anyCase: string): Promise<Verdict> {
@@ -48,18 +52,33 @@ export function createScreener(options: ScreenerOptions) {
       try {
         const by = { actor: 'system', nowMs: clock() } as const
         const verdict = ledger.recordScreening({ address, chain, staleAfterMs }, by)
-        lastVerdict = verdict.verdict
+        isFailing = verdict.verdict === 'unknown'
         return verdict
       } catch (error) {
-        lastVerdict = 'unknown'
+        isFailing = true
         log(`A screening could not be written down: ${messageOf(error)}.`, 'error')
         return withoutLedger(address, clock(), chain)
       }
     },
 
+    /** Learns whether an address could be screened now, before somebody signs up. Never rejects. */
+    async check(): Promise<void> {
+      try {
+        // What failed may have been the ledger.
+        if (isFailing) await ledger.probeWrite()
+        if (hasFreshList(options)) isFailing = false
+        else if (oracle !== undefined) {
+          const answer = await oracle.isSanctioned(PROBE).catch(() => silent)
+          isFailing = answer.oracle !== 'clear' && answer.oracle !== 'hit'
+        }
+      } catch {
+        isFailing = true
+      }
+    },
+
     signup(): SignupState {
       if (!isListConfigured && oracle === undefined) return { isOpen: false, reason: UNCONFIGURED }
-      return lastVerdict === 'unknown' || (oracle === undefined && !hasFreshList(options))
+      return isFailing || (oracle === undefined && !hasFreshList(options))
         ? { isOpen: true, warning: UNANSWERED }
         : { isOpen: true }
     },

@@ -14,7 +14,9 @@ import { createScreener } from '#src/screening/screener.ts'
 
 import type { CliContext } from './context.ts'
 import { jobLockFor } from './open-data-folder.ts'
-import { startTimer } from './server-jobs.ts'
+import { every, startTimer } from './server-jobs.ts'
+
+const CHECK_MS = 60_000
 
 /** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
 export function createScreening(context: CliContext, ledger: Ledger) {
@@ -25,7 +27,7 @@ export function createScreening(context: CliContext, ledger: Ledger) {
   const url = chain === undefined ? '' : (rpcUrls[chain.network] ?? '')
   const rpc = chain && createRpc({ chain, url, log })
   const staleAfterMs = sanctionsDaysMax * DAY_MS
-  const { screen, signup } = createScreener({
+  const { screen, signup, check } = createScreener({
     ledger,
     oracle: rpc && createSanctionsOracle(rpc),
     clock,
@@ -45,7 +47,14 @@ export function createScreening(context: CliContext, ledger: Ledger) {
       const sources = sha256(`${sanctionsList} ${url}`)
       const lock = jobLockFor(context, 'ledger', `screening ${sources}`)
       const tools = { clock, log, startTimer, report, lock }
-      return startScreening({ ...tools, ledger, screen, staleAfterMs, location })
+      const schedule = startScreening({ ...tools, ledger, screen, staleAfterMs, location })
+      const checks = every(CHECK_MS, () => void check())
+      return {
+        async dispose(): Promise<void> {
+          checks.dispose()
+          await schedule.dispose()
+        },
+      }
     },
   }
 }

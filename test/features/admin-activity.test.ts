@@ -118,6 +118,18 @@ describe('GET /admin/api/activity', () => {
     ])
   })
 
+  test.each([
+    [10_000, 10_000],
+    [500, 500],
+    // Above the last bound.
+    [Infinity, 10_001],
+  ])('behavior: of requests within %p ms the 99th percentile is %p', async (boundMs, p99Ms) => {
+    const { json, unwritten } = createShop()
+    unwritten.push(aStep({ requests: 3, durations: took(boundMs, 3) }))
+    const { steps } = await json<ActivitySeries>('/activity')
+    expect(steps.at(-1)?.p99Ms).toBe(p99Ms)
+  })
+
   test('default: has what was sold and who signed up, in each range', async () => {
     const { json, ledger } = createShop()
     pay(ledger, 'one', STEP_MS - 6 * DAY_MS)
@@ -222,13 +234,30 @@ describe('findings of GET /admin/api/overview', () => {
     change(49e6, NOW_MS - 9 * DAY_MS)
     change(59e6, NOW_MS - 3 * HOUR_MS)
     const told = await textsOf('sales')
-    expect(told).toContain(
-      'Addresses could not be screened 3 times in the last hour (screening_unavailable).',
+    const from = new Date(STEP_MS).toISOString().slice(11, 16)
+    const to = new Date(STEP_MS + ACTIVITY_STEP_MS).toISOString().slice(11, 16)
+    const when = `in the last hour, last between ${from} and ${to} UTC`
+    expect(await textsOf('sign-ups')).toContain(
+      `Works again: Addresses of sign-ups or buyers could not be screened 3 times ${when} (screening_unavailable).`,
     )
     expect(told).toContain(
-      'Payments and quotes could not be taken 1 time in the last hour (billing_unavailable).',
+      `Works again: Payments and quotes could not be taken 1 time ${when} (billing_unavailable).`,
     )
+    expect(told).toContainEqual(expect.stringContaining('Everything that sales need works.'))
     expect(told).toContain('The tier Pro was changed 3 hours ago: 49 USDC → 59 USDC.')
+  })
+
+  test('behavior: what was refused is a fault of its own as long as it is refused', async () => {
+    const signup = () => ({ isOpen: true, warning: 'No source of sanctions answers.' }) as const
+    const { findings, unwritten } = createShop({ billing: openBilling('No node.'), signup })
+    unwritten.push(aStep({ problems: { screening_unavailable: 1, billing_unavailable: 1 } }))
+    const told = (await findings())
+      .filter(({ text }) => text.includes('in the last hour'))
+      .map(({ level, about, text }) => [level, about, text.split(' ')[0]])
+    expect(told).toEqual([
+      ['fault', 'sales', 'Payments'],
+      ['fault', 'sign-ups', 'Addresses'],
+    ])
   })
 
   test('behavior: a payment that hangs for long is told with where', async () => {

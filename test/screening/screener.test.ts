@@ -165,3 +165,41 @@ describe('signup', () => {
     expect(JSON.stringify(state)).toMatch(/BOOKFEED_SANCTIONS_LIST.*BOOKFEED_RPC_URL/)
   })
 })
+
+describe('check', () => {
+  test('behavior: notices that nothing answers, and that it does again, without a sign-up', async () => {
+    let isDown = true
+    const isSanctioned = async () => {
+      if (isDown) throw new Error('down')
+      return { oracle: 'clear', issuers: 'clear' } as const
+    }
+    const { signup, check, screen } = create({ oracle: { isSanctioned } })
+    expect(signup()).toEqual({ isOpen: true })
+    await check()
+    expect(signup()).toHaveProperty('warning')
+    isDown = false
+    await check()
+    expect(signup()).toEqual({ isOpen: true })
+    isDown = true
+    await screen(address)
+    expect(signup()).toHaveProperty('warning')
+    isDown = false
+    const before = auditOf().length
+    await check()
+    expect(signup()).toEqual({ isOpen: true })
+    expect(auditOf()).toHaveLength(before)
+  })
+
+  test('behavior: does not ask the contracts while the list is fresh', async () => {
+    putList('fresh, clear')
+    let asked = 0
+    const isSanctioned = async () => {
+      asked++
+      throw new Error('down')
+    }
+    const { signup, check } = create({ oracle: { isSanctioned } })
+    await check()
+    expect(signup()).toEqual({ isOpen: true })
+    expect(asked).toBe(0)
+  })
+})

@@ -42,6 +42,6 @@ export type Screen = (address: string) => Promise<Verdict>
 
 /**
  * Whether new accounts are taken in; `reason` is for the operator and the caller. A `warning` says
- * that it is open, but that the last screening had no answer to rely upon.
+ * that it is open, but that addresses cannot be screened just now.
  */
 export type SignupState = { isOpen: true; warning?: string } | { isOpen: false; reason: string }

@@ -99,24 +99,22 @@ function sumActivity(activity: readonly Activity[], lengthSeconds: number) {
   }
 }
 
-/** Estimated within its bucket, as Prometheus does; null without requests. */
+/** Times are counted in buckets, and what is above the last bound has none. */
+const ABOVE_MS = Math.max(...boundsMs) + 1
+
+/**
+ * What this part of the requests took at most: the bound of the bucket, because an estimate within it
+ * could be above every request. Null without requests.
+ */
 function quantileOf(activity: readonly Activity[], quantile: number): number | null {
-  const counts = boundsMs.map((_, bound) =>
-    activity.reduce((sum, { durations }) => sum + (durations[bound] ?? 0), 0),
-  )
   const total = activity.reduce((sum, { requests }) => sum + requests, 0)
   if (total === 0) return null
   let below = 0
-  for (const [bound, count] of counts.entries()) {
-    const rank = quantile * total
-    if (below + count >= rank) {
-      const fromMs = boundsMs[bound - 1] ?? 0
-      const toMs = boundsMs[bound] ?? fromMs
-      return Math.round((fromMs + ((toMs - fromMs) * (rank - below)) / count) * 100) / 100
-    }
-    below += count
+  for (const [index, bound] of boundsMs.entries()) {
+    below += activity.reduce((sum, { durations }) => sum + (durations[index] ?? 0), 0)
+    if (below >= quantile * total) return bound
   }
-  return boundsMs.at(-1) ?? null
+  return ABOVE_MS
 }
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code)

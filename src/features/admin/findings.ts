@@ -1,10 +1,10 @@
 /** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
 import { UNCHECKED } from '#src/billing/offers.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
-import { ifSound } from '#src/domain/errors.ts'
+import { type ErrorCode, ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
 import { DAY_MS, toIso } from '#src/domain/time.ts'
-import { type Activity, isStale } from '#src/ledger/ledger.ts'
+import { type Activity, ACTIVITY_STEP_MS, isStale } from '#src/ledger/ledger.ts'
 import type { PaymentSum } from '#src/ledger/payments.ts'
 import { describeReason } from '#src/operator/payments.ts'
 import { count, formatCount } from '#src/platform/count.ts'
@@ -65,8 +65,12 @@ function* findSales(
     ...findFailed(sums, nowMs),
     ...findOpen(deps, nowMs),
     ...findLull(deps, made, nowMs),
-    ...findRefused(lastHour, 'billing_unavailable', 'Payments and quotes could not be taken'),
-    ...findRefused(lastHour, 'screening_unavailable', 'Addresses could not be screened'),
+    ...findRefused(lastHour, {
+      about: 'sales',
+      code: 'billing_unavailable',
+      text: 'Payments and quotes could not be taken',
+      isOver: tokensOf(billing).some(({ reason }) => reason === undefined),
+    }),
   ]
   for (const text of billing.warnings())
     found.push(
@@ -87,13 +91,16 @@ function* findSales(
   })
 }
 
+const tokensOf = (billing: AdminDeps['billing']) =>
+  billing
+    .chains()
+    .flatMap(({ chain, tokens }) =>
+      tokens.map(({ token, reason }) => ({ name: `${token.symbol} on ${chain.name}`, reason })),
+    )
+
 /** Whether anything can be bought, and with what. */
 function* findChains({ billing }: AdminDeps, hasSold: boolean): Generator<Finding> {
-  const tokens = billing
-    .chains()
-    .flatMap(({ chain, tokens: own }) =>
-      own.map(({ token, reason }) => ({ name: `${token.symbol} on ${chain.name}`, reason })),
-    )
+  const tokens = tokensOf(billing)
   const failing = Map.groupBy(
     tokens.filter(({ reason }) => reason !== undefined && reason !== UNCHECKED),
     ({ reason }) => reason,
@@ -233,18 +240,26 @@ function* findLull(
   })
 }
 
+type Refusal = Pick<Finding, 'about' | 'text'> & {
+  code: ErrorCode
+  /** Whether what was refused would be taken now. */
+  isOver: boolean
+}
+
+/** A fault while it lasts; afterwards a note, for an hour. */
 function* findRefused(
   lastHour: readonly Activity[],
-  refusal: string,
-  text: string,
-  level: Finding['level'] = 'fault',
+  { about, text, code, isOver }: Refusal,
 ): Generator<Finding> {
-  const problem = countProblems(lastHour).find(({ code }) => code === refusal)
-  if (problem === undefined) return
+  const steps = lastHour.filter(({ problems }) => (problems[code] ?? 0) > 0)
+  if (steps.length === 0) return
+  const times = steps.reduce((sum, { problems }) => sum + (problems[code] ?? 0), 0)
+  const lastMs = Math.max(...steps.map(({ stepMs }) => stepMs))
+  const when = `last between ${showMinute(lastMs)} and ${showMinute(lastMs + ACTIVITY_STEP_MS)} UTC`
   yield toFinding({
-    level,
-    about: 'sales',
-    text: `${text} ${count(problem.count, 'time')} in the last hour (${refusal}).`,
+    level: isOver ? 'notice' : 'fault',
+    about,
+    text: `${isOver ? 'Works again: ' : ''}${text} ${count(times, 'time')} in the last hour, ${when} (${code}).`,
   })
 }
 
@@ -269,6 +284,12 @@ function* findSignups(
       text: state.warning,
       link: '/admin?tab=jobs',
     })
+  yield* findRefused(lastHour, {
+    about: 'sign-ups',
+    code: 'screening_unavailable',
+    text: 'Addresses of sign-ups or buyers could not be screened',
+    isOver: state.isOpen && state.warning === undefined,
+  })
   const list = ledger.sanctionsList()
   const staleAfterMs = config.sanctionsDaysMax * DAY_MS
   if (list === undefined || !isStale(list, { nowMs, staleAfterMs })) return
@@ -367,6 +388,8 @@ function toLength(ms: number): string {
   if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')
   return count(Math.max(1, Math.floor(ms / MINUTE_MS)), 'minute')
 }
+
+const showMinute = (ms: number): string => toIso(ms).slice(11, 16)
 
 /** `2026-11-27 22:08:12 UTC`. */
 const showStamp = (ms: number): string => `${toIso(ms).slice(0, 19).replace('T', ' ')} UTC`

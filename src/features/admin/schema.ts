@@ -126,7 +126,9 @@ export const ActivitySeries = object('AdminActivity', {
     at: time('Start of the step.'),
     requests: measured('Requests, without those of the operator and of health checks.'),
     errors: measured('Responses of 500 and above.'),
-    p99Ms: measured('99 of 100 requests took no longer, in milliseconds.'),
+    p99Ms: measured(
+      '99 of 100 requests took no longer, in milliseconds: the bound of a bucket, or 10001 if it is above 10 seconds.',
+    ),
     statesPerSecond: measured('States that recorders stored each second.'),
     lagMs: measured("The largest time from the venue's to the disk."),
     payments: count('Payments that bought something.'),

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 
 import { type ActivitySeries, useAdmin } from '../../lib/admin.ts'
-import { showCompact, showCount, showDay, showDollars, showTime } from '../../lib/format.ts'
+import { showCount, showDay, showDollars, showTime } from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Records } from '../../parts/records.tsx'
@@ -30,7 +30,11 @@ type Measure = {
 }
 
 const showMs = (ms: number): string =>
-  ms < 1 ? `${ms} ms` : `${showCompact(Math.round(ms * 10) / 10)} ms`
+  ms < 1000 ? `${Math.round(ms * 100) / 100} ms` : `${Math.round(ms / 100) / 10} s`
+
+/** Longer ones are not told apart. */
+const BOUND_MS_MAX = 10_000
+const showBound = (ms: number): string => (ms > BOUND_MS_MAX ? 'over 10 s' : showMs(ms))
 
 const measures: readonly Measure[] = [
   {
@@ -47,7 +51,12 @@ const measures: readonly Measure[] = [
     show: showCount,
     sum: true,
   },
-  { name: '99 of 100 requests within', color: '--warn', read: (step) => step.p99Ms, show: showMs },
+  {
+    name: '99 of 100 requests within',
+    color: '--warn',
+    read: (step) => step.p99Ms,
+    show: showBound,
+  },
   {
     name: 'Revenue',
     color: '--bid',
@@ -185,6 +194,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
     onPoint(Math.min(steps.length - 1, Math.max(0, index)))
   }
   const text = shown === null || shown === undefined ? '–' : show(shown)
+  const atMost = known.length === 0 ? 'nothing counted' : `at most ${show(max)}`
   const when = sum ? `in ${length}` : 'last'
   return (
     <figure>
@@ -199,7 +209,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${text} ${pointed === undefined ? when : 'then'}; at most ${show(max)} in a step.`}
+        aria-label={`${name}: ${text} ${pointed === undefined ? when : 'then'}; ${atMost}${known.length === 0 ? '' : ' in a step'}.`}
         onPointerMove={point}
         onPointerLeave={() => onPoint(undefined)}
       >
@@ -217,7 +227,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
       </svg>
       <div class="activity-axis num">
         <span>{showMoment(steps[0]?.at ?? '')}</span>
-        <span>at most {show(max)}</span>
+        <span>{atMost}</span>
         <span>{showMoment(steps.at(-1)?.at ?? '')}</span>
       </div>
     </figure>

@@ -80,6 +80,11 @@ const Storage = ({ overview: { disk, held } }: Props) => (
   </Card>
 )
 
+const signupText = ({ isOpen, reason }: Overview['signup']): string => {
+  if (!isOpen) return 'closed'
+  return reason === null ? 'open' : 'refused: addresses cannot be screened'
+}
+
 const People = ({ overview: { accounts, signup, sanctions, version, startedAt } }: Props) => (
   <Card title="Accounts" look="">
     <Facts
@@ -87,7 +92,7 @@ const People = ({ overview: { accounts, signup, sanctions, version, startedAt } 
         ['Accounts', showCount(accounts.all)],
         ['New in a day', showCount(accounts.lastDay)],
         ['New in a week', showCount(accounts.lastWeek)],
-        ['Signup', signup.isOpen ? 'open' : 'closed'],
+        ['Signup', signupText(signup)],
         [
           'Sanctions list',
           sanctions === null
