@@ -4,6 +4,7 @@
  */
 import type { SQL } from 'bun'
 
+import { storageError } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import {
   type ChunkCachePlace,
@@ -18,7 +19,7 @@ import {
 import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { formatCount } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
-import { messageOf } from '#src/platform/message.ts'
+import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
@@ -39,6 +40,10 @@ const MISSED_MAX = 2
 const PROGRESS_EVERY_MS = 2000
 /** The pause before a thread that ended is started again, so that a thread that fails at its start does not take the processor. */
 const RESTART_MS = 1000
+/** How long a thread tries at its start, while a machine may be busy or a standby starts as well. */
+const START_MS_MAX = 30_000
+const UNCONFIRMED =
+  'PostgreSQL answers, but confirms no commit: a standby is missing or hangs, or a lock is held. bookfeed doctor tells which'
 
 type Start = {
   stores: readonly (Replicated & { version: number; times: TimesMemory })[]
@@ -51,7 +56,10 @@ type Start = {
 type Said = { line: string; isFault: boolean } | { ready: true }
 type Asked = { catchUp: StoreName } | { probe: StoreName }
 
-/** Starts the thread. Resolves when it has pulled every replica once. */
+/**
+ * Starts the thread. Resolves when it has pulled every replica once; rejects with
+ * `storage_unavailable` if it cannot.
+ */
 export async function startReplicas(
   stores: readonly Replicated[],
   { server, chunkCache, timer, say }: ReplicasOptions,
@@ -63,18 +71,24 @@ export async function startReplicas(
   }))
   const freshness = createFreshness()
   const ready = Promise.withResolvers<void>()
+  let isReady = false
   let isClosing = false
 
   function start() {
     const begin = { stores: versioned, server, chunkCache, freshness, startedMs: timer() }
     const started = replicaWorker.start(begin, (said: Said) => {
       if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
-      else ready.resolve()
+      else {
+        isReady = true
+        ready.resolve()
+      }
     })
     started.result.catch((error) => {
       if (isClosing) return
-      // Rejects the call of `startReplicas` if this is the first start.
-      ready.reject(error)
+      if (!isReady) {
+        ready.reject(storageError(`The database is not copied: ${sentenceOf(error)}`))
+        return
+      }
       say(`bookfeed: the database is not copied: ${messageOf(error)}`, 'error')
       setTimeout(() => {
         if (!isClosing) thread = start()
@@ -207,6 +221,19 @@ function createProgress(store: StoreName, say: (line: string) => void) {
   }
 }
 
+/** Repeats a call that gets no answer, for as long as a start may take. */
+async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
+  const untilMs = performance.now() + START_MS_MAX
+  for (;;) {
+    try {
+      await call()
+      return
+    } catch (error) {
+      if (!isFault(error, 'no_answer') || performance.now() >= untilMs) throw error
+    }
+  }
+}
+
 async function keepReplicas(
   { stores, server, chunkCache, freshness, startedMs }: Start,
   parent: Parent<Said, Asked>,
@@ -224,7 +251,14 @@ async function keepReplicas(
       onProgress: createProgress(store, (line) => say(line, false)),
       keepChunks: fetched.keep,
     })
-    await replica.beat()
+    await untilAnswered(replica.pull).catch((error) => {
+      throw new Error(
+        `the ${store} at ${shownAddress(replicated.place)} cannot be read: ${textOf(error)}`,
+      )
+    })
+    await untilAnswered(() => replica.beat()).catch((error) => {
+      throw new Error(isFault(error, 'no_answer') ? UNCONFIRMED : textOf(error))
+    })
     await replica.pull()
     const onFresh = (freshMs: number): void => noteFresh(freshness, store, freshMs)
     onFresh(replica.freshMs())

@@ -243,4 +243,37 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
     },
     MS_MAX,
   )
+
+  test(
+    'error: without the standby a start waits for it, and then says that no commit is confirmed',
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const postgres = stack.use(await startPostgres())
+      record(postgres.url).history.dispose()
+      openLedger(postgres.url, { nowMs: systemClock() }).dispose()
+      const start = () =>
+        startKillableServer({
+          BOOKFEED_HISTORY: postgres.url,
+          BOOKFEED_LEDGER: postgres.url,
+          BOOKFEED_DATA: mkdtempSync(join(folder, 'starting-')),
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_SAMPLE: 'off',
+        })
+      await postgres.standby.hang()
+      const failed = await start().then(
+        () => expect.unreachable(),
+        (error) => String(error),
+      )
+      expect(failed).toContain(
+        'bookfeed: The database is not copied: PostgreSQL answers, but confirms no commit: a standby is missing or hangs',
+      )
+      expect(failed).not.toContain('unexpected failure')
+      const starting = start()
+      await Bun.sleep(5000)
+      await postgres.standby.wake()
+      stack.defer((await starting).kill)
+    },
+    MS_MAX,
+  )
 })
