@@ -32,7 +32,7 @@ import {
   type ServingThreads,
   shareWindows,
 } from '../server/extension.ts'
-import { listen } from '../server/listen.ts'
+import { checkAddress, listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
 import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
@@ -102,6 +102,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const config = configOf(context, threads !== undefined)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) {
+    await checkAddress(config)
     makeSample(history, { print, clock })
     await makeDayOfSample(context, history, extensions)
   }

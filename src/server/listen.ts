@@ -41,6 +41,22 @@ export function listen(
   }
 }
 
+/**
+ * Tries whether the address can be had, before work that would be in vain without it. Throws as
+ * `listen` does.
+ */
+export async function checkAddress({ host, port }: Address): Promise<void> {
+  if (port === 0) return
+  try {
+    const fetch = () => new Response(null, { status: 503 })
+    await Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch }).stop(
+      true,
+    )
+  } catch (cause) {
+    throw commandError(toListenMessage(codeOf(cause), host, port), { cause })
+  }
+}
+
 type Plain = { fetch: (request: Request) => Response | Promise<Response> }
 
 /**

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { bookfeed } from '../support/program.ts'
@@ -183,6 +184,25 @@ describe('bookfeed serve', () => {
     expect(error).toStartWith(`bookfeed: Port ${port} of 127.0.0.1 is taken.`)
     expect(error).toContain('BOOKFEED_PORT')
     expect(error.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test('error: with a taken port, no sample is made', async () => {
+    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const port = String(other.port)
+    const { exitCode, error } = await runFailing({
+      BOOKFEED_PORT: port,
+      BOOKFEED_RECORD: 'off',
+      BOOKFEED_DATA: `${folder}/taken-sample`,
+    })
+    await other.stop(true)
+    expect(exitCode).toBe(1)
+    expect(error).toStartWith(`bookfeed: Port ${port} of 127.0.0.1 is taken.`)
+    const history = openHistory(`${folder}/taken-sample/history.db`)
+    expect(history.totals().markets).toBe(0)
+    history.dispose()
+    const ledger = openLedger(`${folder}/taken-sample/ledger.db`, { nowMs: 0 })
+    expect(ledger.isNew()).toBe(true)
+    ledger.dispose()
   })
 
   test('error: a folder that cannot be made is one line that names the variable', async () => {
