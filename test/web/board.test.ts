@@ -106,6 +106,16 @@ function addResolved(coin: (typeof coins)[number], endMs: number): string {
   return conditionId
 }
 number = 100
+/** Over, with a book. */
+const finished = addWindow('btc', '4h', 50)
+history.putMarket({
+  conditionId: finished,
+  coin: 'btc',
+  timeframe: '4h',
+  source: 'recorded',
+  winner: 'up',
+  winnerSource: 'venue',
+})
 addResolved('sol', NOW_MS - 2_000_000)
 /** More than a page of a list. */
 const MANY = 1_100
@@ -338,6 +348,30 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     await page.click('[aria-label=Coin] >> text=XRP')
     await page.waitForSelector('text=1,100 windows resolved of those that began since')
     expect(await page.textContent('.away')).not.toContain('all of it was recorded')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: while no window is open it leads to the newest finished ones', async () => {
+    const page = await browser.open('/?timeframe=4h', { prepare })
+    await page.waitForSelector('text=No window is open now.')
+    await page.click(`section:has-text("Newest finished windows") a[href$="${finished}"]`)
+    await page.waitForURL(`**/markets/btc/${finished}`)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: the API button shows how a bot reads the board', async () => {
+    const page = await open('/?timeframe=5m')
+    await page.click('.board-api')
+    await page.waitForSelector('.calls:has-text("/v1/board?timeframe=5m")')
+    // Every link of the menu is within a phone's screen.
+    await page.setViewportSize({ width: 390, height: 844 })
+    await soon(async () =>
+      expect(
+        await page.evaluate<boolean>(
+          "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('nav[aria-label=Main]'))",
+        ),
+      ).toBe(true),
+    )
     expect(page.faults).toEqual([])
   })
 

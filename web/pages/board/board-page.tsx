@@ -4,6 +4,7 @@ import './board.css'
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 
+import { useNow } from '../../lib/clock.ts'
 import { facts } from '../../lib/facts.ts'
 import { showTime } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
@@ -11,11 +12,14 @@ import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { colorOf, themeStore } from '../../lib/theme.ts'
+import { Button } from '../../parts/button.tsx'
+import { CallPanel } from '../../parts/call-panel.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Away } from './away.tsx'
 import { type BoardState, followBoard, type FollowedBoard } from './follow-board.ts'
+import { NothingOpen } from './nothing-open.tsx'
 import { type Arrangement, type SortName, sortNames, useOrder } from './order.ts'
 import { WindowRow } from './window-row.tsx'
 
@@ -34,7 +38,8 @@ export function BoardPage() {
   const rights = useRights()
   const board = useBoard(key)
   const arrangement = useArrangement()
-  const { coin } = arrangement
+  const [hasCalls, showCalls] = useState(false)
+  const { coin, timeframe } = arrangement
   const isOpen =
     rights === undefined || coin === undefined || mayRead(rights, { route: 'prices', coin })
   return (
@@ -42,7 +47,23 @@ export function BoardPage() {
       <div class="row">
         <h1>Open windows</h1>
         {board && <StateText board={board} />}
+        <Button
+          text="API"
+          look="tiny board-api"
+          aria-expanded={hasCalls}
+          onClick={() => showCalls(!hasCalls)}
+        />
       </div>
+      {hasCalls && (
+        <section class="card stack" aria-label="API">
+          <CallPanel calls={[{ path: '/v1/board', query: { timeframe } }]} />
+          <p class="note">
+            The clients read it, too: <code>await bookfeed.get('/v1/board', {'{}'})</code> in
+            TypeScript, <code>bookfeed.get("/v1/board")</code> in Python.{' '}
+            <a href="/docs/live#the-board">GET /v1/board/live</a> sends what changes.
+          </p>
+        </section>
+      )}
       <div class="row spread">
         <Choice
           label="Coin"
@@ -59,7 +80,13 @@ export function BoardPage() {
       </div>
       {key === undefined && facts.sample && (
         <p class="note">
-          Without a key, you see a sample: windows of {facts.sample.coins.join(', ').toUpperCase()}.{' '}
+          Without a key, you see a sample: windows of{' '}
+          {board ? (
+            <OpenCoins board={board} coins={facts.sample.coins} />
+          ) : (
+            namesOf(facts.sample.coins)
+          )}
+          .{' '}
           {facts.sample.coins.length < coins.length && (
             <>
               <a href="/account">Get a key</a> for the other coins.{' '}
@@ -77,13 +104,23 @@ export function BoardPage() {
         </p>
       )}
       {isOpen ? (
-        board && <BoardTable board={board} arrangement={arrangement} />
+        board && <BoardTable board={board} arrangement={arrangement} rights={rights} />
       ) : (
         <TierCard what={`${facts.coins?.[coin ?? ''] ?? coin} windows`} />
       )}
       {board && rights && <AwayLater board={board} rights={rights} coin={coin} />}
     </div>
   )
+}
+
+const namesOf = (names: readonly string[]): string => names.join(', ').toUpperCase()
+
+/** Those of the coins that have an open window; all of them if none has. */
+function OpenCoins({ board, coins: all }: { board: FollowedBoard; coins: readonly string[] }) {
+  useStore(board.changes)
+  const open = new Set<string>([...board.windows.values()].map((each) => each.get().row.symbol))
+  const shown = all.filter((each) => open.has(each))
+  return <>{namesOf(shown.length > 0 ? shown : all)}</>
 }
 
 /** Below the rows, so not before they are there: they would move it. */
@@ -161,7 +198,9 @@ const columns: readonly (readonly [sort: SortName | undefined, name: string, loo
   [undefined, 'Recording'],
 ]
 
-function BoardTable({ board, arrangement }: { board: FollowedBoard; arrangement: Arrangement }) {
+type TableProps = { board: FollowedBoard; arrangement: Arrangement; rights: Rights | undefined }
+
+function BoardTable({ board, arrangement, rights }: TableProps) {
   const state = useStore(board.state)
   const ink = useInk()
   const { order, holding } = useOrder(board, arrangement)
@@ -170,7 +209,7 @@ function BoardTable({ board, arrangement }: { board: FollowedBoard; arrangement:
   const isEmpty = order.length === 0 && state.kind !== 'loading'
   return (
     <section class="card flush" aria-label="Open windows">
-      <Legend />
+      <Legend board={board} />
       <div class="board-sort row">
         <label>
           Sort by{' '}
@@ -200,7 +239,9 @@ function BoardTable({ board, arrangement }: { board: FollowedBoard; arrangement:
           </tbody>
         </table>
       </div>
-      {isEmpty && <p class="card-body note">No window is open now.</p>}
+      {isEmpty && rights && (
+        <NothingOpen rights={rights} coin={arrangement.coin} timeframe={arrangement.timeframe} />
+      )}
     </section>
   )
 }
@@ -236,20 +277,27 @@ function Heading({ sort, name, look = '', arrangement }: HeadingProps) {
   )
 }
 
-const Legend = () => (
-  <div class="legend board-legend">
-    <span class="accent">
-      <i class="key" /> price of the coin
-    </span>
-    <span class="average">
-      <i class="key" /> settlement average so far
-    </span>
-    <span>
-      <i class="key" /> strike
-    </span>
-    <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
-  </div>
-)
+function Legend({ board }: { board: FollowedBoard }) {
+  // An average may begin while the row is shown.
+  useNow()
+  const hasAverage = [...board.windows.values()].some((each) => each.get().row.average !== null)
+  return (
+    <div class="legend board-legend">
+      <span class="accent">
+        <i class="key" /> price of the coin
+      </span>
+      {hasAverage && (
+        <span class="average">
+          <i class="key" /> settlement average so far
+        </span>
+      )}
+      <span>
+        <i class="key" /> strike
+      </span>
+      <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
+    </div>
+  )
+}
 
 function useInk() {
   const theme = useStore(themeStore)

@@ -50,7 +50,7 @@ export function WindowRow({ board, store, ink }: RowProps) {
         <div class="board-window">
           <Pin row={row} name={name} />
           <div>
-            <a href={href}>{name}</a> <SimulatedTag source={row.source} />
+            <a href={href}>{name}</a>
             <span class="note num">{showWindow(windowStart, windowEnd)}</span>
           </div>
         </div>
@@ -70,7 +70,7 @@ export function WindowRow({ board, store, ink }: RowProps) {
         {showPrice(row.spread)}
       </td>
       <td class="num right board-depth" data-name="Depth ±2¢">
-        {showShares(row.bidDepth)} / {showShares(row.askDepth)}
+        <Depth row={row} />
       </td>
       <td class="num right board-volume" data-name="Volume">
         {showShares(row.volume)}
@@ -84,6 +84,13 @@ export function WindowRow({ board, store, ink }: RowProps) {
 
 const showShares = (shares: number | null): string =>
   shares === null ? '–' : showCompact(shares < 1_000 ? Math.round(shares) : shares)
+
+/** With a wide spread no order is near the mid, which is not an empty book. */
+function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
+  if (bidDepth !== 0 || askDepth !== 0) return `${showShares(bidDepth)} / ${showShares(askDepth)}`
+  const why = spread === null ? '' : `: the spread is ${showPrice(spread)}`
+  return <span title={`No order is within 2¢ of the mid${why}.`}>–</span>
+}
 
 /** Price of the coin, how far it is from the strike, and the average so far. */
 function Price({ row, nowMs }: { row: Row; nowMs: number }) {
@@ -109,20 +116,24 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
   )
 }
 
-function Recording({ row: { recording } }: { row: Row }) {
+function Recording({ row: { recording, source } }: { row: Row }) {
   const { state, reason, since, covered } = recording
   const share = covered === null || covered === 1 ? '' : `${(covered * 100).toFixed(1)} % covered`
   if (state === 'none') return <span class="tag warn">not recorded</span>
   if (state === 'recorded')
     return (
       <>
-        <span class="tag live">recorded</span>
+        {source === 'simulated' ? (
+          <SimulatedTag source={source} />
+        ) : (
+          <span class="tag live">recorded</span>
+        )}
         {share !== '' && <span class="note num"> {share}</span>}
       </>
     )
   return (
     <>
-      <span class="tag warn">gap</span>
+      <SimulatedTag source={source} /> <span class="tag warn">gap</span>
       <span class="note num">
         {reason === null ? '' : reasons[reason]}
         {since !== null && ` since ${showTime(Date.parse(since))}`}

@@ -1,0 +1,67 @@
+/** What the board shows while no window is open: the sample market, and the newest windows before. */
+
+import { request, useAsked } from '../../lib/api.ts'
+import type { Listed, Market } from '../../lib/bodies.ts'
+import { facts } from '../../lib/facts.ts'
+import { apiKey } from '../../lib/key.ts'
+import { mayRead, type Rights } from '../../lib/rights.ts'
+import { useStore } from '../../lib/store.ts'
+import { MarketState } from '../../parts/market-state.tsx'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { WindowList } from './away.tsx'
+
+/** Of a coin: some of these may be to come. */
+const MARKETS_MAX = 20
+
+type Props = { rights: Rights; coin: string | undefined; timeframe: string | undefined }
+
+export function NothingOpen({ rights, coin, timeframe }: Props) {
+  const coins = Object.keys(facts.coins ?? {}).filter(
+    (each) =>
+      (coin === undefined || each === coin) && mayRead(rights, { route: 'markets', coin: each }),
+  )
+  const { data, problem, reload } = useAsked({
+    // Names what is read: several lists.
+    url: coins.length > 0 ? `${coins.join()} ${timeframe}` : undefined,
+    ask: (_, { signal }) => readFinished(coins, timeframe, signal),
+    whose: useStore(apiKey.store),
+  })
+  const market = facts.sample?.market
+  return (
+    <div class="card-body stack">
+      <p class="note">
+        No window is open now.{' '}
+        {market && (
+          <>
+            Every book of a finished one is in the{' '}
+            <a href={`/markets/${market.symbol}/${market.conditionId}`}>sample market</a>.
+          </>
+        )}
+      </p>
+      {problem && <ProblemCard problem={problem} onRetry={reload} />}
+      {data && (
+        <div class="away">
+          <WindowList title="Newest finished windows" markets={data} none="None is recorded.">
+            {(each) => <MarketState market={each} />}
+          </WindowList>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Windows with books that are over, the newest first. Throws if one of the lists cannot be read. */
+async function readFinished(
+  coins: readonly string[],
+  timeframe: string | undefined,
+  signal: AbortSignal,
+): Promise<Market[]> {
+  const query = { withBooks: true, limit: MARKETS_MAX, timeframe }
+  const pages = await Promise.all(
+    coins.map((coin) => request<Listed<Market>>(`/v1/${coin}/markets`, { query, signal })),
+  )
+  return pages
+    .flatMap(({ data }) => data)
+    .filter(({ status }) => status === 'closed' || status === 'resolved')
+    .toSorted((a, b) => (b.windowEnd ?? '').localeCompare(a.windowEnd ?? ''))
+}
