@@ -128,7 +128,7 @@ function showing({ market, day = {} }: HeldExamples, document: string): string {
 /**
  * Part of the documentation. An opened operation fits on two screens: what is long is scrolled. The
  * rows of the live table, which shows the answer to a request, have no `data-code`. No operation
- * has links.
+ * has links. Colours that Swagger UI gives too little contrast are those of the dashboard, or darker.
  */
 const style = `html.dark-mode { background: none }
 html .swagger .swagger-ui, html .swagger .swagger-ui .scheme-container { background: none; box-shadow: none }
@@ -148,6 +148,25 @@ html .swagger .swagger-ui, html .swagger .swagger-ui .scheme-container { backgro
 .swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
 .swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
 .swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
+.swagger .swagger-ui :is(.info, .renderedMarkdown, .markdown) a, .swagger .swagger-ui .info .url { color: var(--accent) }
+.swagger .swagger-ui .btn.authorize { color: var(--bid); border-color: var(--bid) }
+.swagger .swagger-ui .btn.authorize svg { fill: var(--bid) }
+html .swagger .swagger-ui .opblock .try-out__btn.btn.cancel { color: var(--ask); border-color: var(--ask) }
+.swagger .swagger-ui :is(.parameter__in, .prop-format, .parameter__extension) { color: var(--ink-soft) }
+.swagger .swagger-ui .parameter__name.required::after, .swagger .swagger-ui .parameter__name.required span { color: var(--ask) }
+.swagger .swagger-ui .response-control-media-type__accept-message { color: var(--bid) }
+.swagger .swagger-ui .headers-wrapper td { color: var(--ink) }
+.swagger .swagger-ui .microlight span[style*='211, 99, 99'] { color: #ff9c9c !important }
+html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270 }
+html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4a6800 }
+html:not(.dark-mode) .swagger-ui .renderedMarkdown code { color: #7a0bd6 }
+html .swagger .swagger-ui .download-contents { background: #5b6270 }
+html:not(.dark-mode) .swagger-ui .btn.execute { background: #1b64b0; border-color: #1b64b0 }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #1b64b0 }
+html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #17734a }
+html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #8f5200 }
+html:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #0b6d5e }
+html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #b8202c }
 `
 
 // Of ours a change is another address, because all are kept for ever.

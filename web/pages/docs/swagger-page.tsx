@@ -7,6 +7,7 @@ import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { themeStore } from '../../lib/theme.ts'
 import { DocsFrame } from './docs-frame.tsx'
+import { keepAccessible, linksOutsideButtons } from './swagger-access.ts'
 
 type Given = { apiKey?: { value: unknown } }
 type Ui = {
@@ -42,6 +43,7 @@ export function SwaggerPage() {
   useEffect(() => {
     document.documentElement.classList.toggle('dark-mode', theme === 'dark')
   }, [theme])
+  useEffect(() => (host.current === null ? undefined : keepAccessible(host.current)), [])
   useEffect(() => {
     let end = () => {}
     let isGone = false
@@ -108,7 +110,7 @@ function start(bundle: NonNullable<typeof SwaggerUIBundle>, domNode: HTMLElement
   const ui = bundle({
     url: '/swagger/json',
     domNode,
-    plugins: [shareKey],
+    plugins: [shareKey, linksOutsideButtons],
     requestInterceptor: withKey,
     // There is nothing to log out from yet.
     onComplete: () => void (apiKey.store.get() !== undefined && use()),
