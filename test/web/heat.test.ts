@@ -77,6 +77,11 @@ for (const conditionId of [traded, bare, moving, late]) {
   const windowEndMs = START_MS + WINDOW_MS
   const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
   history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
+  if (conditionId === moving) {
+    const prices = { strike: '64000', strikeSource: 'catalogue' } as const
+    const final = { finalPrice: '64999', finalPriceSource: 'catalogue' } as const
+    history.putMarket({ ...facts, ...prices, ...final })
+  }
   history.append({ id: conditionId, source: 'recorded', snapshots: [...states(conditionId)] })
   if (conditionId === traded)
     history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
@@ -84,6 +89,16 @@ for (const conditionId of [traded, bare, moving, late]) {
     history.putTrades({ id: 'late trades', conditionId, trades: [...trades(240_000)] })
   history.close(conditionId)
 }
+/** The price of the coin is 64000 and one more each second. */
+history.putSpot(
+  Array.from({ length: WINDOW_MS / 1000 }, (_, second) => ({
+    coin: 'btc',
+    source: 'chainlink',
+    windowSeconds: 60,
+    timestampMs: START_MS + second * 1000,
+    price: `${64_000 + second}`,
+  })),
+)
 const { app, key, time } = createHarness({ history })
 time.nowMs = START_MS + 2 * WINDOW_MS
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
@@ -184,6 +199,20 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
       await soon(async () => expect(await page.textContent('.ladder .ladder-bid td')).toBe('40¢'))
       expect(page.faults).toEqual([])
     }
+  })
+
+  test('behavior: the numbers of a moment are of that moment, and the final price is at the end', async () => {
+    const page = await browser.open(`/markets/btc/${moving}?at=${START_MS + 150_000}`, {
+      prepare: keepKey(key),
+      width: 390,
+    })
+    const facts = () => page.textContent('.readout')
+    await soon(async () => expect(await facts()).toContain('Spot$64,150'))
+    expect(await facts()).toContain('Time left2:30')
+    expect(await facts()).not.toContain('Final')
+    await page.keyboard.press('End')
+    await soon(async () => expect(await facts()).toContain('Final$64,999'))
+    expect(page.faults).toEqual([])
   })
 
   test('behavior: the crosshair moves by keys, and a screen reader is told where it is', async () => {

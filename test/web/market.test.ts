@@ -82,6 +82,11 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     await page.click('button:has-text("Down")')
     await page.waitForSelector('h2:has-text("Down heat map")')
     expect(await page.locator('.mirror-note').count()).toBe(0)
+    // The spread is that of the outcome shown.
+    await until(
+      page,
+      `/Down spread\\d+(\\.\\d+)?¢/.test(document.querySelector('.readout').textContent)`,
+    )
     expect(page.faults).toEqual([])
   })
 

@@ -18,7 +18,6 @@ import { nowMs, useMoment } from '../../lib/clock.ts'
 import { showWindow } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
-import { useSeen } from '../../lib/seen.ts'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
@@ -68,8 +67,8 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const stepped = useBooks(market, { outcome, view, isOn: hasBooks, again })
   const quotes = useQuotes(market, mayQuotes ? 'quotes' : 'prices', again)
   const { trades, call: tradesCall } = useTrades(market, { isOn: mayBooks, isOpen, again })
-  const [spotPlace, isSpotSeen] = useSeen<HTMLDivElement>()
-  const spot = useSpot(market, { isOn: isOpen || isSpotSeen, isOpen, again })
+  // After the heat map, which is seen first.
+  const spot = useSpot(market, { isOn: mayTrades && (isOpen || isSettled), isOpen, again })
   const coverage = useCoverage(market, again)
   const streamed = useStreamed(market, { isOn: quotes.isLoaded && isSettled, hasBooks, onChange })
   // What was streamed goes when the history of the whole window is there.
@@ -134,7 +133,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     <div class="page" onPointerDown={() => setLive(false)}>
       <Head {...{ market, chosen }} live={isOpen ? live : none} />
       <NextWindow market={market} isFollowing={isLive} />
-      <Readout {...{ axis, market, mids, spreads, ticks: spot.ticks }} />
+      <Readout {...{ axis, market, outcome, mids, spreads, ticks: spot.ticks }} />
       <MirrorNote {...chosen} />
       <div class="market-grid">
         {/* Before the rest, as on a phone it is shown first; its room is kept until it is there. */}
@@ -164,11 +163,9 @@ export function LiveMarket({ market, rights, onChange }: Props) {
               <OutcomesFigure {...pictures} kind="spread" data={spreads} call={quotes.call} />
             </>
           )}
-          <div ref={spotPlace}>
-            {spot.ticks.length > 0 && (
-              <SpotFigure {...pictures} ticks={spot.ticks} call={spot.call} />
-            )}
-          </div>
+          {spot.ticks.length > 0 && (
+            <SpotFigure {...pictures} ticks={spot.ticks} call={spot.call} />
+          )}
         </div>
       </div>
     </div>

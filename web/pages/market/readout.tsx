@@ -5,14 +5,21 @@ import { useMemo } from 'preact/hooks'
 import { indexAt } from '../../charts/find-at.ts'
 import type { LineData } from '../../charts/line-chart.tsx'
 import type { TimeAxis } from '../../charts/time-axis.ts'
-import type { Market, Spot } from '../../lib/bodies.ts'
-import { showDollars, showLength, showPrice } from '../../lib/format.ts'
+import type { Market, Outcome, Spot } from '../../lib/bodies.ts'
+import { outcomeNames, showDollars, showLength, showPrice } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { Facts } from '../../parts/facts.tsx'
 
-type Props = { axis: TimeAxis; market: Market; mids: LineData; spreads: LineData; ticks: Spot[] }
+type Props = {
+  axis: TimeAxis
+  market: Market
+  outcome: Outcome
+  mids: LineData
+  spreads: LineData
+  ticks: Spot[]
+}
 
-export function Readout({ axis, market, mids, spreads, ticks }: Props) {
+export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) {
   const ms = useStore(axis.cursorMs)
   const times = useMemo(() => ticks.map(({ timestamp }) => Date.parse(timestamp)), [ticks])
   const at = indexAt(mids[0], ms / 1000)
@@ -25,9 +32,10 @@ export function Readout({ axis, market, mids, spreads, ticks }: Props) {
   const facts: [name: string, value: string, tone?: string][] = [
     ['Up', showPrice(mids[1]?.[at]), 'up'],
     ['Down', showPrice(mids[2]?.[at]), 'down'],
-    ['Up spread', showPrice(spreads[1]?.[spreadAt])],
+    [`${outcomeNames[outcome]} spread`, showPrice(spreads[outcome === 'up' ? 1 : 2]?.[spreadAt])],
     ['Strike', showDollars(strike)],
-    spot === null && finalPrice !== null
+    // No moment before the end knows it.
+    left !== null && left <= 0 && finalPrice !== null
       ? ['Final', showDollars(finalPrice)]
       : [nameOf(ageMs), showDollars(spot), toneOf(spot, strike)],
     ['Time left', left === null ? '–' : showLength(left)],
