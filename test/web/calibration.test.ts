@@ -98,7 +98,23 @@ function addMany(history: MarketHistory): void {
   history.append({ id: 'many', source: 'simulated', snapshots: books })
 }
 
+/** Down was recorded, and Up was not. */
+function addDown(history: MarketHistory): void {
+  for (const number of [1, 2, 3]) {
+    const conditionId = conditionIdOf(1000 + number)
+    const windowStartMs = START_MS - number * WINDOW_MS
+    const windowEndMs = windowStartMs + WINDOW_MS
+    const facts = { conditionId, coin: 'sol', timeframe: '5m', source: 'simulated' } as const
+    const winner = { winner: 'down', winnerSource: 'simulated' } as const
+    history.putMarket({ ...facts, windowStartMs, windowEndMs, ...winner })
+    const book = { conditionId, coin: 'sol', outcome: 'down', assetId: `down ${number}` } as const
+    const snapshots = [aSnapshot({ ...book, timestampMs: windowEndMs - 60_000 })]
+    history.append({ id: `down ${number}`, source: 'simulated', snapshots })
+  }
+}
+
 const history = createHistory()
+addDown(history)
 addMany(history)
 const harness = createHarness({
   history,
@@ -507,6 +523,8 @@ describe.skipIf(!hasPython)('in Python', () => {
         const sum = sumUp(run.trades)
         if (sum?.returnInterval === undefined) throw new Error('The rule has no two trades.')
         const { low, high } = sum.returnInterval
+        const offsets = printed.split('\n').flatMap((line) => /^-(\d+)s /.exec(line)?.[1] ?? [])
+        expect(offsets).toEqual(offsets.toSorted((a, b) => Number(b) - Number(a)))
         expect(printed.trim().split('\n').toSorted()).toEqual(
           [
             ...cells,
@@ -571,6 +589,19 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('default: it opens on the outcome that was recorded, unless the address names one', async () => {
+    const page = await browser.open('/calibration/sol', { prepare: keepKey(key) })
+    const chosen = () =>
+      page.textContent('.calibration-filters [aria-label="Outcome"] [aria-pressed=true]')
+    await page.waitForSelector(ready)
+    expect(await chosen()).toContain('Down')
+    expect(await page.inputValue('.rule select[name=buy]')).toBe('down')
+    await page.click('.calibration-filters >> text=Up')
+    await page.waitForURL('**/*outcome=up*')
+    await soon(async () => expect(await chosen()).toContain('Up'))
+    expect(page.faults).toEqual([])
+  })
+
   test.skipIf(!hasPython)('default: the code that is copied is what Python runs', async () => {
     const page = await browser.open(place, { prepare: keepKey(key) })
     await page.waitForSelector('.calibration-grid tbody td small')
@@ -588,6 +619,7 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     const lines = curl.replaceAll('curl ', 'curl --fail -sS -o /dev/null ')
     const child = Bun.spawn(['env', `KEY=${key}`, 'sh', '-ec', lines])
     expect([curl, await child.exited]).toEqual([curl, 0])
+    await page.waitForSelector('h2:has-text("The same in curl")')
   })
 
   test('behavior: without a key it shows the hours of the public test key, and says so', async () => {

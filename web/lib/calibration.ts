@@ -70,6 +70,14 @@ export const widths = [2, 5, 10] as const
 const MILLION = 1_000_000
 const CENT = 10_000
 
+/** Up, unless Down has more than twice as many rows that can be counted. */
+export function betterKnown(rows: readonly Observation[]): Outcome {
+  const countOf = (outcome: Outcome) =>
+    rows.filter((row) => row.covered[outcome] && row[outcome]?.mid != null && row.winner !== null)
+      .length
+  return countOf('down') > 2 * countOf('up') ? 'down' : 'up'
+}
+
 /** Counts the rows of each moment, in the order in which the moments appear. */
 export function calibrate(
   rows: readonly Observation[],

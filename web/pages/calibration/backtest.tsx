@@ -324,7 +324,7 @@ function SameInCode({
       ? toPython({ call, outcome, widthCents, rule, origin, token: guestToken })
       : toCode(calls, 'curl', guestToken)
   return (
-    <Card title="The same in Python">
+    <Card title={`The same in ${language}`}>
       <div class="row spread">
         <Choice label="Language" options={languages} value={language} onChoose={setLanguage} />
         <CopyButton key={language} text={code} size="tiny" />

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'preact/hooks'
 
 import { request, useAsked } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
-import { calibrate, widths } from '../../lib/calibration.ts'
+import { betterKnown, calibrate, widths } from '../../lib/calibration.ts'
 import { showCount, showSome } from '../../lib/format.ts'
 import { apiKey, isTestKey, PUBLIC_TEST_KEY, SAMPLE } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
@@ -63,22 +63,19 @@ function CoinPage({ coin, guestToken }: CoinProps) {
       request(url, { signal, authorization: guestToken && `Bearer ${guestToken}` }),
     whose: useStore(apiKey.store),
   })
-  const { query } = useLocation()
   const held = coins.data?.data.find(({ symbol }) => symbol === coin)
   if (coins.problem) return <ProblemCard problem={coins.problem} onRetry={coins.reload} />
   if (coins.data === undefined) return <div class="page-wait" aria-busy="true" />
   if (held === undefined || held.lastSnapshot === null) {
     return <p class="card note">Nothing of {coin.toUpperCase()} is recorded on this server.</p>
   }
-  const view = readView(query, held)
-  return <Results coin={coin} view={view} guestToken={guestToken} sources={held.sources} />
+  return <Results coin={coin} held={held} guestToken={guestToken} />
 }
 
-type ResultsProps = CoinProps & { view: View; sources: readonly string[] }
-
-function Results({ coin, view, guestToken, sources }: ResultsProps) {
+function Results({ coin, held, guestToken }: CoinProps & { held: Coin }) {
+  const { query } = useLocation()
   const [progress, setProgress] = useState(0)
-  const call = callOf(coin, view)
+  const call = callOf(coin, readView(query, held))
   const authorization = guestToken && `Bearer ${guestToken}`
   const { data, problem, reload, isLoading } = useAsked({
     url: JSON.stringify(call),
@@ -91,6 +88,8 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
   const panel = isLoading ? undefined : data
   // The server takes no test keys.
   const isRefused = problem?.status === 401 && guestToken !== undefined
+  const usualOutcome = useMemo(() => panel && betterKnown(panel.rows), [panel])
+  const view = readView(query, held, usualOutcome)
   const { outcome, widthCents } = view
   const grid = useMemo(
     () => panel && calibrate(panel.rows, outcome, widthCents),
@@ -108,7 +107,7 @@ function Results({ coin, view, guestToken, sources }: ResultsProps) {
         How often an outcome won when its mid was at a price, some time before the end of the
         window. If prices are right, an outcome at 60¢ wins six times in ten.
       </p>
-      <Filters view={view} sources={sources} />
+      <Filters view={view} sources={held.sources} />
       <p class="note calibration-count" aria-live="polite">
         {panel === undefined ? (
           problem === undefined && `Reading the panel: ${showSome(progress, 'market')} so far …`
@@ -184,7 +183,7 @@ function Filters({ view, sources }: { view: View; sources: readonly string[] }) 
         label="Outcome"
         options={outcomes}
         value={outcome}
-        onChoose={(each) => setQuery({ outcome: each === 'up' ? undefined : each })}
+        onChoose={(each) => setQuery({ outcome: each })}
       />
       <Choice
         label="Width of a bin"

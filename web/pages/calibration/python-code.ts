@@ -49,8 +49,8 @@ for row in rows:
     if not row["covered"]["${outcome}"] or not state or state["mid"] is None or not row["winner"]:
         continue
     cents = int(state["mid"] * 100 // ${widthCents}) * ${widthCents}
-    cells.setdefault((row["offset"], cents), []).append(row["winner"] == "${outcome}")
-for (offset, cents), results in cells.items():
+    cells.setdefault((row["offsetMs"], row["offset"], cents), []).append(row["winner"] == "${outcome}")
+for (_, offset, cents), results in sorted(cells.items()):
     wins, count = sum(results), len(results)
     print(offset, f"{cents}-{cents + ${widthCents}}", wins, "of", count, interval(wins, count))
 
@@ -82,7 +82,9 @@ for row, book in zip(entries, books):
     drawdown = max(drawdown, peak - equity)
     returns.append(profit / paid)
     won += is_won
-if returns:
+if not returns:
+    print("no trades")
+else:
     print(len(returns), "trades,", won, "won,", interval(won, len(returns)))
     print(f"profit {equity:.4f} USDC, max drawdown {drawdown:.4f} USDC, mean return {mean(returns):.6f}")
 if len(returns) > 1:

@@ -1,6 +1,7 @@
 /** What the address of the page says: lengths, dates, the moment shown, and the rule. */
 
 import { type Rule, toMillionths } from '../../lib/backtest.ts'
+import type { Outcome } from '../../lib/bodies.ts'
 import { widths } from '../../lib/calibration.ts'
 
 const SECOND = 1_000
@@ -34,7 +35,7 @@ const USUAL_WINDOWS = 2_000
 export type View = {
   timeframe: string
   length: Length
-  outcome: 'up' | 'down'
+  outcome: Outcome
   widthCents: number
   /** UTC days, both inclusive. */
   fromDay: string
@@ -48,8 +49,11 @@ export type View = {
 type Span = { firstSnapshot: string | null; lastSnapshot: string | null }
 type Held = Span & { timeframes: readonly (Span & { timeframe: string })[] }
 
-/** Of an address, with the usual value for each part that is missing or cannot be. */
-export function readView(query: URLSearchParams, held: Held): View {
+/**
+ * Of an address, with the usual value for each part that is missing or cannot be; the usual outcome
+ * is that of which more is known.
+ */
+export function readView(query: URLSearchParams, held: Held, usualOutcome: Outcome = 'up'): View {
   const asked = query.get('timeframe') ?? ''
   const timeframe = asked in lengths ? asked : '5m'
   const { [timeframe]: length = { lengthMs: 0, moments: [] } } = lengths
@@ -60,14 +64,17 @@ export function readView(query: URLSearchParams, held: Held): View {
   return {
     timeframe,
     length,
-    outcome: query.get('outcome') === 'down' ? 'down' : 'up',
+    outcome: readOutcome(query.get('outcome'), usualOutcome),
     widthCents: widths.find((each) => String(each) === query.get('bins')) ?? 5,
     ...dates,
     source: query.get('source') ?? undefined,
     momentMs: moments.includes(momentMs) ? momentMs : usualOf(moments),
-    rule: readRule(query, length),
+    rule: readRule(query, length, usualOutcome),
   }
 }
+
+const readOutcome = (text: string | null, usual: Outcome): Outcome =>
+  text === 'up' || text === 'down' ? text : usual
 
 const usualOf = (moments: readonly number[]): number =>
   moments.includes(USUAL_MOMENT_MS) ? USUAL_MOMENT_MS : (moments[0] ?? 0)
@@ -99,7 +106,11 @@ export const bounds = {
 /** For takers of markets of coins, by the documentation of the venue of 2026. */
 const VENUE_FEE_RATE = 0.07
 
-function readRule(query: URLSearchParams, { lengthMs, moments }: Length): Rule {
+function readRule(
+  query: URLSearchParams,
+  { lengthMs, moments }: Length,
+  usualOutcome: Outcome,
+): Rule {
   const read = (name: string, { min, max, usual }: { min: number; max: number; usual: number }) => {
     const value = Number(query.get(name) || Number.NaN)
     return value >= min && value <= max ? value : usual
@@ -107,7 +118,7 @@ function readRule(query: URLSearchParams, { lengthMs, moments }: Length): Rule {
   const usualSeconds = usualOf(moments) / SECOND
   const beforeSeconds = read('before', { min: 0, max: lengthMs / SECOND, usual: usualSeconds })
   return {
-    outcome: query.get('buy') === 'down' ? 'down' : 'up',
+    outcome: readOutcome(query.get('buy'), usualOutcome),
     measure: query.get('on') === 'mid' ? 'mid' : 'ask',
     comparison: query.get('at') === 'least' ? 'least' : 'most',
     price: toMillionths(read('price', { ...bounds.price, usual: 60 }) / 100),
