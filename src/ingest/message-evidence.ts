@@ -134,7 +134,7 @@ function createHeardBooks(add: (entry: Entry) => void) {
         const book = find(change.conditionId, outcome)
         const { open } = book
         book.open = undefined
-        book.sinceMs = atMs
+        book.sinceMs ??= atMs
         if (open === undefined || open.fromMs >= atMs) return []
         const gap = { ...open, outcome, toMs: atMs }
         book.gaps.push(gap)
@@ -144,6 +144,10 @@ function createHeardBooks(add: (entry: Entry) => void) {
       const { gap } = change
       const book = find(change.conditionId, gap.outcome)
       if (gap.toMs !== ENDLESS_MS) {
+        const { fromMs, toMs } = gap
+        // A recorder states a gap that has ended once more.
+        const isHeard = book.gaps.some((each) => each.fromMs <= fromMs && toMs <= each.toMs)
+        if (fromMs >= toMs || isHeard) return []
         book.gaps.push(gap)
         return [gap]
       }
