@@ -39,13 +39,13 @@ export function NothingOpen({ rights, coin, timeframe }: Props) {
         )}
       </p>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      {data && (
-        <div class="away">
+      <div class="away finished">
+        {data && (
           <WindowList title="Newest finished windows" markets={data} none="None is recorded.">
             {(each) => <MarketState market={each} />}
           </WindowList>
-        </div>
-      )}
+        )}
+      </div>
     </div>
   )
 }
