@@ -259,7 +259,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   test('behavior: without a key it shows the coins of the sample, and says so', async () => {
     const page = await open('/', (tab) => tab.clock.setFixedTime(NOW_MS))
     expect(await order(page)).toEqual(['BTC 5m', 'BTC 15m'])
-    await page.waitForSelector('text=Without a key, you see a sample: windows of BTC.')
+    await page.waitForSelector('text=Without a key, you see a sample: BTC.')
     await page.click('[aria-label=Coin] >> text=ETH')
     await page.waitForSelector('.tier-card >> text=Get a key')
     expect(page.faults).toEqual([])

@@ -196,8 +196,8 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     const visitor = await browser.open('/')
     await visitor.waitForSelector('.find-button')
     await visitor.keyboard.press('/')
-    await visitor.locator('dialog input[role=combobox]').fill('eth 5m')
-    await soon(async () => expect(await say(visitor)).toStartWith('Ethereum markets are not'))
+    await visitor.locator('dialog input[role=combobox]').fill('sol 5m')
+    await soon(async () => expect(await say(visitor)).toStartWith('Solana markets are not'))
     expect([...page.faults, ...visitor.faults]).toEqual([])
   })
 

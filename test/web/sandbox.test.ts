@@ -43,10 +43,9 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('bookfeed sandbox in a 
     await shoot(page, 'fresh-key')
     await page.click('text=I have saved the key')
     expect(await page.textContent('body')).not.toContain(key)
-    // The tab learns what Free may read, and must forget it with the purchase.
-    await page.click('nav >> text=Explore')
-    await page.click('.tabs a:has-text("SOL")')
-    await page.waitForSelector('text=Not included in your tier, Free')
+    // The tab learns what Free includes, and must forget it with the purchase.
+    await page.click('nav >> text=Account')
+    await page.waitForSelector('text=Free')
     await page.click('nav >> text=Pricing')
     await page.click('text=Choose Pro')
     await page.click('text=Get a quote')

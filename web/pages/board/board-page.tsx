@@ -80,13 +80,7 @@ export function BoardPage() {
       </div>
       {key === undefined && facts.sample && (
         <p class="note">
-          Without a key, you see a sample: windows of{' '}
-          {board ? (
-            <OpenCoins board={board} coins={facts.sample.coins} />
-          ) : (
-            namesOf(facts.sample.coins)
-          )}
-          .{' '}
+          Without a key, you see a sample: {namesOf(facts.sample.coins)}.{' '}
           {facts.sample.coins.length < coins.length && (
             <>
               <a href="/account">Get a key</a> for the other coins.{' '}
@@ -114,14 +108,6 @@ export function BoardPage() {
 }
 
 const namesOf = (names: readonly string[]): string => names.join(', ').toUpperCase()
-
-/** Those of the coins that have an open window; all of them if none has. */
-function OpenCoins({ board, coins: all }: { board: FollowedBoard; coins: readonly string[] }) {
-  useStore(board.changes)
-  const open = new Set<string>([...board.windows.values()].map((each) => each.get().row.symbol))
-  const shown = all.filter((each) => open.has(each))
-  return <>{namesOf(shown.length > 0 ? shown : all)}</>
-}
 
 /** Below the rows, so not before they are there: they would move it. */
 function AwayLater(props: { board: FollowedBoard; rights: Rights; coin: string | undefined }) {
