@@ -65,6 +65,19 @@ history.putMarket({
   windowEndMs: 1_776_153_900_000,
 })
 
+/** More than the search shows. */
+for (let number = 0; number < 10; number++) {
+  const windowStartMs = startMs - number * WINDOW_MS
+  history.putMarket({
+    conditionId: `0x${`${number}`.padStart(64, 'f')}`,
+    coin: 'xrp',
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs,
+    windowEndMs: windowStartMs + WINDOW_MS,
+  })
+}
+
 time.nowMs = (open.rows.at(-1)?.timestampMs ?? 0) + 1_000
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
 const ticking = setInterval(() => app.tick(), 20)
@@ -193,11 +206,12 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     await type('btc-updown-5m-1', 'No market matches.')
     await type('hello', 'Type a slug, or a coin with a length, a day and a time (UTC).')
     await type('btc 5m hello', '3 markets. Not understood: hello.')
+    await type('xrp 5m', 'The first 8 markets of more.')
     const visitor = await browser.open('/')
     await visitor.waitForSelector('.find-button')
     await visitor.keyboard.press('/')
-    await visitor.locator('dialog input[role=combobox]').fill('sol 5m')
-    await soon(async () => expect(await say(visitor)).toStartWith('Solana markets are not'))
+    await visitor.locator('dialog input[role=combobox]').fill('doge 5m')
+    await soon(async () => expect(await say(visitor)).toStartWith('Dogecoin markets are not'))
     expect([...page.faults, ...visitor.faults]).toEqual([])
   })
 

@@ -140,6 +140,8 @@ type Found = {
   coin: string
   /** Undefined while nothing was asked for, or the answer is not there. */
   markets: readonly SavedMarket[] | undefined
+  /** Whether these are only the first. */
+  hasMore: boolean
   problem: Problem | undefined
 }
 
@@ -154,17 +156,19 @@ function useFound(text: string): Found {
   const [, , here = ''] = path.split('/')
   const coin = terms.coin ?? (here in coinNames ? here : (readable[0] ?? 'btc'))
   const mayAsk = readable.includes(coin)
-  const [answer, setAnswer] = useState<{ of: string } & Pick<Found, 'markets' | 'problem'>>()
+  const [answer, setAnswer] = useState<
+    { of: string } & Pick<Found, 'markets' | 'hasMore' | 'problem'>
+  >()
   useEffect(() => {
     if (!mayAsk || isEmpty(terms)) return
     const aborter = new AbortController()
     const { signal } = aborter
     const ask = () =>
       findMarkets({ terms, coin, coins: readable, signal }).then(
-        (markets) => setAnswer({ of: text, markets, problem: undefined }),
+        (answer) => setAnswer({ of: text, ...answer, problem: undefined }),
         (error: unknown) => {
           const problem = toProblem(error)
-          if (!signal.aborted) setAnswer({ of: text, markets: undefined, problem })
+          if (!signal.aborted) setAnswer({ of: text, markets: undefined, hasMore: false, problem })
         },
       )
     const timer = setTimeout(ask, TYPED_MS)
@@ -173,9 +177,16 @@ function useFound(text: string): Found {
       aborter.abort()
     }
   }, [text, coin, mayAsk])
-  if (rights && !mayAsk) return { terms, coin, markets: undefined, problem: notReadable(coin) }
+  if (rights && !mayAsk)
+    return { terms, coin, markets: undefined, hasMore: false, problem: notReadable(coin) }
   const own = answer?.of === text ? answer : undefined
-  return { terms, coin, markets: own?.markets, problem: own?.problem }
+  return {
+    terms,
+    coin,
+    markets: own?.markets,
+    hasMore: own?.hasMore ?? false,
+    problem: own?.problem,
+  }
 }
 
 const notReadable = (coin: string): Problem => ({
@@ -231,14 +242,15 @@ const dayOption = (coin: string, dayMs: number, timeframe: string | undefined): 
 
 const HELP = 'Type a slug, or a coin with a length, a day and a time (UTC).'
 
-function sayOf({ terms, coin, markets, problem }: Found, isBlank: boolean, count: number): string {
+function sayOf(found: Found, isBlank: boolean, count: number): string {
+  const { terms, coin, markets, hasMore, problem } = found
   if (isBlank) return count > 0 ? '' : HELP
   if (problem) return `${problem.title}.`
   if (isEmpty(terms)) return HELP
   if (markets === undefined) return 'Searching…'
-  const parts = [
-    markets.length === 0 ? 'No market matches.' : `${showSome(markets.length, 'market')}.`,
-  ]
+  const shown = showSome(markets.length, 'market')
+  const parts = [hasMore ? `The first ${shown} of more.` : `${shown}.`]
+  if (markets.length === 0) parts[0] = 'No market matches.'
   if (terms.coin === undefined) parts.push(`Searched ${coinNames[coin] ?? coin} only.`)
   if (terms.unknown.length > 0) parts.push(`Not understood: ${terms.unknown.join(' ')}.`)
   return parts.join(' ')

@@ -20,25 +20,31 @@ type Asking = {
   signal: AbortSignal
 }
 
-type List = (query: QueryValues) => Promise<Market[]>
+type List = (query: QueryValues) => Promise<Listed<Market>>
+
+/** `hasMore` if only the first are there. */
+export type FoundMarkets = { markets: Market[]; hasMore: boolean }
 
 /** Throws `ProblemError`, and nothing else but an abort. */
-export function findMarkets({ terms, coin, coins, signal }: Asking): Promise<Market[]> {
+export async function findMarkets({ terms, coin, coins, signal }: Asking): Promise<FoundMarkets> {
   const { name, timeframe, dayMs, momentMs } = terms
-  const list: List = async (query) => {
-    const path = `/v1/${terms.coin ?? coin}/markets`
-    return (await request<Listed<Market>>(path, { query, signal })).data
-  }
+  const list: List = (query) =>
+    request<Listed<Market>>(`/v1/${terms.coin ?? coin}/markets`, { query, signal })
+  const all = (markets: Market[]): FoundMarkets => ({ markets, hasMore: false })
+  const first = ({ data, nextCursor }: Listed<Market>): FoundMarkets => ({
+    markets: data,
+    hasMore: nextCursor !== null,
+  })
   if (name !== undefined) {
     const isSlug = !/^(0x|\d)/.test(name)
-    return isSlug ? list({ slug: name }) : findById(name, coins, signal)
+    return isSlug ? first(await list({ slug: name })) : all(await findById(name, coins, signal))
   }
-  if (momentMs !== undefined) return findAt(list, momentMs, timeframe)
+  if (momentMs !== undefined) return all(await findAt(list, momentMs, timeframe))
   if (dayMs !== undefined) {
-    return list({ timeframe, from: dayMs, to: dayMs + DAY_MS, limit: FOUND_MAX })
+    return first(await list({ timeframe, from: dayMs, to: dayMs + DAY_MS, limit: FOUND_MAX }))
   }
   // Those to come are listed a day before: the newest that have begun are meant.
-  return list({ timeframe, to: serverNowMs() + 1, limit: FOUND_MAX })
+  return first(await list({ timeframe, to: serverNowMs() + 1, limit: FOUND_MAX }))
 }
 
 /** Windows that a moment is in, the shortest first. */
@@ -56,7 +62,9 @@ async function findAt(
         ])
       : [await list({ timeframe, to, limit: 1 })]
   // One of a day that begins within these hours is in both.
-  const byId = new Map(found.flat().map((market) => [market.conditionId, market]))
+  const byId = new Map(
+    found.flatMap(({ data }) => data).map((market) => [market.conditionId, market]),
+  )
   return [...byId.values()]
     .filter(({ windowEnd }) => windowEnd !== null && Date.parse(windowEnd) > momentMs)
     .toSorted((a, b) => lengthOf(a) - lengthOf(b))
