@@ -186,15 +186,15 @@ describe('findings of GET /admin/api/overview', () => {
   })
 
   test.each([
-    ['a node that does not answer', 'The node of Polygon does not answer.'],
-    ['a facilitator that does not', 'The facilitator does not answer: timeout.'],
-  ])('behavior: %s comes first, with what to do', async (_, reason) => {
+    ['a node that does not answer', 'The node of Polygon does not answer.', 'RPC_URL'],
+    ['a facilitator that does not', 'The facilitator does not answer: timeout.', 'FACILITATOR'],
+  ])('behavior: %s comes first, with what to do', async (_, reason, variable) => {
     const { findings } = createShop({ billing: openBilling(reason) })
     const [first] = await findings()
     expect(first).toMatchObject({ level: 'fault', about: 'sales' })
     expect(first?.text).toMatch(/^Buyers cannot pay with USDC on Polygon, USDT on Polygon: The /)
     expect(first?.text).toContain(reason)
-    expect(first?.todo).toContain('BOOKFEED_RPC_URL')
+    expect(first?.todo).toBe(`Check BOOKFEED_${variable} and the network with bookfeed doctor.`)
   })
 
   test('behavior: payments that failed are counted by their reason, in words', async () => {

@@ -119,7 +119,7 @@ function* findChains({ billing }: AdminDeps, hasSold: boolean): Generator<Findin
       level: isClosed ? 'fault' : 'warning',
       about: 'sales',
       text: `Buyers cannot pay with ${names}: ${reason}`,
-      todo: 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network with bookfeed doctor.',
+      todo: `Check ${reason?.startsWith('The facilitator') === true ? 'BOOKFEED_FACILITATOR' : 'BOOKFEED_RPC_URL'} and the network with bookfeed doctor.`,
     })
   }
 }
