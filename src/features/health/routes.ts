@@ -172,7 +172,10 @@ function assertCurrent(staleSince: StaleSince, store: 'history' | 'ledger'): voi
   throw new AppError('unavailable', `The ${store} is stale: nothing after ${since} is known.`)
 }
 
-/** Reads each time, and writes once a second at most; what that threw counts meanwhile. */
+/**
+ * Reads each time, and writes once a second at most; what that threw counts meanwhile. If the read
+ * fails, nothing waits for the write: the reason of the last one is added.
+ */
 function createCheck(
   read: () => void,
   write: () => MaybePromise<void>,
@@ -180,14 +183,20 @@ function createCheck(
 ): () => MaybePromise<Check> {
   let triedMs = Number.NEGATIVE_INFINITY
   let written: MaybePromise<Check> = { holds: true }
+  let lastReason: string | undefined
   return () => {
     const unread = tryOut(read)
-    if (unread instanceof Promise || !unread.holds) return unread
+    if (unread instanceof Promise) return unread
     if (timer() - triedMs >= PROBE_EVERY_MS) {
       triedMs = timer()
-      written = tryOut(write)
+      written = after(tryOut(write), (found) => {
+        lastReason = found.reason
+        return found
+      })
     }
-    return written
+    if (unread.holds) return written
+    const reasons = new Set([unread.reason, lastReason].filter((reason) => reason !== undefined))
+    return { holds: false, reason: reasons.size === 0 ? undefined : [...reasons].join(' ') }
   }
 }
 

@@ -275,6 +275,14 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
         ({ fault }) => fault?.includes(CHANGED) === true,
       )
       expect(status.fault).toContain(CHANGED)
+      const stale = await untilSo(
+        () => readyOf(old),
+        ({ text }) => text.includes('is stale') && text.includes(CHANGED),
+      )
+      expect(stale.text).toContain('The history is stale')
+      expect(stale.text).toContain(CHANGED)
+      const honoured = async () => (await fetch(`${old.origin}/v1/btc/markets`, { headers })).status
+      expect(await untilSo(honoured, (code) => code === 503)).toBe(503)
 
       const next = await startServer('new-server', later)
       startRecorder('new-recorder', later)
