@@ -201,6 +201,8 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
     async () => {
       await using stack = new AsyncDisposableStack()
       const postgres = stack.use(await startPostgres())
+      // One that is suspended would not end with the test.
+      stack.defer(postgres.standby.wake)
       const { history } = record(postgres.url)
       history.dispose()
       const ledger = openLedger(postgres.url, { nowMs: systemClock() })
@@ -249,6 +251,8 @@ describe.skipIf(postgresPrograms === undefined)('a server that is cut off', () =
     async () => {
       await using stack = new AsyncDisposableStack()
       const postgres = stack.use(await startPostgres())
+      // One that is suspended would not end with the test.
+      stack.defer(postgres.standby.wake)
       record(postgres.url).history.dispose()
       openLedger(postgres.url, { nowMs: systemClock() }).dispose()
       const start = () =>
