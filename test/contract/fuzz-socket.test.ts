@@ -83,7 +83,7 @@ const { document, entries } = await readDocument(send)
 const ground = await readGround()
 
 async function readGround(): Promise<Ground> {
-  const list = (await (await send('/v1/btc/markets?limit=5')).json()) as {
+  const list = (await (await send('/v1/btc/markets?limit=5&withBooks=true')).json()) as {
     data: { conditionId: string; firstSnapshotAt: string | null }[]
   }
   const markets = list.data.map(({ conditionId }) => ({ coin: 'btc', conditionId }))
